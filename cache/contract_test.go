@@ -92,9 +92,8 @@ func TestErrorsAreQuotedInTheirDocumentation(t *testing.T) {
 	text := regexp.MustCompile(`\n\t?// `).ReplaceAllString(string(code), " ")
 	for _, err := range []error{
 		cache.ErrAlreadyRunning, cache.ErrStopped, cache.ErrHandlerBlocked, cache.ErrFunctionBlocked,
-		cache.ErrStale, cache.ErrVersionRegressed, cache.ErrHistoryChanged, cache.ErrStalled, cache.ErrShortWatches,
-		cache.ErrNoVersion, cache.ErrQuarantined, cache.ErrMutated, cache.ErrOmittedFields, cache.ErrNotStored,
-		cache.ErrNoScope, cache.ErrOutOfScope, cache.ErrSkip,
+		cache.ErrVersionRegressed, cache.ErrHistoryChanged, cache.ErrStalled, cache.ErrMutated,
+		cache.ErrOmittedFields, cache.ErrNotStored, cache.ErrNoScope, cache.ErrNotSelected, cache.ErrSkip,
 	} {
 		if !strings.Contains(text, `("`+err.Error()+`")`) {
 			t.Errorf("the documentation of the error %q does not quote it", err)

@@ -135,7 +135,7 @@ func (c *core) waitForObject(ctx context.Context, obj Object) error {
 	}
 	switch err := c.engine.Contents().KeyError(key); {
 	case errors.Is(err, ErrNoScope):
-		return fmt.Errorf("%w: %w", ErrOutOfScope, err) // its scope was removed meanwhile
+		return fmt.Errorf("%w: %w", ErrNotSelected, err) // its scope was removed meanwhile
 	case err != nil:
 		return fmt.Errorf("%s has received %q at %s: %w", c.report.name, key, obj.GetResourceVersion(), err)
 	}
@@ -159,7 +159,7 @@ func (c *core) waitForDelete(ctx context.Context, obj Object) error {
 		return c.engine.WaitForDelete(ctx, key, string(obj.GetUID()))
 	})
 	if errors.Is(err, ErrNoScope) {
-		return fmt.Errorf("%w: %w", ErrOutOfScope, err)
+		return fmt.Errorf("%w: %w", ErrNotSelected, err)
 	}
 	return err
 }
@@ -215,10 +215,10 @@ func matches(obj Object) func(scope.Scope) bool {
 	}
 }
 
-// checkScopes returns ErrOutOfScope for an object that is in none of the scopes.
+// checkScopes returns ErrNotSelected for an object that is in none of the scopes.
 func (c *core) checkScopes(obj Object) error {
 	if c.scopes == nil || slices.ContainsFunc(c.scopes.All(), matches(obj)) {
 		return nil
 	}
-	return fmt.Errorf("%w: none of its Scopes has the object: %w", ErrOutOfScope, ErrNoScope)
+	return fmt.Errorf("%w: none of its Scopes has the object: %w", ErrNotSelected, ErrNoScope)
 }

@@ -34,9 +34,10 @@
 // # Selecting objects
 //
 // The client of a ListWatch selects a namespace, as CoreV1().Pods("default") does, and
-// [WithLabelSelector] and [WithFieldSelector] select objects on the server. What no selector can
-// express, InformerOptions.Filter refuses in the informer. With [Scopes], an informer holds parts of a
-// collection, such as some namespaces, which may be added and removed while it runs.
+// [WithLabelSelector] and [WithFieldSelector] select objects on the server. InformerOptions.Filter
+// selects objects in the informer, by conditions that no selector can express. With [Scopes], an
+// informer holds parts of a collection, such as some namespaces, which may be added and removed
+// while it runs.
 //
 // # Reading
 //
@@ -84,8 +85,7 @@
 //   - An object whose newest state cannot be stored does not look deleted: it is read as its last
 //     good state or, if there never was one, a Lister's Get returns an error that wraps
 //     [ErrNotStored]. The cause goes to the ErrorHandler, and Status names the object. For objects
-//     that cannot be decoded, this requires [EnableStreaming]: without it the client refuses the
-//     whole list, and WaitForSync returns the error of the client's decoder once its context ends.
+//     that cannot be decoded, this requires [EnableStreaming].
 //
 // docs/contract.md lists all guarantees with the tests that hold them. docs/migrating.md says what
 // to use for each name of client-go's tools/cache. The terms resourceVersion, bookmark and 410 Gone

@@ -30,19 +30,17 @@ var (
 	// ends first. The call goes on.
 	ErrHandlerBlocked error = informer.ErrHandlerBlocked
 	// ErrFunctionBlocked ("a transform, filter, index function or ErrorHandler has not returned") is
-	// returned by Run if the function has not returned ten seconds after the context ended. The call
-	// goes on, and no write to the store succeeds until it returns.
+	// returned by Run if the function has not returned ten seconds after the context ended. The
+	// call goes on.
 	ErrFunctionBlocked error = informer.ErrFunctionBlocked
 )
 
 // Errors that an ErrorHandler receives, for errors.Is. Errors of the API server are passed on
-// unchanged: use apierrors.IsForbidden and the like.
+// unchanged: use apierrors.IsForbidden and the like. The reasons for a relist are in Status.Relists.
 var (
-	// ErrStale ("watch event is older than an earlier one") reports a watch event whose
-	// resourceVersion is not newer than that of an earlier one.
-	ErrStale error = reflector.ErrStale
 	// ErrVersionRegressed ("server is at an older resourceVersion than before") reports a list or
-	// bookmark, such as the first one after a restore of etcd.
+	// bookmark whose version is older than one that the server has sent before: the API server
+	// lags behind another one, or etcd was restored from a backup.
 	ErrVersionRegressed error = reflector.ErrVersionRegressed
 	// ErrHistoryChanged ("server does not repeat the last changes") reports a resumed watch that did not
 	// begin with the changes that the server had sent last: etcd was restored from a backup, or the
@@ -51,15 +49,6 @@ var (
 	// ErrStalled ("nothing received within the idle timeout") reports that a request was given up
 	// because it received nothing for longer than a working server lets it wait.
 	ErrStalled error = reflector.ErrStalled
-	// ErrShortWatches ("server repeatedly closed the watch at once and without an event") reports
-	// several watches in a row that each ended within a second.
-	ErrShortWatches error = reflector.ErrShortWatches
-	// ErrNoVersion ("no valid resourceVersion") reports a list or event whose resourceVersion is missing
-	// or cannot be compared.
-	ErrNoVersion error = reflector.ErrNoVersion
-	// ErrQuarantined ("some objects could not be stored") reports a relist that requests the objects
-	// again.
-	ErrQuarantined error = reflector.ErrQuarantined
 	// ErrMutated ("cached object was modified") reports an object that the program has modified although
 	// it belongs to the cache; see InformerOptions.DetectMutations.
 	ErrMutated error = mutation.ErrMutated
@@ -77,16 +66,20 @@ var ErrOmittedFields error = source.ErrOmittedFields
 var ErrNotStored error = store.ErrNotStored
 
 // ErrNoScope ("the informer does not hold the scope") is wrapped by the errors of an InformerScope
-// that is not in the informer's Scopes. The errors of Reader.KeyError, Reader.Get, Lister.Get,
-// WaitForObject and WaitForDelete wrap it for an object that no scope may hold, by its namespace, name
-// or the hash of its namespace, or that a scope may hold which has not been listed: the object may exist.
+// that is not in the informer's Scopes.
+//
+// The errors of Reader.KeyError, Reader.Get, Lister.Get, WaitForObject and WaitForDelete also wrap
+// it if the informer cannot tell whether an object exists:
+//   - No scope can hold the object, by its namespace, its name or the hash of its namespace.
+//   - A scope that can hold it has not been listed.
+//   - The scopes are ranges of hashes of UIDs and do not have all hashes.
 var ErrNoScope error = scoped.ErrNoScope
 
-// ErrOutOfScope ("the object is outside of the informer's scope") is wrapped by the error of
+// ErrNotSelected ("the informer does not select the object") is wrapped by the error of
 // WaitForObject for an object that the informer never stores: it is in another namespace, or a selector
 // or the Filter refuses it. With Scopes, the errors of WaitForObject and WaitForDelete for an object of
 // no scope wrap it, and ErrNoScope.
-var ErrOutOfScope = errors.New("the object is outside of the informer's scope")
+var ErrNotSelected = errors.New("the informer does not select the object")
 
 // ErrSkip ("skip this state of the object") is returned by a Transform, possibly wrapped, to ignore a
 // state of an object: the store keeps the earlier state, or none if there is none, and there is no
@@ -145,15 +138,17 @@ func (e *HandlerError) Unwrap() error {
 }
 
 // ErrorHandler receives the errors of an informer or reflector: each failed attempt to list or
-// watch, each error on one object (an *ObjectError), each modified object (ErrMutated), and each
-// panic of a handler (a *HandlerError).
+// watch, the reason of a relist, each error on one object (an *ObjectError), each modified object
+// (ErrMutated), and each panic of a handler (a *HandlerError).
 //
 // It is called in the goroutine that met the error, which may be the informer's, a handler's or a
 // reader's, so it must be safe for concurrent use and should return soon. The goroutine holds no
 // lock of the store: an ErrorHandler may read from a store and write to it. ctx is that of Run,
 // with a logger that names the informer.
 //
-// The default logs an error, and the same one again after five minutes. Of the errors on objects it
-// logs the first ten of each effect, and then one line a minute with the number of further ones,
-// until there was none for five minutes; from verbosity 2 on, it logs each.
+// The default logs errors, and the program's ErrorHandler replaces this log. An error that occurs
+// again is logged at most once in five minutes. Of the errors on objects, the default logs the
+// first ten of each effect. After these it logs one line a minute with the number of further ones,
+// until there was none for five minutes. From verbosity 2 on, it logs each of them, and each watch
+// that ends because its version has expired (410 Gone).
 type ErrorHandler func(ctx context.Context, err error)

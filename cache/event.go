@@ -21,17 +21,20 @@ type Event[T Object] struct {
 	Type EventType
 	// Key is the object's key in the store.
 	Key string
-	// Old is the state that was last delivered to this handler. It is nil for an addition, with
-	// HandlerOptions.WithoutOld, and for a deletion if the state is Packed and cannot be decoded.
+	// Old is the state that was last delivered to this handler. It is nil for an addition, and
+	// always with HandlerOptions.WithoutOld. If that state is Packed and cannot be decoded, Old is
+	// nil for a deletion, and the same as New for an update.
 	Old T
 	// New is the object after the change. It is nil for a deletion.
 	New T
-	// Final is the state in which the object was deleted, and nil for other events. With LeftScope it
-	// is the refused state or, if the scope was removed, the stored one.
+	// Final is the state in which the object was deleted. It is nil for other events. With
+	// LeftScope, it is the refused state or, if the scope was removed, the stored state. With
+	// FinalStateUnknown, it is the last known state.
 	Final T
-	// FinalStateUnknown is set for a deletion whose Final is only the last known state: a relist found
-	// the object missing or refused, its final state could not be stored or decoded, or its namespace was
-	// deleted (see NamespaceScopes).
+	// FinalStateUnknown is set for a deletion whose final state is not known. Either the deletion
+	// was not received: the object was found missing, refused or recreated, or its namespace was
+	// deleted (see NamespaceScopes). Or the final state could not be stored or decoded, or
+	// Transform returned ErrSkip for it.
 	FinalStateUnknown bool
 	// InInitialList is set for the additions of the state with which the handler started: the
 	// initial list, or the store's content when the handler was added. It is also set for those of
@@ -52,8 +55,7 @@ type Event[T Object] struct {
 type KeyEvent struct {
 	Key    string
 	Reason KeyReason
-	// LeftScope is set if the object has left the store because its scope was removed, or the Filter
-	// refused it: the object existed then, and another replica may own it.
+	// LeftScope is that of the object's last change; see Event.LeftScope.
 	LeftScope bool
 }
 

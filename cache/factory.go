@@ -95,15 +95,16 @@ func (r *InformerRef[T]) Release() { r.release() }
 
 // InformerFor returns a reference to the factory's informer of the objects that lw selects, and
 // makes the informer on first use. The type of the objects, their kind and resource, and the
-// namespace and selectors of lw identify the informer. lw must be made by ListWatchOf or
-// NewListWatchFromClient. For dynamic and metadata clients, call lw.InNamespace and set apiVersion
-// and kind of the example.
+// namespace and selectors of lw identify the informer. lw must be made by ListWatchOf,
+// ListWatchByNamespace or NewListWatchFromClient. For dynamic and metadata clients, call
+// lw.InNamespace and set apiVersion and kind of the example.
 //
-// All users of an informer must pass the same options: otherwise InformerFor returns an error that
-// names the first option that differs. For Transform and Filter it compares only whether they are
-// set, and for Indexers only the names. ErrorHandler, Logger and Clock are not compared: those of
-// the first use apply. InformerFor also returns an error for invalid options, and ErrStopped after
-// the factory has stopped.
+// All who hold a reference to an informer must have passed the same options: otherwise InformerFor
+// returns an error that names the first option that differs. An informer without references is
+// replaced if the options differ. For Transform and Filter it compares only whether they are set,
+// and for Indexers only the names. ErrorHandler, Logger and Clock are not compared: those of the
+// first use apply. InformerFor also returns an error for invalid options, and ErrStopped after the
+// factory has stopped.
 func InformerFor[T Object](f *Factory, lw *ListWatch, example T, options InformerOptions[T]) (*InformerRef[T], error) {
 	key, err := keyOfInformer(lw, example)
 	if err != nil {

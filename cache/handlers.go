@@ -109,18 +109,17 @@ var (
 	errNoFilterFunc = errors.New("the FilteringResourceEventHandler has no FilterFunc")
 )
 
-// Delivery selects which events a handler receives if they arrive faster than it returns. In any
-// case the handler receives the changes of one object in order, and delays no other handler.
+// Delivery selects which events a handler receives if they arrive faster than it returns.
 type Delivery string
 
 const (
 	// CoalesceWhenBehind, the default, delivers every event until the handler is more than 10,000
 	// events behind, or more than twice the number of objects if that is larger. Then the waiting
 	// events of one object are coalesced: updates with updates, updates with the deletion, and an
-	// addition with updates unless one of them sets deletionTimestamp. Event.Old is always the
-	// state that was last delivered. An addition and a deletion are both delivered, and an object
-	// that was recreated is never an update of its predecessor. The backlog of a blocked handler is
-	// thus bounded by two states of each object that existed meanwhile.
+	// addition with updates unless one of them sets deletionTimestamp. An addition and a deletion
+	// are both delivered, and an object that was recreated is never an update of its predecessor.
+	// The backlog of a blocked handler is thus bounded by two states of each object that existed
+	// meanwhile.
 	CoalesceWhenBehind Delivery = "CoalesceWhenBehind"
 	// EveryEvent never coalesces events. The backlog is not bounded.
 	EveryEvent Delivery = "EveryEvent"

@@ -64,7 +64,7 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 		"nil REST pointer":     {pods(cache.NewListWatchFromClient((*rest.RESTClient)(nil), "pods", "", nil), 0, podFuncs{}), []string{"nil client"}},
 		"another type":         {pods(nodes, 0, podFuncs{}), []string{"the ListWatch lists *v1.Node, not *v1.Pod"}},
 		"negative resync":      {pods(lw, -time.Second, podFuncs{}), []string{"ResyncPeriod -1s is negative"}},
-		"nil handler":          {pods(lw, 0, nil), []string{"the handler is nil"}},
+		"nil handler":          {pods(lw, 0, nil), []string{"informer of *v1.Pod: the handler is nil"}},
 		"nil pointer handler":  {pods(lw, 0, (*podFuncs)(nil)), []string{"the handler is nil"}},
 		"nil function handler": {pods(lw, 0, handlerFunc(nil)), []string{"the handler is nil"}},
 		"nil FilterFunc":       {pods(lw, 0, cache.FilteringResourceEventHandler[*corev1.Pod]{Handler: podFuncs{}}), []string{"has no FilterFunc"}},

@@ -40,10 +40,10 @@ var errZeroLister = errors.New("the Lister has no store: use NewLister")
 // object with that name and without a namespace. If there is none, it returns an error for which
 // apierrors.IsNotFound is true.
 //
-// Three errors are not NotFound. For an object that exists but could never be stored, the error wraps
-// ErrNotStored and the cause. For one that no listed scope of the informer may hold, it wraps
-// ErrNoScope: the object may exist. If the Lister has no namespace and the objects have, the error says
-// to use Namespace.
+// Three errors are not NotFound. For an object that exists but could never be stored, the error
+// wraps ErrNotStored and the cause. If the informer's Scopes do not tell whether the object exists,
+// the error wraps ErrNoScope. If the Lister has no namespace and the objects have namespaces, the
+// error says to use Namespace.
 func (l Lister[T]) Get(name string) (obj T, err error) {
 	if l.reader.kept == nil {
 		return obj, errZeroLister

@@ -25,7 +25,7 @@ import (
 )
 
 // EnableStreaming prepares config so that informers read lists and watches straight from the
-// response, for every client that is made of config afterwards:
+// response, for every client that is made of config, or of a copy of it, afterwards:
 //
 //	config, err := rest.InClusterConfig()
 //	cache.EnableStreaming(config)
@@ -38,11 +38,10 @@ import (
 // timeouts and rate limits remain the client's. Other requests are not affected, except for the
 // updates that InformerOptions.NeverWritten describes.
 //
-// Without streaming, one object that cannot be decoded makes the client refuse the whole list: the
-// informer does not sync, and WaitForSync returns the error of the client's decoder once its
-// context ends. Also, client-go then repeats a request that was refused with a Retry-After up to
-// ten times by itself, for each attempt of the informer, which logs that once. Only the requests of
-// NewListWatchFromClient are not repeated.
+// Without streaming, one object that cannot be decoded makes the client refuse the whole list, and
+// the informer does not sync; see SharedInformer.WaitForSync. Also, most clients of client-go
+// repeat a request that was refused with a Retry-After, up to ten times for each attempt of the
+// informer. The informer logs once that the client does so.
 //
 // If a response cannot be split (CBOR, or a transport that changes it), the informer uses the
 // objects that the client decodes. Status.Streaming reports whether the last response was streamed,
@@ -120,9 +119,10 @@ var (
 
 // NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
 // all namespaces if that is metav1.NamespaceAll. The client must be that of the resource's API
-// group. For custom resources of a Go type of the program, it is made with the program's scheme;
-// see the example. The field selector may be nil. The client does not repeat refused requests by
-// itself, with or without EnableStreaming: the informer does, after the server's Retry-After.
+// group. For custom resources with a Go type of the program, make the client with the program's
+// scheme; see the example. The field selector may be nil. The client does not repeat refused
+// requests by itself, with or without EnableStreaming: the informer does, after the server's
+// Retry-After.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...func(options *metav1.ListOptions)) *ListWatch {
 	if codec.IsNil(client) {
 		return &ListWatch{}

@@ -21,10 +21,10 @@ import (
 //	namespaces := cache.NewSharedInformer(all, &corev1.Namespace{}, options)
 //	scopes, err := cache.NamespaceScopes(namespaces, selector)
 //
-// The informer must list all namespaces. The program must run it beside the informers that have the
-// scopes, which sync after it. Its objects may be of any type, such as
-// metav1.PartialObjectMetadata. Until then, their waits, Status and health checks have the cause,
-// for example that the program may not list Namespaces.
+// The informer of Namespaces must list all namespaces. Its objects may be of any type, such as
+// metav1.PartialObjectMetadata. The program must run it beside the informers that use the scopes.
+// These sync after it. Until it has synced, their waits, Status and health checks return the
+// reason, for example that the program has no permission to list Namespaces.
 //
 // The scope of a namespace whose labels no longer match is removed, as by Scopes.Remove. The scope
 // of a deleted namespace is kept until its objects have been deleted, too, or the server refuses to

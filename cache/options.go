@@ -48,16 +48,17 @@ type InformerOptions[T Object] struct {
 	// "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]". If the informer
 	// streams (see EnableStreaming), the fields are cut out of the response before it is decoded,
 	// and cost hardly more than their transfer. Otherwise they are cleared in the decoded object.
+	// Every path but metadata.managedFields requires NeverWritten.
 	//
 	// An omitted field has its zero value; in an unstructured object it is absent. The same holds
 	// for a map of which all keys are omitted. Filter, Transform and index functions get the objects
 	// without the fields. An update of omitted fields alone is stored and delivered, since it has a
 	// new resourceVersion. The selectors of a request are not affected, as the server applies them.
 	//
-	// A path is invalid if the objects' type has no such field, if an informer needs the field, such
-	// as metadata.uid, or, without NeverWritten, if it is not metadata.managedFields. For unstructured
-	// objects only the syntax and the fields of metadata are checked. Status.OmitFieldsNotFound has
-	// the paths that no object has had; they are logged once after the first list.
+	// A path is invalid if the objects' type has no such field, or if an informer needs the field,
+	// such as metadata.uid. For unstructured objects only the syntax and the fields of metadata
+	// are checked. Status.OmitFieldsNotFound has the paths that no object has had; they are logged
+	// once after the first list.
 	//
 	// An Update of a cached object without metadata.managedFields keeps those of the server. The
 	// Extract functions of client-go's apply configurations read metadata.managedFields, and return
@@ -70,18 +71,24 @@ type InformerOptions[T Object] struct {
 	// deletes the omitted fields of the list's elements. Read an object from the server before
 	// writing it.
 	//
-	// While an informer runs that streams, the clients made of the same config refuse an Update,
-	// with an error that wraps ErrOmittedFields, if its object has the UID and resourceVersion of an
-	// object in the store and none of the omitted fields. They then also refuse an object that the
-	// program has read from the server, if it never had one of the fields: use a patch for it. Not
-	// checked are patches, other clients, objects without UID or resourceVersion, cached objects in
-	// which the program has set one of the fields, the objects of events that are no longer in the
-	// store, requests in protobuf if the informer's objects are unstructured, and requests in other
-	// formats than JSON and protobuf.
+	// While an informer runs and streams, the clients made of the same config refuse some Updates,
+	// with an error that wraps ErrOmittedFields. They refuse an Update if the store has an object
+	// with the same UID and resourceVersion, fields were cut from that object, and the Update has
+	// none of the omitted fields. An Update of the status needs one of the omitted fields of
+	// status and metadata: it may be refused although the server has none of these either. Use a
+	// patch then.
+	//
+	// The clients do not check:
+	//   - patches, and requests of other clients
+	//   - objects without UID or resourceVersion
+	//   - objects in which the program has set one of the omitted fields
+	//   - versions that the store no longer has, such as those of earlier events
+	//   - protobuf if the informer's objects are unstructured, and formats other than JSON and
+	//     protobuf
 	NeverWritten bool
-	// Transform changes objects before they are stored. It should depend on the object alone: what
-	// else its result shows, such as the time, is of the first call for a version. To leave fields
-	// out, prefer OmitFields.
+	// Transform changes objects before they are stored. Its result should depend on the object
+	// alone. If it also depends on something else, such as the time, the store keeps the result of
+	// the first call for each version. To leave fields out, prefer OmitFields.
 	Transform TransformFunc[T]
 
 	// Indexers are the store's indexes, by name.
@@ -107,12 +114,12 @@ type InformerOptions[T Object] struct {
 
 	// ListMode selects the request that fetches the complete state, initially and for a relist.
 	ListMode ListMode
-	// Start selects how recent the first list is. The zero value selects StartConsistent: the
-	// informer does not start with an older state than the server's most recent one.
+	// Start selects how recent the first list is. The zero value selects StartConsistent.
 	Start Start
-	// PageSize is the limit parameter of list requests, in objects. Zero requests pages of 500 for
-	// consistent reads (resourceVersion="") and, with StartAny, for the first list, and whole lists
-	// otherwise, which API servers answer from their watch cache. A negative value disables paging.
+	// PageSize is the limit parameter of list requests, in objects. With zero, consistent reads
+	// (resourceVersion="") have pages of 500, and so has the first list with StartAny. Other lists
+	// are requested whole: API servers answer them from their watch cache. A negative value
+	// disables paging.
 	PageSize int64
 	// Limits bound the size of objects and responses, in bytes. The zero value is right for
 	// production.
@@ -121,14 +128,13 @@ type InformerOptions[T Object] struct {
 	// to 30 s, with jitter, and starts again after two minutes without a failure. Any other value
 	// also replaces the budget of requests between failed attempts: with a Duration of 10 ms, an
 	// informer makes up to 200 requests a second to a server that refuses them. The server's
-	// Retry-After is obeyed all the same. A Duration that is not positive is an error if Steps is.
+	// Retry-After is obeyed all the same. It is an error if Steps is positive and Duration is not.
 	Backoff wait.Backoff
 
 	// ResyncPeriod is the default of HandlerOptions.ResyncPeriod. Zero disables resyncs, which is
 	// right for nearly all programs.
 	ResyncPeriod time.Duration
-	// ErrorHandler receives errors. The default logs them, and the same error again only after five
-	// minutes.
+	// ErrorHandler receives errors. The default logs them; see ErrorHandler.
 	ErrorHandler ErrorHandler
 	// Logger replaces the logger of Run's context.
 	Logger klog.Logger
@@ -138,8 +144,9 @@ type InformerOptions[T Object] struct {
 }
 
 // TransformFunc returns the object to store: its argument, which it may change, or another object
-// with the same name and namespace. It may clear UID and resourceVersion. It is called at most once
-// for each state received, and not for a state that is stored already.
+// with the same name and namespace. It may clear UID and resourceVersion. It is called once for
+// each state that is new to the store. It is called again for unchanged objects whose contents a
+// list compares: the eight newest of a relist, and all objects after a restore of etcd.
 //
 // If it returns an error or nil, panics, or changes name or namespace, the error is reported and
 // the object's last good state is kept. An error that wraps ErrSkip is not reported; see ErrSkip.

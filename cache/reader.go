@@ -48,15 +48,15 @@ func (r Reader[T]) Get(obj T) (item T, exists bool, err error) {
 	return r.read().Find(name)
 }
 
-// GetByKey returns the object that has a key and reports whether there is one. It also reports
+// GetByKey returns the object with the given key and reports whether there is one. It also reports
 // false for an object that could never be stored; see KeyError.
 func (r Reader[T]) GetByKey(key string) (item T, exists bool) { return r.read().Get(key) }
 
-// KeyError returns why the store does not hold the newest state of the object that has a key:
-// an error that wraps ErrNotStored and the cause or, if the object is not stored and no listed
-// scope of the informer may hold it, ErrNoScope. It returns nil if the store holds that state, or
-// if there is no such object. Only informers have such objects: a store made by NewStore
-// returns nil.
+// KeyError returns why the store does not hold the newest state of the object with the given key.
+// The error wraps ErrNotStored and the cause. If the object is not stored, and the informer's
+// Scopes do not tell whether it exists, the error wraps ErrNoScope instead. KeyError returns nil if
+// the store holds the newest state, if the object does not exist, and for every store made by
+// NewStore.
 func (r Reader[T]) KeyError(key string) error { return r.read().KeyError(key) }
 
 // List returns all objects.
@@ -105,7 +105,7 @@ func (s Snapshot[T]) read() *store.Snapshot[T] {
 // the first list.
 func (s Snapshot[T]) ResourceVersion() string { return s.read().ResourceVersion() }
 
-// GetByKey returns the object that has a key and reports whether there is one.
+// GetByKey returns the object with the given key and reports whether there is one.
 func (s Snapshot[T]) GetByKey(key string) (item T, exists bool) { return s.read().Get(key) }
 
 // List returns all objects, in no particular order.

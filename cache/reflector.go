@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,10 @@ const (
 	// with ListModeWatchList.
 	ListModeList ListMode = "List"
 	// ListModeWatchList requests the state as the first events of the watch (WatchList, or streaming
-	// lists: KEP-3157). If that fails, the collection is listed instead. The reflector does not try
-	// again with a server that does not support WatchList, or that does not end the initial events,
-	// which is also reported.
+	// lists: KEP-3157). If that fails, the collection is listed instead. After a 429, the
+	// WatchList is requested again; after a stream that ends early, once more. The reflector stops
+	// using WatchList if the server does not support it. It also stops, and reports that, if the
+	// server does not end the initial events.
 	ListModeWatchList ListMode = "WatchList"
 )
 
@@ -81,7 +83,7 @@ const (
 // Limits apply while the informer streams (Status.Streaming), to the decompressed bytes. Otherwise
 // the client reads and decodes each response as a whole: client-go limits a watch event to 16 MiB,
 // and a list or an error not at all. The number of objects is not limited, and each takes at least
-// the size of its Go struct, such as 1 kB: two million Pods of 80 bytes take 4.6 GB.
+// the size of its Go struct: two million Pods of 80 bytes take 4.6 GB, 2.3 kB each.
 type Limits struct {
 	// Object is the largest object, and the largest watch event. A larger object is not stored, and
 	// is reported as an ObjectError, provided that its name is among the first 64 KiB in protobuf
@@ -122,8 +124,8 @@ type ReflectorOptions struct {
 }
 
 func (o ReflectorOptions) reporter(objects codec.ObjectType) *reporter {
-	name := o.Name
-	if name == "" && objects.GoType != nil {
+	name := cmp.Or(o.Name, "objects of an unknown type")
+	if o.Name == "" && objects.GoType != nil {
 		name = objects.String()
 	}
 	return newReporter(name, o.ErrorHandler, o.Logger, clockOf(o.Clock))
@@ -166,10 +168,12 @@ func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType,
 // Reflector keeps a store equal to a collection of the API. Its methods are safe for concurrent
 // use.
 //
-// It lists, then watches from the list's resourceVersion. A watch that ends is resumed at the last
-// version. If that is not possible (410 Gone, or events may be missing), the reflector relists: not
-// older than the last version or, if the server does not have that one, as a consistent read
-// (resourceVersion=""). While requests fail, the store keeps its last good state, and the reflector
+// It lists, then watches from the list's resourceVersion. A watch that ends is resumed. Where
+// possible, it starts a few changes before the version reached: the server repeats these changes,
+// and the reflector compares them (ErrHistoryChanged). If the watch cannot be resumed (410 Gone, or
+// events may be missing), the reflector relists. The relist is not older than the version reached.
+// If the server does not have that version, the relist is a consistent read (resourceVersion="").
+// While requests fail, the store keeps its last good state, and the
 // retries with backoff, and not before a Retry-After. See
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions for the rules of
 // lists, watches and resource versions.

@@ -194,7 +194,7 @@ func TestObjectOfDeletedNamespaceIsMissing(t *testing.T) {
 func TestWaitForDeleteOfObjectOfNoScope(t *testing.T) {
 	expect := func(t *testing.T, err error) {
 		t.Helper()
-		if !errors.Is(err, cache.ErrNoScope) || !errors.Is(err, cache.ErrOutOfScope) {
+		if !errors.Is(err, cache.ErrNoScope) || !errors.Is(err, cache.ErrNotSelected) {
 			t.Errorf("WaitForDelete: %v", err)
 		}
 	}
@@ -204,7 +204,7 @@ func TestWaitForDeleteOfObjectOfNoScope(t *testing.T) {
 		i.expect("Add a/1")
 		expect(t, i.WaitForDelete(t.Context(), unheld))
 		expect(t, i.WaitForDelete(t.Context(), configMap("b/1"))) // without a version
-		if err := i.WaitForObject(t.Context(), unheld); !errors.Is(err, cache.ErrNoScope) || !errors.Is(err, cache.ErrOutOfScope) {
+		if err := i.WaitForObject(t.Context(), unheld); !errors.Is(err, cache.ErrNoScope) || !errors.Is(err, cache.ErrNotSelected) {
 			t.Errorf("WaitForObject: %v", err)
 		}
 		left := startWait(func() error { return i.WaitForDelete(t.Context(), held) })

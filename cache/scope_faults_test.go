@@ -196,7 +196,7 @@ func TestForbiddenScope(t *testing.T) {
 		if _, err := secret.Status(); !errors.Is(err, cache.ErrNoScope) {
 			t.Errorf("status of a removed scope: %v", err)
 		}
-		if err := informer.WaitForObject(ctx, configMap("secret/1")); !errors.Is(err, cache.ErrOutOfScope) {
+		if err := informer.WaitForObject(ctx, configMap("secret/1")); !errors.Is(err, cache.ErrNotSelected) {
 			t.Errorf("wait for an object of a removed scope: %v", err)
 		}
 	})

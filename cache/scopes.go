@@ -61,14 +61,15 @@ func scopeOf(s scope.Scope) Scope {
 // share requests. Handlers receive the objects of an added scope as one initial list, while the
 // delivery of other scopes goes on.
 //
-// Scopes are disjoint if their namespaces differ, if their hash ranges have no hash in common, or
-// if their selectors contradict each other in one label or field, such as "env=dev" and "env!=dev".
+// Two scopes are disjoint if both have a namespace and these differ, if both have hash ranges of
+// the same field and these have no hash in common, or if their selectors contradict each other in
+// one label or field, such as "env=dev" and "env!=dev".
 //
 // An object whose labels change so that it moves from one scope of the set to another is updated,
-// not deleted. The server sends the same event for a move and for a deletion. A deletion is
-// therefore delivered once all scopes with other selectors, into which the object may have moved,
-// have reached its version. A scope without changes needs a bookmark for that, which takes up to a
-// minute.
+// not deleted. The server sends the same event for a move and for a deletion. A deletion therefore
+// waits for the scopes into which the object may have moved, those with other selectors. It is
+// delivered when all of them have reached its version. A scope without changes reaches the version
+// by a bookmark, within about a minute.
 type Scopes struct {
 	set          scope.Set
 	byNamespaces bool // kept by NamespaceScopes
@@ -97,10 +98,9 @@ func (s *Scopes) Remove(scopes ...Scope) error {
 	return s.change(scopes, func(removed ...scope.Scope) error { return s.set.Remove(scope.Removed, removed...) })
 }
 
-// Set makes scopes the whole set. The objects of scopes that are no longer in it leave the stores
-// as with Remove, unless they are in one of the new scopes: an informer keeps the old ones until
-// the new ones have been listed, so that these objects are not deleted in between. The errors are
-// those of Add.
+// Set makes scopes the whole set. A scope that is no longer in the set is removed, as by Remove. An
+// object of it that a new scope holds, too, is not deleted: an informer keeps the old scope until
+// the new scopes have been listed. The errors are those of Add.
 func (s *Scopes) Set(scopes ...Scope) error { return s.change(scopes, s.set.Replace) }
 
 // change changes the set, unless only NamespaceScopes may.

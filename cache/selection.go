@@ -53,18 +53,18 @@ func (s selected) apply(ctx context.Context, options *metav1.ListOptions) {
 	feed.RestrictProbe(ctx, options)
 }
 
-// check returns ErrOutOfScope for an object that is known not to be selected.
+// check returns ErrNotSelected for an object that is known not to be selected.
 func (s selected) check(obj metav1.Object) error {
 	if s.namespace != "" && obj.GetNamespace() != s.namespace {
-		return fmt.Errorf("%w: it lists namespace %q", ErrOutOfScope, s.namespace)
+		return fmt.Errorf("%w: it lists namespace %q", ErrNotSelected, s.namespace)
 	}
 	var options metav1.ListOptions
 	s.apply(context.Background(), &options)
 	if selector, err := labels.Parse(options.LabelSelector); err == nil && !selector.Matches(labels.Set(obj.GetLabels())) {
-		return fmt.Errorf("%w: its label selector is %q", ErrOutOfScope, options.LabelSelector)
+		return fmt.Errorf("%w: its label selector is %q", ErrNotSelected, options.LabelSelector)
 	}
 	if selector, err := fields.ParseSelector(options.FieldSelector); err == nil && !mayMatch(selector, obj) {
-		return fmt.Errorf("%w: its field selector is %q", ErrOutOfScope, options.FieldSelector)
+		return fmt.Errorf("%w: its field selector is %q", ErrNotSelected, options.FieldSelector)
 	}
 	return nil
 }

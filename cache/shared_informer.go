@@ -42,9 +42,10 @@ type SharedInformer[T Object] struct {
 // nil pointer, objects of any kind are accepted. The informer does not keep the example.
 //
 // Nothing happens before Run. If an argument is invalid, Run and every other method that returns an
-// error return an error that names it. A nil ListerWatcher, a ListWatch that lists another type, an
-// interface as T, a negative ResyncPeriod, an index without a function, a Backoff with Steps and
-// without a Duration, and options that are unknown or cannot be combined are invalid.
+// error return an error that names it. These are invalid: a nil ListerWatcher, a ListWatch that
+// lists another type, an interface as T, a negative ResyncPeriod, an index without a function, a
+// Backoff with Steps and without a Duration, invalid OmitFields or Scopes, and options that are
+// unknown or cannot be combined.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
 	report := options.reflectorOptions().reporter(objects)
@@ -96,7 +97,7 @@ func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
 	}
 }
 
-// admits returns a function that returns ErrOutOfScope for an object that the informer does not
+// admits returns a function that returns ErrNotSelected for an object that the informer does not
 // hold.
 func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(Object) error {
 	selected, filter := asListWatch(lw).selected, s.options.Filter
@@ -110,7 +111,7 @@ func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(
 		case err != nil:
 			return fmt.Errorf("filter: %w", err)
 		case !accepts:
-			return fmt.Errorf("%w: its Filter refuses it", ErrOutOfScope)
+			return fmt.Errorf("%w: its Filter refuses it", ErrNotSelected)
 		}
 		return nil
 	}
@@ -159,8 +160,7 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 
 // AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
 // to add them to a work queue. A key that changes again before it is delivered is delivered once,
-// so the backlog is bounded by the number of keys, and no object is decoded. A key that changes
-// while the keys of a list are delivered may be delivered a second time.
+// so the backlog is bounded by the number of keys, and no object is decoded.
 func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
 	var err error
 	switch {
@@ -189,6 +189,8 @@ func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOp
 	switch {
 	case s.core.invalid != nil:
 		return nil, s.core.invalid
+	case errors.Is(err, errNoHandler) && options.Name == "":
+		return nil, fmt.Errorf("informer of %s: %w", s.core.report.name, err)
 	case err != nil:
 		return nil, fmt.Errorf("informer of %s: handler %s: %w", s.core.report.name, name, err)
 	}
@@ -214,8 +216,9 @@ func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOp
 func (s *SharedInformer[T]) Store() Reader[T] { return s.store }
 
 // Run keeps the store up to date and delivers changes until ctx ends. It then returns nil once the
-// last call of each handler has returned. If a handler, or a function in the options, takes longer
-// than ten seconds to return, Run returns ErrHandlerBlocked or ErrFunctionBlocked instead.
+// last call of each handler has returned. If a handler, or a function in the options, has not
+// returned ten seconds after ctx ended, Run returns an error that wraps ErrHandlerBlocked or
+// ErrFunctionBlocked.
 //
 // An informer can run once: a second call returns ErrAlreadyRunning or, after the first has
 // returned, ErrStopped.
@@ -257,11 +260,11 @@ func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resource
 //	err = pods.WaitForObject(ctx, pod)
 //	// pods.Store() has seen the Pod
 //
-// For an object outside of the informer's namespace, selectors or Filter it returns ErrOutOfScope
-// immediately. It knows the namespace and selectors of a ListWatch made by ListWatchOf or
-// NewListWatchFromClient, but not those of the program's own functions. If the object's newest
-// state arrived and could not be stored, the error wraps ErrNotStored and the cause, even if the
-// store has an earlier state. Other errors are those of WaitForResourceVersion.
+// For an object outside of the informer's namespace, selectors or Filter it returns ErrNotSelected
+// immediately. It knows the namespace and selectors of a ListWatch made by ListWatchOf,
+// ListWatchByNamespace or NewListWatchFromClient, but not those of the program's own functions. If
+// the object's newest state arrived and could not be stored, the error wraps ErrNotStored and the
+// cause, even if the store has an earlier state. Other errors are those of WaitForResourceVersion.
 //
 // Pass a context with a deadline: if a restore of etcd has undone the write, WaitForObject blocks
 // like WaitForResourceVersion. A controller that has a work queue processes the key again after the
@@ -273,14 +276,15 @@ func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 	return s.core.waitForObject(ctx, obj)
 }
 
-// WaitForDelete blocks until the store has reached obj's resourceVersion and no longer holds an
-// object with obj's key and UID: the object was deleted or recreated, or a selector or Filter no
-// longer accepts it. An empty UID stands for any. While the object exists but could never be
-// stored, WaitForDelete blocks. Errors are those of WaitForResourceVersion. With Scopes, the
-// error wraps ErrOutOfScope and ErrNoScope once no scope may hold the object, which may still exist.
+// WaitForDelete blocks until the store has reached obj's resourceVersion and holds no object with
+// obj's key and UID. The object was then deleted or recreated, or a selector or Filter no longer
+// accepts it. An empty UID stands for any, and an empty resourceVersion is not waited for. If the
+// object exists and could never be stored, WaitForDelete goes on blocking. Errors are those of
+// WaitForResourceVersion. With Scopes, the error wraps ErrNotSelected and ErrNoScope if no scope can
+// hold the object, or none any more: the object may still exist.
 //
-// Pass a context with a deadline: finalizers may keep the object for any time, and for the version
-// of a write that a restore of etcd has undone, WaitForDelete blocks like WaitForResourceVersion.
+// Pass a context with a deadline: finalizers may keep the object for any time. If a restore of etcd
+// has undone the write that returned obj, WaitForDelete blocks as WaitForResourceVersion does.
 func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 	return s.core.waitForDelete(ctx, obj)
 }
@@ -302,6 +306,7 @@ func (s *SharedInformer[T]) ScopeStatus() []ScopeStatus { return s.core.scopeSta
 
 // InScope returns one scope of the informer. The scope need not be in the informer's Scopes when
 // InScope is called: while it is not, the methods of the result return errors that wrap ErrNoScope.
+// If the scope is invalid, or the informer has no Scopes, they return other errors.
 func (s *SharedInformer[T]) InScope(scope Scope) InformerScope {
 	canonical, err := scope.internal().Canonical()
 	switch {

@@ -50,8 +50,8 @@ type Status struct {
 	Handlers []HandlerStatus
 }
 
-// ReflectorStatus is the condition of a Reflector at one moment, and what an informer's Status has of
-// its lists and watches.
+// ReflectorStatus is the condition of a Reflector at one moment. Status embeds it, for the lists
+// and watches of an informer.
 type ReflectorStatus struct {
 	Name  string
 	Phase Phase
@@ -68,9 +68,10 @@ type ReflectorStatus struct {
 	// ResourceVersion is the version of the collection that the store has reached.
 	ResourceVersion string
 	// FreshAt is when an event, a bookmark or a list last confirmed that the store is up to date.
-	// It is zero before the first list. A collection that does not change is confirmed by
-	// bookmarks, of which API servers send about one a minute. With Scopes, it is that of the
-	// oldest scope, of which one that was never listed counts from when it was added.
+	// Bookmarks, about one a minute from an API server, confirm a collection that does not change.
+	// Without Scopes, FreshAt is zero before the first list. With Scopes, it is the FreshAt of the
+	// scope that was confirmed the longest time ago. For a scope that was never listed, the time
+	// at which it was added counts.
 	FreshAt time.Time
 	// Staleness is the time since FreshAt, by the informer's clock. The store may lack changes that
 	// were made in this time. It is zero before the first list or, with Scopes, before the first
@@ -97,8 +98,9 @@ type ReflectorStatus struct {
 	// Unchecked reports that watches are resumed without a comparison of the last changes, as the
 	// server does not repeat them: a restore of etcd may go unnoticed until the next list.
 	Unchecked bool
-	// Relists counts how often the collection had to be listed again after a watch, by the reason. The
-	// reasons are those of RelistReasons; docs/operations.md explains them.
+	// Relists counts how often the collection had to be listed again after a watch, by the reason.
+	// The map has a key for every reason, with zero for one that has not occurred.
+	// docs/operations.md explains the reasons.
 	Relists map[string]uint64
 	// Requests counts the requests by verb and result. A watch is counted once the server has
 	// accepted or refused it.
@@ -114,15 +116,15 @@ type ReflectorStatus struct {
 	// Received is the number of objects that the list in progress has brought so far. It is zero if
 	// no list is in progress.
 	Received int
-	// RecentEvents are the numbers of watch events in each of the last 60 intervals of
-	// RecentEventsInterval, the oldest first. The last interval is not over yet.
+	// RecentEvents are the numbers of watch events in each of the last 60 intervals of 5 s, the oldest
+	// first. The last interval is not over yet.
 	RecentEvents []uint32
 }
 
 // QuarantinedKey is a key whose newest state could not be stored.
 type QuarantinedKey struct {
 	Key string
-	// Err is the result of Reader.KeyError.
+	// Err wraps ErrNotStored and the cause. For an informer, Reader.KeyError returns it, too.
 	Err error
 }
 
@@ -149,17 +151,6 @@ type HandlerStatus struct {
 	CallTime time.Duration
 }
 
-// RecentEventsInterval is the time that each number of Status.RecentEvents covers: 5 s.
-const RecentEventsInterval = reflector.RateInterval
-
-// RelistReasons returns the keys that ReflectorStatus.Relists may have.
-func RelistReasons() (reasons []string) {
-	for _, reason := range reflector.RelistReasons() {
-		reasons = append(reasons, string(reason))
-	}
-	return reasons
-}
-
 // Request is a kind of request and its result.
 type Request struct {
 	// Verb is "LIST" or "WATCH".
@@ -171,7 +162,7 @@ type Request struct {
 // reflectorStatus returns the status of a reflector, or of the loop that feeds an informer.
 func reflectorStatus(name string, invalid error, loop informer.Loop, source informer.Source, synced bool) ReflectorStatus {
 	if invalid != nil {
-		return ReflectorStatus{Name: name, Phase: PhaseInvalid, Err: invalid}
+		return ReflectorStatus{Name: name, Phase: PhaseInvalid, Err: invalid, Relists: relistsByReason(nil)}
 	}
 	now := loop.Status()
 	s := ReflectorStatus{
@@ -187,6 +178,7 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 		Watches:         now.Watches,
 		WatchRestarts:   now.Restarts,
 		Unchecked:       now.Unchecked,
+		Relists:         relistsByReason(now.Relists),
 		Received:        now.Received,
 		RecentEvents:    now.RecentEvents,
 	}
@@ -199,13 +191,15 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 		}
 		s.Requests[Request(request)] = n
 	}
-	for reason, n := range now.Relists {
-		if s.Relists == nil {
-			s.Relists = make(map[string]uint64)
-		}
-		s.Relists[string(reason)] = n
-	}
 	return s
+}
+
+func relistsByReason(counts map[reflector.RelistReason]uint64) map[string]uint64 {
+	relists := make(map[string]uint64)
+	for _, reason := range reflector.RelistReasons() {
+		relists[string(reason)] = counts[reason]
+	}
+	return relists
 }
 
 func clockOf(c clock.Clock) clock.Clock { return cmp.Or[clock.Clock](c, clock.RealClock{}) }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
@@ -184,7 +185,7 @@ func TestUndeltaStoreWithReflector(t *testing.T) {
 		// There is none for a deletion with an older version than the stored one.
 		r.Send(watch.Event{Type: watch.Deleted, Object: cachetest.Pod("a", cachetest.WithVersion("4"))})
 		expect("[]")
-		r.ExpectError(cachetest.ErrorIs(cache.ErrStale))
+		r.ExpectError(cachetest.ErrorIs(reflector.ErrStale))
 
 		// The resumed watch does not repeat the deletions of unknown objects, so a list follows.
 		cachetest.Advance(20 * time.Second)
@@ -263,7 +264,7 @@ func TestReflectorReportsStoreErrors(t *testing.T) {
 			t.Errorf("errors %v", errs)
 		}
 		cachetest.Advance(12 * time.Minute) // longer than the watch
-		r.ExpectError(cachetest.ErrorIs(cache.ErrQuarantined))
+		r.ExpectError(cachetest.ErrorIs(reflector.ErrQuarantined))
 		if got := cachetest.Describe(store.List()); got != "a@5 b@6 c@4" {
 			t.Errorf("stored [%s]", got)
 		}

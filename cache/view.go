@@ -17,7 +17,7 @@ import (
 // Viewable is an informer or a set of informers that packages metrics and debug can show:
 // *SharedInformer, *Controller, *Factory or *Group.
 type Viewable interface {
-	// Views returns a view of each informer, in the order in which they were made.
+	// Views returns a view of each informer, in no particular order.
 	Views() []View
 }
 
@@ -49,13 +49,13 @@ func (v View) ScopeStatus() []ScopeStatus { return v.core.scopeStatus() }
 // objects.
 func (v View) Indexes() map[string]int { return v.core.engine.Indexes() }
 
-// FindKeys returns the first limit keys of the store that contain a text, in order, and the number
-// of all such keys. An empty text finds all keys. FindKeys reads every key of the store.
+// FindKeys returns the keys of the store that contain text, in order, at most limit of them, and
+// the number of all such keys. An empty text finds all keys. FindKeys reads every key of the store.
 func (v View) FindKeys(text string, limit int) (keys []string, found int) {
 	return v.core.engine.FindKeys(text, max(limit, 0))
 }
 
-// Get returns the stored object that has a key and reports whether there is one. The object must
+// Get returns the stored object with the given key and reports whether there is one. The object must
 // not be changed. For an object that could never be stored, it returns the error of
 // Reader.KeyError.
 func (v View) Get(key string) (obj Object, exists bool, err error) {
@@ -70,8 +70,8 @@ func (v View) Get(key string) (obj Object, exists bool, err error) {
 	return obj, true, nil
 }
 
-// InformerScope is one scope of an informer. It has the waits and the condition of the scope, as
-// SharedInformer has those of all. Its methods are safe for concurrent use.
+// InformerScope is one scope of an informer. Its methods do for the scope what those of
+// SharedInformer do for the whole informer. They are safe for concurrent use.
 type InformerScope struct {
 	core    *core
 	scope   scope.Scope // canonical
@@ -134,7 +134,8 @@ func (s InformerScope) HealthCheck(options HealthOptions) func(*http.Request) er
 func byID(a, b View) int { return int(a.ID()) - int(b.ID()) }
 
 // Group is a set of informers and factories that are shown together. An informer that has stopped
-// leaves the group; one that is never run stays. The zero Group is empty. Its methods are safe for
+// leaves the group. One that is never run stays, and so do the informers that a Factory has, also
+// after the Factory has stopped. The zero Group is empty. Its methods are safe for concurrent use.
 // concurrent use.
 type Group struct {
 	mu      sync.Mutex // guards members
@@ -149,7 +150,8 @@ func (g *Group) Add(members ...Viewable) {
 	g.members = append(g.members, members...)
 }
 
-// Views returns a view of every informer that has not stopped. An informer that was added twice is
+// Views returns a view of every informer in the group. An informer that was added twice is one
+// view.
 // one view.
 func (g *Group) Views() (views []View) {
 	g.mu.Lock()
@@ -163,8 +165,9 @@ func (g *Group) Views() (views []View) {
 	return slices.CompactFunc(views, func(a, b View) bool { return a.ID() == b.ID() })
 }
 
-// HealthCheck returns a function for a health endpoint that joins the errors of every informer that
-// has not stopped; see SharedInformer.HealthCheck. An empty group is healthy, such as that of a
+// HealthCheck returns a function for a health endpoint that joins the errors of every informer in
+// the group; see SharedInformer.HealthCheck. An empty group is healthy, such as that of a replica
+// that is not
 // replica that is not the leader.
 func (g *Group) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return func(*http.Request) error {

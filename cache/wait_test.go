@@ -180,13 +180,13 @@ func TestWaitForObjectOutOfScope(t *testing.T) {
 		if name == "dynamic" {
 			lw = cache.ListWatchOf(metadataClient.Resource(pods).Namespace("other")).InNamespace("other")
 			meta := &metav1.PartialObjectMetadata{ObjectMeta: obj.ObjectMeta}
-			if err := cache.NewSharedInformer(lw, meta, cache.InformerOptions[*metav1.PartialObjectMetadata]{}).WaitForObject(t.Context(), meta); !errors.Is(err, cache.ErrOutOfScope) {
+			if err := cache.NewSharedInformer(lw, meta, cache.InformerOptions[*metav1.PartialObjectMetadata]{}).WaitForObject(t.Context(), meta); !errors.Is(err, cache.ErrNotSelected) {
 				t.Errorf("metadata: %v", err)
 			}
 			continue
 		}
 		informer := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
-		if err := informer.WaitForObject(t.Context(), obj); !errors.Is(err, cache.ErrOutOfScope) {
+		if err := informer.WaitForObject(t.Context(), obj); !errors.Is(err, cache.ErrNotSelected) {
 			t.Errorf("%s: %v", name, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

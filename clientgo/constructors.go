@@ -35,8 +35,8 @@ func (c Constructors) NewSharedInformer(lw clientcache.ListerWatcher, exampleObj
 }
 
 // NewSharedIndexInformer replaces the function of package tools/cache. It returns an informer of
-// lw's objects that is not running. The example states the type of the objects, and the kind of
-// unstructured objects; the informer does not keep it.
+// lw's objects that is not running. exampleObject states the type of the objects and, if they are
+// unstructured, their kind. The informer does not keep it.
 func (c Constructors) NewSharedIndexInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, defaultEventHandlerResyncPeriod time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
 	return c.NewSharedIndexInformerWithOptions(lw, exampleObject, clientcache.SharedIndexInformerOptions{
 		ResyncPeriod: defaultEventHandlerResyncPeriod,

@@ -23,9 +23,10 @@
 //
 // # Transforms
 //
-// A transform may return an error that wraps cache.ErrSkip, to ignore a state of an object: the
-// store keeps the state that it has, or none, without an event or an error. A deletion is delivered
-// as a DeletedFinalStateUnknown with the last stored state.
+// A transform may return an error that wraps cache.ErrSkip to ignore a state of an object. The
+// store then keeps the state that it has, or none, and there is no event and no error. If the
+// transform ignores the final state of a deleted object, the deletion is delivered all the same, as
+// a DeletedFinalStateUnknown with the last stored state.
 //
 // # Differences from client-go
 //
@@ -38,14 +39,15 @@
 //     functions for it, unless [Options].RelistUpdates is set.
 //   - An object that was deleted and recreated under the same name is a deletion and an addition,
 //     not an update.
-//   - A DELETED event of an object that the informer does not hold calls OnDelete unless
-//     [Options].Filter or cache.ErrSkip refuses the state at deletion, the informer has
-//     [Options].Scopes, the object's last state could not be stored, or the event's version was
-//     reached before. client-go calls it each time.
-//   - An event with the stored version that the client has decoded is an update only if its content
-//     differs, and an event older than an earlier one ends the watch. The fakes of client-go are
-//     excepted: events of a watch.FakeWatcher or RaceFreeFakeWatcher are applied in order, whatever
-//     their versions. One without a version leaves LastSyncResourceVersion at the last one.
+//   - In client-go, each DELETED event calls OnDelete, also if the informer does not hold the
+//     object. Here such an event does not call it if the informer has [Options].Scopes, if
+//     [Options].Filter or cache.ErrSkip refuses the state at deletion, if the object's last state
+//     could not be stored, or if the informer had reached the event's version before.
+//   - Where the client decodes, an event with the version of the stored object is an update only if
+//     its content differs. While the informer streams, it changes nothing. An event that is older
+//     than an earlier one ends the watch. The fakes of client-go are an exception: events of a
+//     watch.FakeWatcher or RaceFreeFakeWatcher are applied in order, whatever their versions. One
+//     without a version does not change LastSyncResourceVersion.
 //   - Where the client decodes, handlers receive the initial list once the first watch function has
 //     returned or failed, at the latest 1 s after the list. HasSynced of the informer does not wait.
 //   - Objects that the program itself writes to an informer's store are delivered to handlers, and
@@ -54,8 +56,6 @@
 //     than the informer's.
 //   - A FilteringResourceEventHandler receives the deletion of an object if it has received the
 //     object, whatever its FilterFunc makes of the final state.
-//   - The handler of a Controller does not block its store, which may contain later changes than the
-//     one delivered.
 //
 // Objects that cannot be stored:
 //
@@ -85,35 +85,36 @@
 //     and the collection is listed: after 2 s without an event from a fake clientset, after 30 s
 //     without an initial event from a server, or when the stream has ended early twice. client-go
 //     waits forever.
-//   - The first list is client-go's. [Options] has Start, to make it not older than the server's most
-//     recent state.
-//   - A relist that asks for pages has resourceVersionMatch=NotOlderThan, and so has not the state at
-//     exactly the version that has expired. After a continue token has expired, pages of the most
-//     recent state are requested before the list in one piece.
-//   - An informer's requests share a budget of 10 and one more every 5 s, and the server answers at
-//     most 4 lists in any minute after the initial one. A Backoff in the options of a [Reflector]
-//     replaces both between failed attempts; one with Steps and without a Duration, which in
-//     client-go retries without a pause, is an error of Run.
-//   - The list after a watch that cannot be resumed follows at once, the first time in two minutes.
-//     client-go waits for its backoff. The server's Retry-After is obeyed, which client-go leaves to
-//     the client.
-//   - While an informer streams, a resumed watch starts before the last changes received, which the
-//     server must repeat, so that a restore of etcd is detected also if the new history has overtaken
-//     the version reached. Otherwise, as in client-go, such a restore is not noticed.
+//   - A relist in pages has resourceVersionMatch=NotOlderThan. Without it, as in client-go, the
+//     server looks for the state at exactly that version, which may have expired. If a continue
+//     token expires, the informer requests pages of the most recent state, and if that fails too,
+//     the list in one piece.
+//   - An informer may send 10 requests at once, and one more every 5 s. After the initial list it
+//     has at most 4 lists answered in any minute. With [Options].Scopes, both limits hold for each
+//     watch and its lists. Neither holds for a fake of client-go. A Backoff in the options of a
+//     [Reflector] replaces both between failed attempts. A Backoff with Steps and without a
+//     Duration, which in client-go retries without a pause, is an error of Run.
+//   - If a watch cannot be resumed, the informer lists at once, unless it failed or listed in the
+//     two minutes before. client-go waits for its backoff. The informer obeys the server's
+//     Retry-After; client-go leaves that to the client.
+//   - While an informer streams, a resumed watch starts before the last changes received. If the
+//     server does not repeat them, etcd was restored from a backup, and the informer lists again.
+//     It notices this also if the new history is already past the version that it had reached. An
+//     informer that does not stream does not notice such a restore, and neither does client-go.
 //   - The error of a factory's wait for a sync wraps the context's cause and the last error of each
 //     informer that has not synced. In client-go it is the context's cause.
-//   - A [Reflector] logs an error of its store's Resync, and does not list again because of it. It
-//     applies the transform of a TransformingStore to every list, client-go only to a WatchList. It
-//     does not run twice at a time. While it streams, an object that cannot be decoded keeps its
-//     state in a store that has GetByKey, and is left out of a list otherwise.
+//   - A [Reflector] does not list again because of an error of its store's Resync. client-go
+//     applies the transform of a TransformingStore only to a WatchList. A Reflector does not run
+//     twice at a time.
 //
 // Logs and metrics:
 //
-//   - Errors are logged with the informer's logger, an error on an object once in five minutes,
-//     and the first ten objects of each kind of error, then one line a minute. They are not passed
-//     to utilruntime.HandleError, whose rate limit blocks its caller.
-//   - The metrics of client-go count watch events, but not the objects of a list. The length of the
-//     queue, which does not exist, is at most one.
+//   - Errors are logged with the informer's logger. The same error on an object is logged once in
+//     five minutes. Of each kind of error on objects, the first ten are logged one by one, and the
+//     others in one line a minute. Errors are not passed to utilruntime.HandleError, whose rate
+//     limit blocks its caller.
+//   - The metrics of client-go count watch events, but not the objects of a list. There is no
+//     queue: the metric of its length is 0 or 1.
 //
 // The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go. The
 // package supports client-go v0.36, the oldest version in go.mod, and v0.37.

@@ -22,7 +22,7 @@ import (
 // returns. The caller must not modify the values and slices that its methods return.
 //
 // A value whose index function fails is stored without an entry in that index, and the error is
-// logged. An Indexer of client-go panics instead.
+// logged.
 //
 // With options, which only client-go's stores can apply, it returns client-go's Indexer.
 func (c Constructors) NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, options ...clientcache.StoreOption) clientcache.Indexer {

@@ -23,9 +23,9 @@ import (
 // informer.
 type Options struct {
 	// Packed stores objects as bytes; see cache.InformerOptions. If a transform returns an object of
-	// another type, that object is stored unpacked, which is logged once. controller-runtime's
-	// UnsafeDisableDeepCopy must not be set, as a decoded object is shared only while a reader
-	// references it.
+	// another type, that object is stored unpacked, which is logged once. Do not set
+	// controller-runtime's UnsafeDisableDeepCopy with it: the store has no decoded object, and a
+	// read decodes one unless another reader still holds it.
 	Packed bool
 	// ShareEqual lets objects share equal parts; see cache.InformerOptions. It has no effect unless
 	// Packed is set or the informer streams.
@@ -38,10 +38,11 @@ type Options struct {
 	// It allows OmitFields to have other fields than metadata.managedFields; see cache.InformerOptions
 	// for the writes that would lose data, and for those that are refused.
 	NeverWritten bool
-	// Streaming lets the informer stream if cache.EnableStreaming has prepared the client's config.
-	// Set it if the program's own list and watch functions return the server's response unchanged.
-	// It is not needed for the factories of this package, [Generated], [Adopt] and
-	// [Options.NewInformer], whose functions do.
+	// Streaming declares that the program's own list and watch functions return the server's
+	// response unchanged. The informer then streams if cache.EnableStreaming has prepared the
+	// client's config. The factories of this package, [Generated], [Adopt] and
+	// [Options.NewInformer] stream without it, since their functions are known to return the
+	// response unchanged.
 	//
 	// If the informer does not stream although Streaming is set or the config was prepared, a
 	// warning with the reason is logged once. Status.NotStreamingReason has the reason, too; see
@@ -57,10 +58,10 @@ type Options struct {
 	// Limits bound the size of objects and responses, in bytes, while the informer streams. The zero
 	// value is right for production.
 	Limits cache.Limits
-	// Start selects how recent the first list is, unless it is a WatchList, which is of the most recent
-	// state. The default is client-go's list at resourceVersion=0, and so cache.StartAny. With
-	// cache.StartConsistent one request in advance asks for the most recent version; it has the
-	// selectors that the list function sets itself.
+	// Start selects how recent the first list is. It has no effect on a WatchList, which always
+	// has the most recent state. The default is cache.StartAny, as in client-go, which lists at
+	// resourceVersion=0. With cache.StartConsistent, the informer first asks for the most recent
+	// version. That request has only the selectors that the list function sets itself.
 	Start cache.Start
 	// RelistUpdates makes a relist emit an update for each unchanged object, as client-go does.
 	RelistUpdates bool
@@ -70,10 +71,11 @@ type Options struct {
 	Filter func(obj any) bool
 	// Scopes, if set, returns the scopes that an informer of a type holds, or nil for the whole
 	// collection. It must return nil for types without namespaces if the scopes are namespaces. They
-	// may change while the informer runs; see cache.Scopes. A namespace is requested by a field
-	// selector, as the list function of an informer is bound to a path: the program needs the
-	// permission to list all namespaces. A list function that sets selectors itself, by a factory's
-	// tweakListOptions for example, replaces those of the scope.
+	// may change while the informer runs; see cache.Scopes. The informer requests a namespace by a
+	// field selector, since its list function is bound to a path. So the program needs the
+	// permission to list and watch the objects of all namespaces. The list function must not set a
+	// selector itself, for example by a factory's tweakListOptions: it would overwrite the scope's
+	// selector of that kind.
 	Scopes func(example runtime.Object) *cache.Scopes
 	// Group, if set, receives every informer that is made with these options, so that packages
 	// metrics and debug can show them.
@@ -85,9 +87,7 @@ type Options struct {
 //
 //	cache.Options{NewInformer: clientgo.Options{Packed: true}.NewInformer}
 //
-// The informer streams if cache.EnableStreaming has prepared the config, as controller-runtime's
-// list and watch functions do not change the server's response. e2e/controllerruntime has an
-// example with a manager.
+// See Options.Streaming for when it streams. e2e/controllerruntime has an example with a manager.
 func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, resyncPeriod time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
 	return newInformer(lw, exampleObject, settings{
 		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{ResyncPeriod: resyncPeriod, Indexers: indexers},

@@ -30,16 +30,16 @@ import (
 // name, and has the same methods and fields. The fields must not be changed while it runs.
 //
 // An initial list or a relist is one call of the store's Replace, unless the store implements
-// [ItemReplacer]. A watch event is a call of Add, Update or Delete, whatever the store holds. As in
-// client-go, a store may implement clientcache.TransformingStore, whose transform is applied to the
-// objects of lists; clientcache.ReflectorBookmarkStore; and clientcache.ResourceVersionUpdater.
+// [ItemReplacer]. A watch event is a call of Add, Update or Delete, whatever the store holds. A
+// store may implement clientcache.TransformingStore, clientcache.ReflectorBookmarkStore and
+// clientcache.ResourceVersionUpdater. The reflector applies the transform of a TransformingStore to
+// the objects of every list; the store itself transforms those of events.
 //
 // An error of Add, Update, Delete or Resync is logged. An error of Replace fails the list, which is
-// retried. While the reflector streams, an object that cannot be decoded is logged. A relist then
-// keeps the store's state of such an object if the store has a method GetByKey, as client-go's
-// stores do. A state with another UID is of an object that was deleted, and is deleted. A deletion
-// that cannot be decoded is a call of Delete with an object that has only namespace, name, UID and
-// resourceVersion.
+// retried. While the reflector streams, an object that cannot be decoded is logged. A relist keeps
+// the store's state of such an object if the store has a method GetByKey, as client-go's stores do,
+// unless that state has another UID: its object was deleted. A deletion that cannot be decoded is a
+// call of Delete with an object that has only namespace, name, UID and resourceVersion.
 type Reflector struct {
 	// WatchListPageSize is the limit of list requests. Zero selects 500, except for relists that
 	// the API server answers from its watch cache.
@@ -47,8 +47,8 @@ type Reflector struct {
 	// ShouldResync, if set, is called once in each resync period. If it returns false, the store's
 	// Resync is not called.
 	ShouldResync func() bool
-	// MaxInternalErrorRetryDuration has no effect. A watch that ends with an internal error is
-	// resumed, up to five times at one resourceVersion, before the reflector lists again.
+	// MaxInternalErrorRetryDuration has no effect. The reflector resumes a watch that ends with an
+	// internal error. After the fifth such watch at one resourceVersion, it lists again.
 	MaxInternalErrorRetryDuration time.Duration
 
 	options       clientcache.ReflectorOptions // with defaults
@@ -77,8 +77,8 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 }
 
 // NewReflectorWithOptions replaces the function of package tools/cache. It returns a reflector of
-// lw's objects that is not running. The expected type is that of the objects, and the kind of
-// unstructured objects; a nil one allows objects of any type.
+// lw's objects that is not running. expectedType is an example of the objects: it states their type
+// and, if they are unstructured, their kind. If it is nil, objects may be of any type.
 //
 // options.Backoff replaces the budget of requests between failed attempts; see
 // cache.InformerOptions.Backoff. Run logs to options.Logger, and RunWithContext to the logger of its
@@ -142,14 +142,15 @@ func (r *Reflector) RunWithContext(ctx context.Context) {
 	}
 }
 
-// ListAndWatch calls ListAndWatchWithContext until stopCh is closed.
+// ListAndWatch is ListAndWatchWithContext with a context that ends when stopCh is closed.
 func (r *Reflector) ListAndWatch(stopCh <-chan struct{}) error {
 	return r.ListAndWatchWithContext(r.stopContext(stopCh))
 }
 
-// ListAndWatchWithContext lists and then watches for as long as the watch can be resumed. It
-// returns an error if the list failed, a watch could not be opened, or the Backoff is invalid, and
-// nil if a watch ended or ctx has ended.
+// ListAndWatchWithContext lists once, and then watches for as long as the watch can be resumed. It
+// returns an error if the list failed, a watch could not be opened, the reflector runs already, or
+// the Backoff is invalid. It returns nil if an open watch ended, the server refused the connection
+// or answered 429, or ctx has ended.
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	return r.run(ctx, func(ctx context.Context, loop *reflector.Reflector) error {
 		err := loop.ListAndWatch(ctx)

@@ -12,10 +12,10 @@ import (
 	"github.com/kinformer/kinformer/internal/storewriter"
 )
 
-// ItemReplacer is an optional interface of the store of a [Reflector]. The reflector passes each
-// complete list to such a store object by object, instead of all objects at once to Replace, which
-// it does not call. With [Options].Streaming, only a few objects of a list are then in memory
-// besides those that the store keeps.
+// ItemReplacer is an optional interface of the store of a [Reflector]: it replaces the store's
+// whole content, one object at a time. The reflector uses it for each complete list instead of
+// Replace. With [Options].Streaming, only a few objects of a list are then in memory besides those
+// that the store keeps.
 type ItemReplacer interface {
 	// BeginReplace is called before each request for the complete content: the initial list, a
 	// relist, and every attempt to repeat one of them. The store's content must not change until

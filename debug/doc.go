@@ -7,18 +7,19 @@
 //	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, pods, factory))
 //
 // The page is read-only and has no outside dependency: its style and script are part of the
-// program, and it is a plain table without JavaScript. It uses relative links only, so that it
-// works below any prefix that ends in a slash, with or without http.StripPrefix. Requests are
-// cheap: one reads the Status of each informer, and no object. The search for keys, which reads all
-// keys of one informer, is limited to two at a time; others wait for up to two seconds, and then get
-// 503.
+// program. Without JavaScript it is a plain table. It uses relative links only, so that it works
+// below any prefix that ends in a slash, with or without http.StripPrefix. The overview reads the
+// Status of each informer, and no object. Requests that read all keys of an informer, or the
+// content of an object, are limited to two at a time. Another one waits for up to two seconds, and
+// then gets 503.
 //
 // # What it discloses
 //
-// Names of informers, handlers and indexes, the keys of objects, error texts, and counts. Error texts
-// of this module have no values of objects, no credentials of the client and no continue tokens.
-// Those of the server, of the program's functions and of its transport are shown as they are: they
-// are not searched for credentials. The handler does not authenticate: serve it where the program
+// The page shows names of informers, handlers and indexes, the namespaces and selectors of scopes,
+// the keys of objects, resourceVersions, error texts, and counts. Error texts of this module have
+// no values of objects, no credentials of the client and no continue tokens. Those of the server,
+// of the program's functions and of its transport are shown as they are: they are not searched for
+// credentials. The handler does not authenticate: serve it where the program
 // serves net/http/pprof.
 //
 // With Options.ShowObjects also the content of objects, but never that of Secrets, typed,

@@ -21,21 +21,18 @@ import (
 
 // Options configure a Handler. The zero value is safe for production.
 type Options struct {
-	// ShowObjects serves the content of objects as JSON. Secrets, and objects of
-	// kinds that end in Secret, are never served, nor are objects
-	// that may be Secrets: those without apiVersion and kind of their own, unless their Go type is one
-	// of k8s.io/api, or they are unstructured and the informer's example has a kind.
+	// ShowObjects serves the content of objects as JSON, except of those that are or may be
+	// Secrets: see the package documentation.
 	ShowObjects bool
 	// Hosts are further names by which browsers may ask for the page at a loopback address, without
 	// a port, such as that of a proxy which passes the client's Host on. A request to a loopback
-	// address is refused unless its Host is localhost, an IP address or one of them; see Handler.
+	// address is refused unless its Host is localhost, an IP address or one of them.
 	Hosts []string
 }
 
 // Handler returns a handler that serves the debug page of informers, factories and groups. Mount it
 // below a path that ends in a slash. It reads the informers at each request, so that a factory may
-// make more of them later. At a loopback address it refuses requests whose Host is a name other than
-// localhost, so that no web site can read the page by a name that resolves to that address.
+// make more of them later.
 func Handler(options Options, informers ...cache.Viewable) http.Handler {
 	options.Hosts = slices.Clone(options.Hosts)
 	return &handler{

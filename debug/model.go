@@ -12,6 +12,9 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
+// recentEventsInterval is the time that each number of cache.Status.RecentEvents covers.
+const recentEventsInterval = 5 * time.Second
+
 // overview is the JSON of all informers.
 type overview struct {
 	Time      time.Time  `json:"time"`
@@ -100,14 +103,18 @@ func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 		PackedBytes: s.PackedBytes,
 		BytesRead:   s.BytesRead, DecodedObjects: s.Decoded, DecodeSeconds: s.DecodeTime.Seconds(),
 		Changes: s.Changes, EventsPerSecond: lastMinute(s.RecentEvents), RecentEvents: s.RecentEvents,
-		RecentEventsIntervalSeconds: cache.RecentEventsInterval.Seconds(),
+		RecentEventsIntervalSeconds: recentEventsInterval.Seconds(),
 		Lists:                       s.Lists, Watches: s.Watches, WatchRestarts: s.WatchRestarts,
 		Relists: map[string]uint64{}, Requests: requests(s),
 		Streaming: s.Streaming, NotStreamingReason: s.NotStreamingReason,
 		Quarantined: s.Quarantined, Unkeyed: s.Unkeyed, OmitFieldsNotFound: s.OmitFieldsNotFound,
 		Handlers: handlers(s), now: now,
 	}
-	maps.Copy(i.Relists, s.Relists)
+	for reason, n := range s.Relists {
+		if n > 0 {
+			i.Relists[reason] = n
+		}
+	}
 	if s.Err != nil {
 		i.Error = shorten(s.Err.Error(), maxCause)
 	}
@@ -149,10 +156,10 @@ func lastMinute(recent []uint32) float64 {
 		return 0
 	}
 	over := recent[:len(recent)-1]
-	intervals := min(len(over), int(time.Minute/cache.RecentEventsInterval))
+	intervals := min(len(over), int(time.Minute/recentEventsInterval))
 	var events uint64
 	for _, n := range over[len(over)-intervals:] {
 		events += uint64(n)
 	}
-	return float64(events) / max(1, float64(intervals)*cache.RecentEventsInterval.Seconds())
+	return float64(events) / max(1, float64(intervals)*recentEventsInterval.Seconds())
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kinformer/kinformer/cache"
 )
 
 // plotHeight is the height of a plot in its own units. An interval is two units wide.
@@ -27,13 +26,13 @@ type plot struct {
 // Plot returns the plot of the recent events.
 func (i informer) Plot() plot {
 	over := i.RecentEvents[:max(0, len(i.RecentEvents)-1)]
-	p := plot{Width: 2 * len(over), Span: time.Duration(len(over)) * cache.RecentEventsInterval}
+	p := plot{Width: 2 * len(over), Span: time.Duration(len(over)) * recentEventsInterval}
 	if len(over) == 0 {
 		p.Label = "no events recorded"
 		return p
 	}
 	peak := slices.Max(over)
-	p.Peak = float64(peak) / cache.RecentEventsInterval.Seconds()
+	p.Peak = float64(peak) / recentEventsInterval.Seconds()
 	p.Path = bars(over, peak)
 	p.Label = fmt.Sprintf("events in the last %s: %s per second now, at most %s", duration(p.Span), rate(i.EventsPerSecond), rate(p.Peak))
 	return p

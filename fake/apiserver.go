@@ -87,8 +87,9 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // Each version of a built-in group has its own objects. The versions of a custom resource share
 // their objects, which differ only in apiVersion.
 //
-// A deleted Pod that is bound to a node stays, with a deletionTimestamp, until it is deleted with
-// gracePeriodSeconds 0, as the kubelet does. A deleted Namespace stays until its finalizer is
+// A deleted Pod that is bound to a node stays, with a deletionTimestamp, until a request deletes it
+// with gracePeriodSeconds 0, as the kubelet's does on a real cluster. A deleted Namespace stays
+// until its finalizer is
 // removed through the finalize subresource. A deleted CustomResourceDefinition is removed at once,
 // with all objects of its resource.
 //
@@ -226,9 +227,9 @@ func (s *APIServer) SetShardedListAndWatch(enabled bool) {
 	s.memory.SetSharding(enabled)
 }
 
-// Compact discards the history of changes, as a compaction of etcd and a restart of kube-apiserver
-// do. A new watch, or a list at an exact resourceVersion, that starts at an older version gets 410.
-// Open watches that have received all changes continue.
+// Compact discards the history of changes, as a compaction of etcd followed by a restart of
+// kube-apiserver does. A new watch, a list at an exact resourceVersion and a continue token get 410
+// if their version is older. Open watches that have received all changes continue.
 func (s *APIServer) Compact() {
 	s.memory.Compact()
 }

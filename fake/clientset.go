@@ -25,7 +25,7 @@ type Clientset interface {
 	PrependWatchReactor(resource string, reaction clienttesting.WatchReactionFunc)
 }
 
-// Serve makes a fake clientset answer all requests for a resource from lw. The code under test may
+// Serve makes a fake clientset answer the requests for a resource from lw. The code under test may
 // then write through the clientset and read through informers, with the resourceVersions and faults
 // of lw:
 //
@@ -35,8 +35,9 @@ type Clientset interface {
 //
 // Objects that the clientset was made with are not in lw. An update with another resourceVersion
 // than the stored one is a conflict; one without a resourceVersion is not. An update without
-// managedFields keeps the stored ones. A write of a subresource writes the whole object, and
-// server-side apply is an error.
+// managedFields keeps the stored ones. A write of a subresource writes the whole object, unless the
+// subresource is of another type, such as Binding, Eviction or Scale: then it writes nothing. A
+// deletecollection has no effect and no error. Server-side apply is an error.
 func (lw *ListerWatcher[T]) Serve(client Clientset, resource string) {
 	objects := tracker[T]{lw}
 	client.PrependReactor("*", resource, clienttesting.ObjectReaction(objects))

@@ -44,7 +44,7 @@
 //
 // An [APIServer] is for tests with clients. It is an HTTP server on a loopback port that serves
 // unmodified clients, kubectl among them: typed, dynamic and metadata clients, in JSON or protobuf.
-// Its responses are those of kube-apiserver; package internal/testing/conformance compares the two.
+// Its documentation says in what its responses differ from those of kube-apiserver.
 //
 //	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 //	...
@@ -58,9 +58,8 @@
 // An APIServer does not work inside a bubble: a goroutine that waits for the network is not durably
 // blocked.
 //
-// Both keep a bounded history of changes and assign increasing resourceVersions. Both ignore
-// metav1.ListOptions.ShardSelector, as kube-apiserver 1.36 does by default, or apply it, as
-// kube-apiserver does with the feature gate ShardedListAndWatch; SetShardedListAndWatch switches it
-// while clients run. The package does not import testing, so that examples and programs may use it,
+// A ListerWatcher and an APIServer both keep a bounded history of changes and assign increasing
+// resourceVersions. Both ignore metav1.ListOptions.ShardSelector unless SetShardedListAndWatch has
+// switched it on. The package does not import testing, so that examples and programs may use it,
 // too.
 package fake

@@ -40,9 +40,9 @@ type Fault struct {
 	// Stall makes a watch a dead connection: it sends nothing, and neither its TimeoutSeconds nor
 	// CloseWatches close it. Only Stop, its context and CloseIn do.
 	Stall bool
-	// EditEvent, if not nil, is called with each event of a watch, and the watch sends the returned
-	// events, zero or more, in its place. The argument is a copy and may be modified. EditEvent
-	// must not call methods of the ListerWatcher.
+	// EditEvent, if not nil, is called with each event of a watch, except those of Send. The watch
+	// sends the returned events, zero or more, in its place. The argument is a copy and may be
+	// modified. EditEvent must not call methods of the ListerWatcher.
 	EditEvent func(event watch.Event) []watch.Event
 }
 

@@ -81,9 +81,9 @@ func NewListerWatcher[T Object](example T) *ListerWatcher[T] {
 	}
 }
 
-// ListsMostRecent reports that lists at any version are of the most recent state, as there is no watch
-// cache that could lag. An informer of package cache then sends its first list without asking for the
-// most recent version before.
+// ListsMostRecent returns true: a list that may have any version has the most recent state, as no
+// watch cache lags behind. So an informer of package cache does not ask for the most recent version
+// before its first list.
 func (lw *ListerWatcher[T]) ListsMostRecent() bool { return true }
 
 // Create stores a copy of obj with a new resourceVersion, and with a new UID and creationTimestamp
@@ -192,9 +192,9 @@ func (lw *ListerWatcher[T]) SetShardedListAndWatch(enabled bool) {
 	lw.memory.SetSharding(enabled)
 }
 
-// Compact discards the history of changes, as a compaction of etcd and a restart of kube-apiserver
-// do. A new watch, a list at an exact resourceVersion or a continue token at an older version gets
-// 410. Open watches that have received all changes continue.
+// Compact discards the history of changes, as a compaction of etcd followed by a restart of
+// kube-apiserver does. A new watch, a list at an exact resourceVersion and a continue token get 410
+// if their version is older. Open watches that have received all changes continue.
 func (lw *ListerWatcher[T]) Compact() {
 	lw.memory.Compact()
 	lw.deliver()

@@ -15,8 +15,9 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// List returns a list of copies. The list has the generated list type, PodList for Pods, or
-// metav1.List for types that are not in client-go's scheme.
+// List returns copies of the objects in a list of their type: a generated type such as PodList, an
+// UnstructuredList, or a PartialObjectMetadataList. Objects of a Go type that is not in client-go's
+// scheme are in a metav1.List.
 //
 // A resourceVersion of "" or "0" requests the current state; "0" ignores Limit. Any other
 // resourceVersion requests a state not older than it, or exactly that state with
@@ -55,15 +56,16 @@ func (lw *ListerWatcher[T]) page(opts metav1.ListOptions, replicaVersion string)
 	return lw.objects.ListAt("", opts, version)
 }
 
-// Watch opens a watch. It ends when ctx is done, after TimeoutSeconds, by Stop, or by a fault.
+// Watch opens a watch. It ends when ctx is done, after TimeoutSeconds, by Stop, CloseWatches or
+// Restore, after an ERROR event for a version that is no longer in the history, or by a fault.
 //
 // A resourceVersion of "" or "0" starts with the current objects as ADDED events, unless
 // SendInitialEvents is false. Any other starts with the first change after it.
 //
 // As from kube-apiserver, an ERROR event on the open watch reports 410 for a version that is no
-// longer in the history, and 504 for a WatchList at a version that the collection has not reached.
-// A [Fault] can make Watch itself return an error. A watch without initial events at such a version
-// sends nothing until the collection has passed it.
+// longer in the history. At a version that the collection has not reached, a WatchList gets an
+// ERROR event with 504, and any other watch sends nothing until the collection has passed the
+// version. A [Fault] can make Watch itself return an error.
 func (lw *ListerWatcher[T]) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	fault := lw.record("watch", opts)
 	if err := fault.admit(ctx, opts); err != nil {

@@ -84,8 +84,8 @@ func collectPhase(out output, phase cache.Phase) {
 }
 
 func collectRelists(out output, status cache.Status) {
-	for _, reason := range cache.RelistReasons() {
-		out.send(relistsFamily, out.labels.and(label("reason", reason)), float64(status.Relists[reason]))
+	for reason, n := range status.Relists {
+		out.send(relistsFamily, out.labels.and(label("reason", reason)), float64(n))
 	}
 }
 

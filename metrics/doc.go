@@ -23,19 +23,19 @@
 // # Freshness
 //
 // kinformer_staleness_seconds is how old the store may be: the time since the last proof that it
-// was up to date, an event, a bookmark or a list. It is measured by the clock of the informer's
-// machine at the time of the scrape, time in which that was suspended included.
+// was up to date. An event, a bookmark or a list is such a proof. The informer's machine measures
+// the time when the metric is scraped, and includes time for which the machine was suspended.
 // kinformer_last_confirmed_timestamp_seconds is the time of that proof, for comparison with other
-// times. In a quiet collection the proofs are bookmarks, about one a minute, so that a staleness of
-// some minutes says that the watch is broken; with servers that send no bookmarks it does not.
+// times. In a quiet collection the proofs are bookmarks, about one a minute, so a staleness of some
+// minutes says that the watch is broken. If the server sends no bookmarks, it says nothing.
 //
 // # Metrics of client-go
 //
 // reflector_lists_total, reflector_watches_total and reflector_last_resource_version, with the
 // label name, are those of client-go's reflectors, as programs exported them by
-// SetReflectorMetricsProvider. client-go defines, but no longer updates them. The other five of its
-// reflector metrics are histograms of list and watch durations and sizes, which kinformer does not
-// measure.
+// SetReflectorMetricsProvider. client-go still defines them, but no longer updates them. The other
+// five of its reflector metrics are the durations of lists and watches, the numbers of items in
+// them, and the number of short watches, which kinformer does not measure.
 //
 // informer_queued_items, informer_processing_latency_seconds and informer_store_resource_version
 // are client-go's current ones. k8s.io/component-base registers them, so that a Collector must not:
@@ -47,7 +47,8 @@
 // kinformer_requests_total those of an informer.
 //
 // The names above that begin with reflector_ are free in the registries of component-base and
-// controller-runtime. Where another collector has registered them, a prefix avoids the clash:
+// controller-runtime. Where another collector has registered them, a prefix avoids the clash. It
+// renames all metrics of the Collector, also for alerts.yaml and dashboard.json:
 //
 //	prometheus.WrapRegistererWithPrefix("myprogram_", registry).MustRegister(collector)
 package metrics

@@ -20,13 +20,14 @@
 //	defer cancel()
 //	_, err = clientset.CoreV1().ConfigMaps(configMap.Namespace).Update(ctx, changed, metav1.UpdateOptions{})
 //
-// A controller that skips an object, or whose write fails, because the slot is not its own must try
-// again, as after any error. The informer drops the objects of a slot that was lost, which ends the
-// attempts. If the replica takes the slot again before, the next attempt succeeds.
+// If the slot is not its own, a controller skips the object, or its write fails. It must then try
+// again, as after any error. If the replica has lost the slot, the informer drops the slot's
+// objects, which ends the attempts. If the replica takes the slot again before that, the next
+// attempt succeeds.
 //
-// The client of the Leases should have a limit of its own on requests per second, so that renewals
-// do not wait behind the controller's requests: a clientset with another rest.Config. With
-// client-go's default of five per second, the first replica takes six seconds for 32 slots.
+// The client of the Leases should be a clientset with a rest.Config of its own, and so a limit of
+// its own on requests per second. Otherwise renewals wait behind the controller's requests. With
+// client-go's default of five per second, the first replica needs six seconds to take 32 slots.
 //
 // # Slots and Leases
 //
@@ -36,26 +37,30 @@
 // owner. It names the owner's member Lease, with its UID, and the owner's incarnation: the identity
 // of the replica and a random suffix. A replica that is started again is another incarnation.
 //
-// To take the slots of a replica that has failed, another one watches its member Lease unchanged
-// for LeaseDuration by its own monotonic clock. It then expires that Lease, by an update that
-// carries its resourceVersion. From then on a renewal of the former incarnation fails, and its
-// slots are free. They are taken by updates that carry the resourceVersions of the slots' Leases.
+// A replica takes the slots of a failed one as follows. It watches the failed replica's member
+// Lease until that has not changed for LeaseDuration, by the monotonic clock of the watching
+// replica. It then expires the Lease, by an update that carries the Lease's resourceVersion. From
+// then on, a renewal by the failed incarnation fails, and its slots are free. Replicas take them by
+// updates that carry the resourceVersions of the slots' Leases.
 //
-// A watch of Leases that is stuck shows all members as failed. A replica notices it by its own
+// If its watch of Leases is stuck, all members look failed to a replica. It notices this by its own
 // renewals, which the watch must show within two fifths of LeaseDuration. It then lists the Leases
 // once per LeaseDuration, and takes a member for failed if two lists, a LeaseDuration apart, have
-// the same state of the member's Lease. The watch may go on at any time: its states up to the
-// version of the list are older, and are ignored.
+// the same state of the member's Lease. If the watch goes on, the replica ignores its states up to
+// the version of the last list.
 //
-// Renewals apart, ten requests of a replica may fail at once, and three more per LeaseDuration. A
-// Lease that another replica has changed meanwhile counts as seen: it is not written again for a
-// LeaseDuration, unless the replica sees another state of it before.
+// Apart from renewals, ten requests of a replica may fail at once, and three more per
+// LeaseDuration. If a write fails because another replica has changed the Lease, the replica does
+// not write that Lease for a LeaseDuration, or until it has seen another state of it.
 //
-// The owner of a slot ends the slot's context RenewDeadline after its last successful renewal was
-// sent, by its monotonic or its wall clock, whichever is ahead. So no two replicas own one slot at
-// a time, as long as no clock runs faster than another one by LeaseDuration/RenewDeadline, and no
-// wall clock is set back while its machine is suspended or within a LeaseDuration of that, which
-// would hide the time.
+// The owner of a slot ends the slot's context RenewDeadline after it sent its last successful
+// renewal. It measures this time by its monotonic and by its wall clock, and uses the longer one.
+// So no two replicas own one slot at a time, under three conditions:
+//
+//   - No clock runs faster than another one by the factor LeaseDuration/RenewDeadline or more.
+//   - The wall clock of a machine that was suspended shows for how long. It does not stand still
+//     meanwhile, and is not set back then or within a LeaseDuration after it.
+//   - No one deletes the Lease of a slot by hand.
 //
 // # What is guaranteed
 //

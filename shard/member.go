@@ -240,13 +240,14 @@ func (m *Member) Owns(obj metav1.Object) bool {
 // cache.InformerOptions.Scopes and clientgo.Options.Scopes. The member changes the set while it
 // runs; the caller must not.
 //
-// An informer over the set has not synced before the member's first assignment, which may be one of
-// no slots, if the other members of the group own all. Until then its Status and HealthCheck, and
-// the errors of WaitForSync, say "no assignment yet", with the member's last error.
+// Before the member's first assignment, an informer over the set has not synced. Its Status and
+// HealthCheck, and the errors of WaitForSync, then say "no assignment yet", with the member's last
+// error. The first assignment may have no slots: the other members of the group may own all.
 func (m *Member) Scopes() *cache.Scopes { return m.scopes }
 
-// Changes returns the member's slots, and again each time they have changed, until ctx ends. If
-// they change several times while the caller handles a value, the next value has the last state.
+// Changes returns an iterator. It yields the member's slots at once, and again after each change,
+// until ctx ends. If several changes happen while the caller handles a value, it yields the state
+// after the last one.
 func (m *Member) Changes(ctx context.Context) iter.Seq[[]*Slot] {
 	return func(yield func([]*Slot) bool) {
 		for {

@@ -37,13 +37,13 @@ type Options struct {
 	// are given to others, in whole seconds. Zero means 15 s. Leases are renewed five times as
 	// often.
 	LeaseDuration time.Duration
-	// RenewDeadline is the time after its last successful renewal at which a replica stops writing.
-	// Zero means two thirds of LeaseDuration. The ratio of both is how much faster one replica's
-	// clock may run than another's.
+	// RenewDeadline is how long a replica goes on writing after its last successful renewal. Zero
+	// means two thirds of LeaseDuration. The clock of one replica must run slower than
+	// LeaseDuration/RenewDeadline times as fast as that of another.
 	RenewDeadline time.Duration
-	// RetryPeriod is the time between two attempts of a request that fails, and after which a
-	// replica takes a free slot that another one should have taken. Zero means 2 s, or a tenth of
-	// LeaseDuration if that is shorter.
+	// RetryPeriod is the time between two attempts of a request that fails. It is also the time
+	// for which a replica leaves a free slot to another one that should take it, before it takes
+	// the slot itself. Zero means 2 s, or a tenth of LeaseDuration if that is shorter.
 	RetryPeriod time.Duration
 }
 

@@ -25,8 +25,9 @@ var ErrNotOwner = errors.New("this replica does not own the slot")
 type Slot struct {
 	// Number is between 0 and Options.Slots, exclusively.
 	Number int
-	// Transition counts the owners that the slot has had. It grows whenever the slot changes its
-	// owner, never falls, and no two owners have the same.
+	// Transition is the number of the slot's owner. Each new owner has a larger one than all
+	// owners before it. A number can be used again only after the slot's Lease was deleted by
+	// hand, or etcd was restored from a backup.
 	Transition int32
 	// Hash is the slot's range of hashes.
 	Hash cache.HashRange
@@ -60,11 +61,12 @@ func (s *Slot) isRecreated(lease *coordinationv1.Lease) bool {
 // process that was stopped or suspended, before a timer of that process can expire. The caller must
 // call cancel once it is done.
 //
-// A request that was sent before the context ended may still reach the server. So a write must
+// A request that was sent before the context ended may still reach the server. So a write must also
 // carry the resourceVersion of the object that it is computed from: see the package documentation.
 //
-// A context with a timeout or a cancellation that is derived from it does not read the clocks: it
-// may end up to a RetryPeriod after the machine was resumed. Pass such a context as parent instead.
+// If a context with a timeout or a cancellation is needed, pass it as parent. A context that is
+// derived from the result does not read the clocks: after the machine was resumed, it ends up to a
+// RetryPeriod too late.
 func (s *Slot) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	inner, end := context.WithCancelCause(parent)
 	stop := context.AfterFunc(s.ctx, func() { end(s.err()) })

@@ -22,9 +22,9 @@ type Status struct {
 	Members, Owned, Free int
 	// Renewed is when the last successful renewal of the member's Lease was sent.
 	Renewed time.Time
-	// StaleSince is when the first renewal of the member's Lease was sent that the watch of the
-	// group's Leases does not show although it should have. It is zero while the watch shows them
-	// within two fifths of LeaseDuration.
+	// StaleSince is zero while the watch of the group's Leases shows each renewal of the member
+	// within two fifths of LeaseDuration. Otherwise it is when the member sent the first renewal
+	// that the watch has not shown.
 	StaleSince time.Time
 	// Err is the error of the last failed request, except those of the informer of Leases, which are
 	// logged only. It is nil after a successful renewal. Once Run has returned because the group has

@@ -11,8 +11,9 @@
 // For other options, see [clientgo.With]. docs/adopting.md shows each way to change a program, and
 // the documentation of package clientgo lists the differences from client-go.
 //
-// Reflector is client-go's type, which watch error handlers take, and the constructors of
-// reflectors return a *[clientgo.Reflector], which has the same methods. The generic names that
+// The constructors of reflectors return a *[clientgo.Reflector], which has the methods of
+// client-go's type. Reflector is still client-go's type, since watch error handlers take it: a
+// variable or field for the result of a constructor must change its type. The generic names that
 // client-go has since v0.37, such as TypedSharedIndexInformer, are missing, as v0.36 is supported
 // too; a program that uses them imports client-go's package beside this one.
 package cache

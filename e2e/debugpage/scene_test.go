@@ -34,6 +34,8 @@ const (
 	nodes = 60
 	// history is the time of which the scene has events.
 	history = 5 * time.Minute
+	// recentEventsInterval is the time that each number of Status.RecentEvents covers.
+	recentEventsInterval = 5 * time.Second
 )
 
 // scene is a program with informers in several conditions.
@@ -191,7 +193,7 @@ func refuse(config *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 
 // pass lets the time until now pass, with events.
 func (s *scene) pass() {
-	intervals := int(history / cache.RecentEventsInterval)
+	intervals := int(history / recentEventsInterval)
 	for n := range intervals {
 		s.renewLeases(60 + n%7)
 		s.changePods(n, int(40+30*math.Sin(float64(n)/6)))
@@ -203,7 +205,7 @@ func (s *scene) pass() {
 		}
 		s.slow.Store(n >= intervals-8)
 		s.settle()
-		s.clock.catchUp(cache.RecentEventsInterval)
+		s.clock.catchUp(recentEventsInterval)
 	}
 }
 

@@ -25,7 +25,7 @@ var (
 	// ErrStale reports a watch event that is not newer than one received before, and that the sink
 	// does not hold. Watch events arrive in the order of their resourceVersions (API concepts,
 	// "Efficient detection of changes").
-	ErrStale = errors.New("watch event is older than an earlier one")
+	ErrStale = errors.New("watch event is not newer than an earlier one")
 	// ErrVersionRegressed reports a list or bookmark with an older resourceVersion than the server
 	// has sent before: the server lags behind another replica, or etcd was restored from a backup.
 	ErrVersionRegressed = errors.New("server is at an older resourceVersion than before")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
@@ -131,7 +132,7 @@ func TestShortWatchesCauseRelist(t *testing.T) {
 		h.CloseWatches()
 		cachetest.Advance(time.Minute)
 		h.ExpectRequests(0, "list@0 watch@4 watch@4 watch@4 watch@4 list@4 watch@4")
-		h.ExpectError(cachetest.ErrorIs(cache.ErrShortWatches))
+		h.ExpectError(cachetest.ErrorIs(reflector.ErrShortWatches))
 	})
 }
 

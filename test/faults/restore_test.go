@@ -14,6 +14,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
@@ -190,6 +191,6 @@ func TestVersionsAreComparedAsNumbers(t *testing.T) {
 		h.Send(sent(h, watch.Modified, "b", "18446744073709551617"))
 		h.Send(sent(h, watch.Modified, "b", "18446744073709551616"))
 		h.ExpectEvents("U b@3→18446744073709551617")
-		h.ExpectError(cachetest.ErrorIs(cache.ErrStale))
+		h.ExpectError(cachetest.ErrorIs(reflector.ErrStale))
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
@@ -119,7 +120,7 @@ func waitFor(proceed <-chan struct{}, next http.HandlerFunc) http.HandlerFunc {
 func expectRejected[T cache.Object](h *cachetest.NetworkHarness[T], text string) {
 	h.T.Helper()
 	err := cachetest.Next(h.T, h.Errors)
-	if !strings.Contains(err.Error(), text) || text == cache.ErrNoVersion.Error() && !errors.Is(err, cache.ErrNoVersion) {
+	if !strings.Contains(err.Error(), text) || text == reflector.ErrNoVersion.Error() && !errors.Is(err, reflector.ErrNoVersion) {
 		h.T.Errorf("error %v, want one with %q", err, text)
 	}
 }
@@ -137,8 +138,8 @@ func TestStreamedEventWithoutVersionEndsTheWatch(t *testing.T) {
 					bad := s.ServeOpen(f.WatchType, f.Event(eventType, cachetest.Node("a", version)))
 					s.Watches = []http.HandlerFunc{bad, bad, s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", longVersion)))}
 					h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
-					expectRejected(h, cache.ErrNoVersion.Error())
-					expectRejected(h, cache.ErrNoVersion.Error())
+					expectRejected(h, reflector.ErrNoVersion.Error())
+					expectRejected(h, reflector.ErrNoVersion.Error())
 					h.Expect("A a@1", "A b@"+longVersion)
 					cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "watch@3", "list@3", "watch@3")
 					h.ExpectQuiet()

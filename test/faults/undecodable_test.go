@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
@@ -110,7 +111,7 @@ func TestUndecodableObjectIsQuarantined(t *testing.T) {
 			if err := cachetest.Next(t, h.Errors); !errors.As(err, &object) || object.Key != "a" {
 				t.Errorf("error %v", err)
 			}
-			if err := cachetest.Next(t, h.Errors); !errors.Is(err, cache.ErrQuarantined) {
+			if err := cachetest.Next(t, h.Errors); !errors.Is(err, reflector.ErrQuarantined) {
 				t.Errorf("error %v", err)
 			}
 			cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "list@5", "watch@9")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
@@ -71,7 +72,7 @@ func TestStaleEventEndsTheWatch(t *testing.T) {
 				h.ExpectEvents("A a@2", "A b@3", "A c@4", "U a@2→5")
 				h.Send(stale(h))
 				h.ExpectEvents()
-				h.ExpectError(cachetest.ErrorIs(cache.ErrStale))
+				h.ExpectError(cachetest.ErrorIs(reflector.ErrStale))
 				h.Update(cachetest.Pod("b"))
 				cachetest.Advance(2 * time.Second)
 				h.ExpectRequests(0, "list@0 watch@4 watch@4")
@@ -96,7 +97,7 @@ func TestReplayedDeletionAtANanosecondVersionIsStale(t *testing.T) {
 		h.ExpectEvents("U a@2→1700000000000000005", "U a@1700000000000000005→1700000000000000006")
 		h.Send(watch.Event{Type: watch.Deleted, Object: old})
 		h.ExpectEvents()
-		h.ExpectError(cachetest.ErrorIs(cache.ErrStale))
+		h.ExpectError(cachetest.ErrorIs(reflector.ErrStale))
 		h.ExpectStored("a@1700000000000000006 b@3 c@4")
 	})
 }

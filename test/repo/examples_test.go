@@ -16,7 +16,6 @@ import (
 
 // withoutExample are the functions that need no Example, with the reason.
 var withoutExample = map[string]string{
-	"cache.RelistReasons":  "package metrics calls it",
 	"cache.ID":             "tells views apart, for programs that draw pages as package debug does",
 	"fake.ListsMostRecent": "package cache calls it",
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/reflector"
 )
 
 // TestOperationsNamesWhatAnOperatorSees checks that docs/operations.md names, in backquotes, each
@@ -28,8 +28,8 @@ func TestOperationsNamesWhatAnOperatorSees(t *testing.T) {
 	}{
 		{"phase", typedConstants(t, "cache", "Phase"), 7},
 		{"effect", typedConstants(t, "cache", "ObjectEffect"), 6},
-		{"error", exportedErrors(t, "cache", "clientgo", "shard"), 19},
-		{"reason", cache.RelistReasons(), 8},
+		{"error", exportedErrors(t, "cache", "clientgo", "shard"), 15},
+		{"reason", relistReasons(), 8},
 		{"log message", logMessages(t), 40},
 	} {
 		if len(seen.names) < seen.least {
@@ -41,6 +41,13 @@ func TestOperationsNamesWhatAnOperatorSees(t *testing.T) {
 			}
 		}
 	}
+}
+
+func relistReasons() (names []string) {
+	for _, reason := range reflector.RelistReasons() {
+		names = append(names, string(reason))
+	}
+	return names
 }
 
 func readText(t *testing.T, path string) string {
