@@ -90,9 +90,9 @@ func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.
 	return store.New(config), config, recorder
 }
 
-// TestPackedStoreDecodesOnNeverWritten checks that neither writes nor reads of keys, of indexes on
+// TestPackedStoreDecodesOnlyWhatIsRead checks that neither writes nor reads of keys, of indexes on
 // metadata and by label decode an object.
-func TestPackedStoreDecodesOnNeverWritten(t *testing.T) {
+func TestPackedStoreDecodesOnlyWhatIsRead(t *testing.T) {
 	pods, _, recorder := recordingStore(t, InformerOptions[*corev1.Pod]{Indexers: Indexers[*corev1.Pod]{
 		NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc),
 		"app":          ByMetadata[*corev1.Pod](func(m Metadata) ([]string, error) { return []string{m.GetLabels()["app"]}, nil }),
