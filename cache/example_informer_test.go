@@ -106,7 +106,7 @@ func ExampleRunAll() {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
-	go func() { stopped <- cache.RunAll(ctx, nodes, pods) }()
+	go func() { stopped <- cache.RunAll(ctx, nodes.Run, pods.Run) }()
 	for _, informer := range []interface{ WaitForSync(context.Context) error }{nodes, pods} {
 		if err := informer.WaitForSync(ctx); err != nil {
 			log.Fatal(err)

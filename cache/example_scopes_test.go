@@ -137,7 +137,7 @@ func ExampleNamespaceScopes() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
-	go func() { stopped <- cache.RunAll(ctx, namespaces, pods) }()
+	go func() { stopped <- cache.RunAll(ctx, namespaces.Run, pods.Run) }()
 	<-events
 	<-events
 	fmt.Println(slices.Sorted(slices.Values(pods.Store().ListKeys())))
@@ -221,7 +221,7 @@ func ExampleSharedInformer_ScopeStatus() {
 	second := cache.NewSharedInformer(server, &corev1.Pod{}, options)
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
-	go func() { stopped <- cache.RunAll(ctx, first, second) }()
+	go func() { stopped <- cache.RunAll(ctx, first.Run, second.Run) }()
 
 	objects := 0
 	for _, pods := range []*cache.SharedInformer[*corev1.Pod]{first, second} {

@@ -110,20 +110,20 @@ func (c *Controller) Views() []View { return []View{{&c.core}} }
 
 func (c *Controller) hasStopped() bool { return c.core.hasStopped() }
 
-// RunAll calls the Run methods of informers, controllers, reflectors or factories, each in a
-// goroutine. Once one of them returns an error, it ends the context of the others. It returns once
-// all have returned, with their joined errors. A type of the program with such a method, for
-// example one that runs the workers of a queue, can be among them.
-func RunAll(ctx context.Context, runners ...interface {
-	Run(ctx context.Context) error
-}) error {
+// RunAll calls functions, each in a goroutine: the Run methods of informers, controllers, reflectors
+// and factories, and others, such as one that runs the workers of a queue. Once one of them returns
+// an error, RunAll ends the context of the others. It returns once all have returned, with their
+// joined errors.
+//
+//	err := cache.RunAll(ctx, nodes.Run, pods.Run, runWorkers)
+func RunAll(ctx context.Context, functions ...func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	errs := make([]error, len(runners))
+	errs := make([]error, len(functions))
 	var running sync.WaitGroup
-	for i, runner := range runners {
+	for i, run := range functions {
 		running.Go(func() {
-			if errs[i] = runner.Run(ctx); errs[i] != nil {
+			if errs[i] = run(ctx); errs[i] != nil {
 				cancel()
 			}
 		})

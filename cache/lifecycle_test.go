@@ -268,22 +268,17 @@ func TestHandlerPanicLosesOneEvent(t *testing.T) {
 	})
 }
 
-// runFunc is a Run method.
-type runFunc func(ctx context.Context) error
-
-func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
-
 // TestRunAllStopsOthersAfterError runs a function that fails and two that run until their context
 // ends.
 func TestRunAllStopsOthersAfterError(t *testing.T) {
 	broken, late := errors.New("broken"), errors.New("late")
-	wait := func(err error) runFunc {
+	wait := func(err error) func(context.Context) error {
 		return func(ctx context.Context) error {
 			<-ctx.Done()
 			return err
 		}
 	}
-	err := cache.RunAll(t.Context(), wait(nil), runFunc(func(context.Context) error { return broken }), wait(late))
+	err := cache.RunAll(t.Context(), wait(nil), func(context.Context) error { return broken }, wait(late))
 	if !errors.Is(err, broken) || !errors.Is(err, late) {
 		t.Errorf("error %v, want both", err)
 	}

@@ -185,9 +185,13 @@ func runInformer[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T
 // start runs informers until the test ends.
 func start(t *testing.T, informers ...interface{ Run(context.Context) error }) {
 	t.Helper()
+	var run []func(context.Context) error
+	for _, informer := range informers {
+		run = append(run, informer.Run)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error)
-	go func() { stopped <- cache.RunAll(ctx, informers...) }()
+	go func() { stopped <- cache.RunAll(ctx, run...) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-stopped; err != nil {

@@ -83,7 +83,7 @@ func TestReflectorAndFactoryStatus(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error, 1)
-		go func() { stopped <- cache.RunAll(ctx, pods, factory) }()
+		go func() { stopped <- cache.RunAll(ctx, pods.Run, factory.Run) }()
 		synctest.Wait()
 		if !pods.HasSynced() || !factory.HasSynced() || pods.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil || factory.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil {
 			t.Errorf("not synced or not healthy: %+v, %+v", pods.Status(), factory.Status())

@@ -50,11 +50,11 @@ func newMember(client kubernetes.Interface, name string) *shard.Member {
 	return member
 }
 
-// start runs informers and members. The returned function stops them.
-func start(runners ...interface{ Run(context.Context) error }) (stop func() error) {
+// start calls the Run methods of informers and members. The returned function stops them.
+func start(run ...func(context.Context) error) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
-	go func() { stopped <- cache.RunAll(ctx, runners...) }()
+	go func() { stopped <- cache.RunAll(ctx, run...) }()
 	return func() error {
 		cancel()
 		return <-stopped
@@ -109,7 +109,7 @@ func Example() {
 	}
 	blue, blueConfigMaps := replica("blue")
 	green, greenConfigMaps := replica("green")
-	stop := start(blue, blueConfigMaps, green, greenConfigMaps)
+	stop := start(blue.Run, blueConfigMaps.Run, green.Run, greenConfigMaps.Run)
 
 	owners := make(map[string]string)
 	for len(owners) < 20 || len(blue.Slots()) != 2 || len(green.Slots()) != 2 {
@@ -132,17 +132,18 @@ func ExampleMember_Changes() {
 	client, closeServer := cluster()
 	defer closeServer()
 	member := newMember(client, "blue")
-	stop := start(member)
+	stop := start(member.Run)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for slots := range member.Changes(ctx) {
+		if len(slots) < 4 {
+			continue // the member takes one after the other
+		}
 		for _, slot := range slots {
 			fmt.Printf("slot %d: owner number %d, hashes from %016x to %016x\n", slot.Number, slot.Transition, slot.Hash.First, slot.Hash.Last)
 		}
-		if len(slots) == 4 {
-			cancel() // ends the loop
-		}
+		cancel() // ends the loop
 	}
 	fmt.Println(len(member.Ranges()), "range, as the slots are adjacent")
 	fmt.Println("stopped:", stop())
@@ -162,7 +163,7 @@ func ExampleSlot_Context() {
 	client, closeServer := cluster()
 	defer closeServer()
 	member := newMember(client, "blue")
-	stop := start(member)
+	stop := start(member.Run)
 	awaitSlots(member, 4)
 
 	configMap, err := client.CoreV1().ConfigMaps("web").Get(context.Background(), "item-00", metav1.GetOptions{})
@@ -197,7 +198,7 @@ func ExampleMember_Run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
 	go func() { stopped <- blue.Run(ctx) }()
-	stopGreen := start(green)
+	stopGreen := start(green.Run)
 	awaitSlots(blue, 2)
 	awaitSlots(green, 2)
 	cancel()
@@ -232,7 +233,7 @@ func ExampleMember_Scopes_clientgo() {
 	factory.StartWithContext(ctx)
 	fmt.Println("synced without an assignment:", configMaps.Informer().HasSynced())
 
-	stop := start(member)
+	stop := start(member.Run)
 	awaitSlots(member, 4)
 	if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 		log.Fatal(err)

@@ -68,7 +68,7 @@ func newController(client kubernetes.Interface) (*controller, error) {
 // Run keeps the ConfigMaps up to date until ctx ends, and returns nil then. If an informer fails, or
 // has not synced in time, it returns the cause.
 func (c *controller) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, c.pods, c.configMaps, runFunc(c.work))
+	return cache.RunAll(ctx, c.pods.Run, c.configMaps.Run, c.work)
 }
 
 // work processes the queue with two workers until ctx ends.
@@ -163,8 +163,3 @@ func (c *controller) write(ctx context.Context, namespace string, current *corev
 	changed.Data["pods"] = count
 	return client.Update(ctx, changed, metav1.UpdateOptions{})
 }
-
-// runFunc is a function that cache.RunAll can run.
-type runFunc func(ctx context.Context) error
-
-func (f runFunc) Run(ctx context.Context) error { return f(ctx) }

@@ -61,7 +61,7 @@ func run(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	return cache.RunAll(ctx, typed, untyped)
+	return cache.RunAll(ctx, typed.Run, untyped.Run)
 }
 
 // clientConfig returns the configuration of clients, and a function that stops the API server if it

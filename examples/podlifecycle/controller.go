@@ -57,7 +57,7 @@ func newController(client kubernetes.Interface, namespace string, t *timeline, a
 
 // Run runs the controller until ctx ends.
 func (c *controller) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, c.replicaSets, c.pods, c.worker)
+	return cache.RunAll(ctx, c.replicaSets.Run, c.pods.Run, c.worker.Run)
 }
 
 // ownerOf returns the UID of the controller of an object, for an index.

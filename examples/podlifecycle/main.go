@@ -83,25 +83,25 @@ func run(ctx context.Context, o options) error {
 		fmt.Printf("watching Namespace %s of %s\n", o.namespace, config.Host)
 	}
 	t := newTimeline(os.Stdout)
-	runners, err := o.newComponents(ctx, client, t)
+	components, err := o.newComponents(ctx, client, t)
 	if err != nil {
 		return err
 	}
 	if !o.scenario {
-		return cache.RunAll(ctx, runners...)
+		return cache.RunAll(ctx, components...)
 	}
 	steps := &scenario{client, o.namespace, t, o.timeout}
-	return runDuring(ctx, steps.run, runners)
+	return runDuring(ctx, steps.run, components)
 }
 
 // runDuring runs the components until the scenario or ctx has ended.
-func runDuring(ctx context.Context, scenario runFunc, components []runner) error {
+func runDuring(ctx context.Context, scenario runFunc, components []runFunc) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return cache.RunAll(ctx, append(components, runFunc(func(ctx context.Context) error {
+	return cache.RunAll(ctx, append(components, func(ctx context.Context) error {
 		defer cancel()
 		return scenario(ctx)
-	}))...)
+	})...)
 }
 
 // connect returns the configuration of clients, and a function that stops the API server if it is
@@ -137,14 +137,13 @@ func (o *options) connect() (*rest.Config, func(), error) {
 	}, nil
 }
 
-type runner = interface {
-	Run(ctx context.Context) error
-}
+// runFunc is a function that cache.RunAll can run.
+type runFunc = func(ctx context.Context) error
 
-// newComponents returns the components to run. There is a kubelet for each node.
-func (o *options) newComponents(ctx context.Context, client kubernetes.Interface, t *timeline) (runners []runner, err error) {
-	add := func(r runner, made error) {
-		runners, err = append(runners, r), errors.Join(err, made)
+// newComponents returns the Run methods of the components. There is a kubelet for each node.
+func (o *options) newComponents(ctx context.Context, client kubernetes.Interface, t *timeline) (run []runFunc, err error) {
+	add := func(component interface{ Run(context.Context) error }, made error) {
+		run, err = append(run, component.Run), errors.Join(err, made)
 	}
 	for _, name := range o.components {
 		switch name {
@@ -162,11 +161,5 @@ func (o *options) newComponents(ctx context.Context, client kubernetes.Interface
 			}
 		}
 	}
-	return runners, err
+	return run, err
 }
-
-// runFunc is a function that cache.RunAll can run.
-type runFunc func(ctx context.Context) error
-
-// Run implements runner.
-func (f runFunc) Run(ctx context.Context) error { return f(ctx) }

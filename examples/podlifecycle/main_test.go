@@ -61,11 +61,11 @@ func TestThreeProcesses(t *testing.T) {
 // TestErrorAfterTheScenarioIsReturned checks that a component's error is not lost if the scenario
 // has ended.
 func TestErrorAfterTheScenarioIsReturned(t *testing.T) {
-	blocked := runFunc(func(ctx context.Context) error {
+	blocked := func(ctx context.Context) error {
 		<-ctx.Done()
 		return cache.ErrHandlerBlocked
-	})
-	err := runDuring(t.Context(), func(context.Context) error { return nil }, []runner{blocked})
+	}
+	err := runDuring(t.Context(), func(context.Context) error { return nil }, []runFunc{blocked})
 	if !errors.Is(err, cache.ErrHandlerBlocked) {
 		t.Errorf("runDuring returned %v, want %v", err, cache.ErrHandlerBlocked)
 	}

@@ -44,7 +44,7 @@ func newScheduler(client kubernetes.Interface, namespace string, t *timeline, ac
 
 // Run runs the scheduler until ctx ends.
 func (s *scheduler) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, s.nodes, s.pods, s.worker)
+	return cache.RunAll(ctx, s.nodes.Run, s.pods.Run, s.worker.Run)
 }
 
 func (s *scheduler) onPod(event cache.Event[*corev1.Pod]) {

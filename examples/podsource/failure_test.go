@@ -187,7 +187,7 @@ func TestRemovedFolderIsWatchedAgain(t *testing.T) {
 	source.retry = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- cache.RunAll(ctx, config, source) }()
+	go func() { ended <- cache.RunAll(ctx, config.Run, source.Run) }()
 	next := func(want op, name string) {
 		t.Helper()
 		select {

@@ -56,7 +56,7 @@ func run(ctx context.Context, o options) error {
 		config = demo.server.Config()
 	}
 	sources := newPodConfig()
-	runners := []runner{sources, runFunc(func(context.Context) error { printUpdates(sources.updates); return nil })}
+	run := []func(context.Context) error{sources.Run, func(context.Context) error { printUpdates(sources.updates); return nil }}
 	if o.kubeconfig != "" {
 		loaded, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 		if err != nil {
@@ -70,26 +70,16 @@ func run(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		runners = append(runners, &apiServerSource{client, o.node, sources})
+		run = append(run, (&apiServerSource{client, o.node, sources}).Run)
 	}
 	if o.folder != "" {
-		runners = append(runners, newFolderSource(o.folder, o.node, sources))
+		run = append(run, newFolderSource(o.folder, o.node, sources).Run)
 	}
 	if o.url != "" {
-		runners = append(runners, newURLSource(o.url, o.node, o.interval, sources))
+		run = append(run, newURLSource(o.url, o.node, o.interval, sources).Run)
 	}
-	return cache.RunAll(ctx, runners...)
+	return cache.RunAll(ctx, run...)
 }
-
-type runner = interface {
-	Run(ctx context.Context) error
-}
-
-// runFunc is a function that cache.RunAll can run.
-type runFunc func(ctx context.Context) error
-
-// Run implements runner.
-func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
 
 // printUpdates prints updates until the channel is closed.
 func printUpdates(updates <-chan update) {

@@ -59,10 +59,10 @@ func (c *collection) whileChanging(ctx context.Context, run func(context.Context
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	return cache.RunAll(ctx, runFunc(c.change), runFunc(func(ctx context.Context) error {
+	return cache.RunAll(ctx, c.change, func(ctx context.Context) error {
 		defer cancel()
 		return run(ctx)
-	}))
+	})
 }
 
 // create creates the Namespace and the ConfigMaps that do not exist.

@@ -52,7 +52,7 @@ func newController(client kubernetes.Interface, namespace string, member *shard.
 
 // Run stamps ConfigMaps until ctx ends, and returns nil then. The member hands its slots over.
 func (c *controller) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, c.member, c.configMaps, runFunc(c.work))
+	return cache.RunAll(ctx, c.member.Run, c.configMaps.Run, c.work)
 }
 
 // work processes the queue with four workers until ctx ends. It does not wait until the informer
@@ -151,8 +151,3 @@ func stamp(configMap *corev1.ConfigMap, slot *shard.Slot) *corev1.ConfigMap {
 	changed.Annotations["example.com/seen"] = configMap.Data["change"]
 	return changed
 }
-
-// runFunc is a function that cache.RunAll can run.
-type runFunc func(ctx context.Context) error
-
-func (f runFunc) Run(ctx context.Context) error { return f(ctx) }

@@ -45,7 +45,7 @@ func runReplica(args []string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin) // until it is closed
 		stop()
 	}()
-	return cache.RunAll(ctx, c, runFunc(func(ctx context.Context) error { return c.reportTo(ctx, os.Stdout) }))
+	return cache.RunAll(ctx, c.Run, func(ctx context.Context) error { return c.reportTo(ctx, os.Stdout) })
 }
 
 // connectController returns a controller with clients for config. The client of the Leases has its

@@ -44,28 +44,26 @@ func NewLabeler(client kubernetes.Interface) (*Labeler, error) {
 
 // Run labels Pods until ctx ends or the informer fails.
 func (l *Labeler) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, l.pods, worker{l})
+	return cache.RunAll(ctx, l.pods.Run, l.work)
 }
 
 // Status returns the condition of the informer.
 func (l *Labeler) Status() cache.Status { return l.pods.Status() }
 
-type worker struct{ *Labeler }
-
-// Run labels one Pod at a time. RunAll ends ctx if the informer fails.
-func (w worker) Run(ctx context.Context) error {
-	context.AfterFunc(ctx, w.queue.ShutDown)
+// work labels one Pod at a time. RunAll ends ctx if the informer fails.
+func (l *Labeler) work(ctx context.Context) error {
+	context.AfterFunc(ctx, l.queue.ShutDown)
 	for {
-		key, shutDown := w.queue.Get()
+		key, shutDown := l.queue.Get()
 		if shutDown {
 			return nil
 		}
-		if err := w.label(ctx, key); err != nil && ctx.Err() == nil {
-			w.queue.AddRateLimited(key)
+		if err := l.label(ctx, key); err != nil && ctx.Err() == nil {
+			l.queue.AddRateLimited(key)
 		} else {
-			w.queue.Forget(key)
+			l.queue.Forget(key)
 		}
-		w.queue.Done(key)
+		l.queue.Done(key)
 	}
 }
 
