@@ -22,5 +22,6 @@
 // A new option is a field in cache/options.go (InformerOptions; also check, spec, and sameAs, by which
 // a factory compares options) and in clientgo/options.go (Options; clientgo/informer.go has its spec).
 // If it concerns one stage, spec sets it in the configuration of that stage, such as store.Config.
-// Only an option that concerns several stages is a field of Spec or Collection.
+// Only an option that concerns several stages is a field of Spec or Collection. What an entry of the
+// store holds is decided in internal/store/entry.go and value.go.
 package engine

@@ -24,9 +24,11 @@
 //	Replaced   retires in the store, is stopped once other scopes have its objects, then removed
 //	Emptying   removed once it is empty or refused; its objects are deleted without LeftScope
 //
-// The Loop also says what an absent key means: that no scope may hold it (ErrNoScope), that one has not
-// been listed, or that the object does not exist. Hashes of UIDs do not show in a key: unless the ranges
-// cover all hashes, an absent key is ErrNoScope, except if the store has seen its deletion.
+// The Loop also says what an absent key means: that no scope may hold it, that one which may hold it has
+// not been listed, or that the object does not exist. GetByKey reports false for all three. The methods
+// that return an error wrap ErrNoScope for the first two, and the text says which. Hashes of UIDs do not
+// show in a key: unless the ranges cover all hashes, an absent key is ErrNoScope, except if the store has
+// seen its deletion within the last hour.
 //
 // The goroutine of Run owns the streams and the states of scopes. Loop.mu guards what other goroutines
 // read of them, and is held for O(scopes). Under it, only the version of the store and the status of

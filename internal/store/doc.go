@@ -27,14 +27,18 @@
 //
 // # Scopes
 //
-// A scope is a part of the collection that is listed and watched on its own. A store of a whole
+// A scope is a part of the collection that is listed and watched on its own: a namespace, a label and a
+// field selector, and a range of hashes, each of which may be absent (package scope). A store of a whole
 // collection has one scope, which no entry records, and pays for none of what follows: an event that is
-// older than the stored state, or repeats it, is ignored (compare), and a list replaces everything.
+// older than the stored state, or repeats it, is ignored (compare, in apply.go), and a list replaces
+// everything, also what the program has written. Older means a lower resourceVersion, compared as a
+// number, whatever the UID; a state without one is never older. The same object has the same key and UID.
 //
-// An object that moves from one scope to another is updated, and never deleted in between. The scopes of
-// an informer are disjoint, except that a retiring scope overlaps with those that take its objects over.
-// But two scopes may pass states of one key: an object that is recreated, or whose labels change, may
-// enter another scope, and the feed of one scope may be ahead of the other's. The life of a scope:
+// An object that moves from one scope to another is updated, and never deleted in between. One that moves
+// into no scope is deleted, without LeftScope: the server sends a deletion. The scopes of an informer are
+// disjoint, except that a retiring scope, which others replace, overlaps with those that take its objects
+// over. But two scopes may pass states of one key: an object that is recreated, or whose labels change,
+// may enter another scope, and the feed of one scope may be ahead of the other's. The life of a scope:
 //
 //	AddScope      it has no objects. Its first list must not be older than the version that removed
 //	              scopes, or scopes that may hold the same keys, have reached (Feed.NotOlderThan).
@@ -48,9 +52,9 @@
 //
 // An event is dropped if its scope has reached its version before, as by another feed. What becomes of
 // another state, or of a deletion, depends on what is known of its key: the live entry, the state that
-// could not be stored, if there is one (quarantine), and the tombstone. An entry is one of a scope if it
+// could not be stored, if there is one (see Failures), and the tombstone. An entry is one of a scope if it
 // is in that scope, or if the program has written it and the scope may hold it. The rules, of which the
-// first that applies decides (judge, judgeDeletion):
+// first that applies decides (judge and judgeDeletion, in apply.go):
 //
 //	a state that                                            is
 //	──────────────────────────────────────────────────────  ─────────────────────────────────────────
@@ -76,23 +80,39 @@
 //	retires, or the filter refuses the state
 //	anything else, such as a predecessor's                  records a tombstone
 //
-// A state that could not be stored, or is ignored, still decides the scope of its object: the last good
-// entry moves to that scope, and a waiting deletion of the entry is cancelled. A state that a list stores
-// cancels any deletion that waits at its key: after a restore, it may be the state that was deleted.
-//
 // An object that the program writes is in the scope of the entry that it replaces. If it replaces none,
-// it is in no scope, and counts as an entry of every scope that may hold its key and UID, or of any if
-// none may: a list of such a scope that lacks the object removes it, as does the removal of the last such
-// scope, which may be a retiring one.
+// it is in no scope. It then counts as an entry of every scope that may hold its key and UID, or of every
+// scope if none may: a list of such a scope that lacks the object removes it, also a list from before the
+// write, and so does the removal of the last such scope, which may be a retiring one.
 //
-// A tombstone says which states of a key are superseded. It is kept until all scopes of the store,
-// whatever keys they may hold, have reached the version at which the deletion or the newer state was
-// seen. There are at most 10,000, or as many as there are objects. Beyond that, the oldest is dropped
-// (giveUp), which raises Scope.minVersion of those that have not passed it: Feed.Apply returns
-// feed.Outdated for an older event, Commit feed.ErrOutdated for an older list, and the reflector lists
-// again, not older than Feed.NotOlderThan. The deletion of an entry waits at its tombstone while scopes
-// of other selectors, into which the object may have moved, have not reached its version: the server
-// sends the same event for a deletion and a move.
+// # Tombstones
+//
+// A tombstone says that states of a key before a version are superseded: by a deletion, or by a newer
+// state that left the scope, could not be stored, or is ignored. It is kept until all scopes of the store,
+// whatever keys they may hold, have reached the version at which that was seen. There are at most 10,000,
+// or as many as there are objects if these are more. Beyond that, the oldest is dropped (giveUp), which
+// raises Scope.minVersion of those that have not passed it: Feed.Apply returns feed.Outdated for an older
+// event, Commit feed.ErrOutdated for an older list, and the reflector lists again, not older than
+// Feed.NotOlderThan. A restore of the server drops those of later versions than its own.
+//
+// The server sends the same event for a deletion and for a move to other selectors. So the deletion of an
+// entry, by an event or since a list lacks the object, waits at its tombstone while a scope of another
+// selector that may hold the key has not reached its version, by an event, a bookmark or a list. It waits
+// for a scope that was not listed or fails, too, until that is listed or removed, and giveUp does not end
+// the wait. Readers have the entry meanwhile. The deletion is dropped if the entry has changed when the
+// wait ends, which includes its scope. A state that a list stores cancels any deletion that waits at its
+// key: after a restore, it may be the state that was deleted.
+//
+// # Failures
+//
+// A state that cannot be decoded, transformed, filtered or keyed is not stored, and its key is quarantined
+// until a later state is stored or ignored, the object is deleted, a list has a state that can be stored
+// or lacks the object, or its scope is removed. The last good entry stays, over a list, too; it is removed
+// if it has another UID. Without an entry, the key is absent, and KeyError has the cause. The reflector
+// lists the objects again when its watch ends, then less and less often (retryQuarantined, in package
+// reflector). The failed state still decides the scope of its object, as does one that a transform
+// ignores: the last good entry moves to that scope, and a deletion of it no longer waits. An entry whose
+// packed bytes cannot be decoded by a reader is quarantined, too.
 //
 // # Concurrency
 //
@@ -134,6 +154,4 @@
 //     list is then repeated with CompareContents.
 //   - Each index has a key under exactly the values that its entry records, and the set of a scope has
 //     exactly the keys whose entries record it. An index has no value without keys.
-//   - A key is quarantined from the time its newest state cannot be stored or read until a later
-//     state is stored or ignored, the object is deleted, a list resolves it, or its scope is removed.
 package store
