@@ -94,7 +94,7 @@ test-newest: ## Run the library's tests with the newest client-go
 	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./fake/... ./internal/... ./metrics ./shard ./test/faults ./test/model
 
 compile: ## Compile the library and the examples for macOS and Windows
-	@for os in darwin windows; do for m in . examples; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
+	@for os in darwin windows; do for m in . examples examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
 		CGO_ENABLED=0 GOOS=$$os $(go) -C $$m vet ./... || exit 1; done; done
 
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd, those of programs, and the simulation of shards

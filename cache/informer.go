@@ -20,7 +20,7 @@ import (
 
 // NewInformer returns a store of lw's objects and a controller, which keeps the store up to date
 // and calls handler for each change while its Run method runs. It is a [SharedInformer] with one
-// without options: example is that of NewSharedInformer, and resyncPeriod is
+// handler and without options: example is that of NewSharedInformer, and resyncPeriod is
 // InformerOptions.ResyncPeriod.
 //
 // Nothing happens before Run. Run returns an error for invalid arguments: those of

@@ -173,8 +173,8 @@ func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType,
 // and the reflector compares them (ErrHistoryChanged). If the watch cannot be resumed (410 Gone, or
 // events may be missing), the reflector relists. The relist is not older than the version reached.
 // If the server does not have that version, the relist is a consistent read (resourceVersion="").
-// While requests fail, the store keeps its last good state, and the
-// retries with backoff, and not before a Retry-After. See
+// While requests fail, the store keeps its last good state, and the reflector retries with backoff,
+// and not before a Retry-After. See
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions for the rules of
 // lists, watches and resource versions.
 type Reflector[T Object] struct {

@@ -160,7 +160,8 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 
 // AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
 // to add them to a work queue. A key that changes again before it is delivered is delivered once,
-// so the backlog is bounded by the number of keys, and no object is decoded.
+// so the backlog is bounded by the number of keys, and no object is decoded. A key that changes
+// while the keys of a list are delivered may be delivered a second time.
 func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
 	var err error
 	switch {

@@ -136,7 +136,6 @@ func byID(a, b View) int { return int(a.ID()) - int(b.ID()) }
 // Group is a set of informers and factories that are shown together. An informer that has stopped
 // leaves the group. One that is never run stays, and so do the informers that a Factory has, also
 // after the Factory has stopped. The zero Group is empty. Its methods are safe for concurrent use.
-// concurrent use.
 type Group struct {
 	mu      sync.Mutex // guards members
 	members []Viewable
@@ -150,9 +149,7 @@ func (g *Group) Add(members ...Viewable) {
 	g.members = append(g.members, members...)
 }
 
-// Views returns a view of every informer in the group. An informer that was added twice is one
-// view.
-// one view.
+// Views returns a view of every informer in the group. An informer that was added twice is one view.
 func (g *Group) Views() (views []View) {
 	g.mu.Lock()
 	g.members = slices.DeleteFunc(g.members, hasStopped)
@@ -167,8 +164,7 @@ func (g *Group) Views() (views []View) {
 
 // HealthCheck returns a function for a health endpoint that joins the errors of every informer in
 // the group; see SharedInformer.HealthCheck. An empty group is healthy, such as that of a replica
-// that is not
-// replica that is not the leader.
+// that is not the leader.
 func (g *Group) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return func(*http.Request) error {
 		var errs []error

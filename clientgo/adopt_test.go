@@ -153,6 +153,11 @@ func TestGeneratedHasTheSelectionOfTheFactory(t *testing.T) {
 			klog.SetLoggerWithOptions(funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{}), klog.ContextualLogger(true))
 			t.Cleanup(klog.ClearLogger)
 			factory := clientinformers.NewSharedInformerFactoryWithOptions(clientfake.NewClientset(), 0, c.options...)
+			own := clientgo.With(clientgo.Options{}).NewSharedInformerFactoryWithOptions(clientfake.NewClientset(), 0, c.options...)
+			own.Core().V1().Pods().Informer()
+			if log.Len() > 0 {
+				t.Errorf("a factory of this package logged %s", log.String())
+			}
 			generated := clientgo.Generated(factory, clientgo.Options{})
 			core.New(generated, metav1.NamespaceAll, nil).V1().Pods().Informer()
 			core.New(generated, metav1.NamespaceAll, nil).V1().Services().Informer()
@@ -176,7 +181,35 @@ func TestGeneratedHasTheSelectionOfTheFactory(t *testing.T) {
 			if log.Len() > 0 {
 				t.Errorf("logged %s", log.String())
 			}
+			generated = clientgo.Generated(factory, clientgo.Options{})
+			core.New(generated, generated.Namespace(), nil).V1().Secrets().Informer()
+			if (log.Len() > 0) != c.tweaks {
+				t.Errorf("without the list options, logged %q", log.String())
+			}
 		})
+	}
+}
+
+// embeddingFactory is a factory of a program, which embeds one that may be nil.
+type embeddingFactory struct{ *generatedFields }
+
+type generatedFields struct {
+	clientinformers.SharedInformerFactory
+	namespace        string
+	tweakListOptions func(*metav1.ListOptions)
+}
+
+// TestGeneratedTakesUnusualFactories checks that the selection of a factory that is not a generated one
+// is not read.
+func TestGeneratedTakesUnusualFactories(t *testing.T) {
+	fields := &generatedFields{namespace: "blue", tweakListOptions: func(*metav1.ListOptions) {}}
+	for name, factory := range map[string]clientinformers.SharedInformerFactory{
+		"embedded nil": &embeddingFactory{}, "embedded": &embeddingFactory{fields}, "value": *fields,
+	} {
+		generated := clientgo.Generated(factory, clientgo.Options{})
+		if generated.Namespace() != "" || generated.TweakListOptions() != nil {
+			t.Errorf("%s: the namespace is %q", name, generated.Namespace())
+		}
 	}
 }
 

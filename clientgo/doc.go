@@ -94,9 +94,9 @@
 //     watch and its lists. Neither holds for a fake of client-go. A Backoff in the options of a
 //     [Reflector] replaces both between failed attempts. A Backoff with Steps and without a
 //     Duration, which in client-go retries without a pause, is an error of Run.
-//   - If a watch cannot be resumed, the informer lists at once, unless it failed or listed in the
-//     two minutes before. client-go waits for its backoff. The informer obeys the server's
-//     Retry-After; client-go leaves that to the client.
+//   - If a watch cannot be resumed, the informer lists at once, unless it has both listed and
+//     failed in the two minutes before. client-go waits for its backoff. The informer obeys the
+//     server's Retry-After; client-go leaves that to the client.
 //   - While an informer streams, a resumed watch starts before the last changes received. If the
 //     server does not repeat them, etcd was restored from a backup, and the informer lists again.
 //     It notices this also if the new history is already past the version that it had reached. An

@@ -52,6 +52,7 @@ func (c Constructors) NewSharedInformerFactoryWithOptions(client kubernetes.Inte
 		makeFactory:           makeFactory,
 	}
 	f.generated = Generated(f.SharedInformerFactory, c.options)
+	f.generated.namespaceAsked, f.generated.tweakAsked = true, true // the accessors have the options
 	fields := reflect.ValueOf(f.SharedInformerFactory).Elem()
 	if !readField(fields, "namespace", &f.namespace) || !readField(fields, "tweakListOptions", &f.tweakListOptions) {
 		klog.Background().Info("Warning: factory not adopted: the options of this version of client-go are unknown")

@@ -55,35 +55,35 @@ type GeneratedFactory[Client any, NewFunc ~func(Client, time.Duration) clientcac
 
 	mu        sync.Mutex // guards the fields below
 	informers map[reflect.Type]clientcache.SharedIndexInformer
-	asked     bool // Namespace or TweakListOptions was called
-	warned    bool // that neither was
+	// Whether the methods were called, and whether a warning that one was not has been logged.
+	namespaceAsked, tweakAsked, warned bool
 }
 
 // Namespace returns the namespace of the factory, or "" for all namespaces. The accessors of an API
 // group have a namespace of their own and do not use the factory's: pass it to the group's New
-// function, so that an informer does not list the whole cluster.
+// function, so that an informer does not list the whole cluster. The namespace of a factory that
+// code-generator has not made, such as a type of the program that embeds one, is not known: Namespace
+// then returns "".
 func (f *GeneratedFactory[Client, NewFunc]) Namespace() string {
-	f.setAsked()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.namespaceAsked = true
 	return f.namespace
 }
 
 // TweakListOptions returns the function by which the factory changes the options of each request, or
 // nil. Pass it to the group's New function; see Namespace.
 func (f *GeneratedFactory[Client, NewFunc]) TweakListOptions() func(*metav1.ListOptions) {
-	f.setAsked()
-	return f.tweakListOptions
-}
-
-func (f *GeneratedFactory[Client, NewFunc]) setAsked() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked = true
+	f.tweakAsked = true
+	return f.tweakListOptions
 }
 
 // warnOnce logs that an informer may not have the selection of the factory, once.
 func (f *GeneratedFactory[Client, NewFunc]) warnOnce() {
 	f.mu.Lock()
-	warn := !f.asked && !f.warned && (f.namespace != "" || f.tweakListOptions != nil)
+	warn := !f.warned && (f.namespace != "" && !f.namespaceAsked || f.tweakListOptions != nil && !f.tweakAsked)
 	f.warned = f.warned || warn
 	f.mu.Unlock()
 	if warn {
@@ -93,15 +93,21 @@ func (f *GeneratedFactory[Client, NewFunc]) warnOnce() {
 }
 
 // selectionOf returns the namespace of a generated factory and the function that changes its requests.
-// It reads private fields by reflection, as a generated factory has no methods for them.
+// It reads private fields by reflection, as a generated factory has no methods for them. Those of a
+// type that embeds a factory are not read.
 func selectionOf(factory any) (namespace string, tweakListOptions func(*metav1.ListOptions)) {
 	v := reflect.Indirect(reflect.ValueOf(factory))
 	if v.Kind() != reflect.Struct || !v.CanAddr() {
 		return "", nil
 	}
+	for _, name := range []string{"namespace", "tweakListOptions"} {
+		if field, ok := v.Type().FieldByName(name); !ok || len(field.Index) > 1 {
+			return "", nil
+		}
+	}
 	readField(v, "namespace", &namespace)
 	f, function := v.FieldByName("tweakListOptions"), reflect.TypeFor[func(*metav1.ListOptions)]()
-	if f.IsValid() && f.Kind() == reflect.Func && f.Type().ConvertibleTo(function) { // a type of the clientset's
+	if f.Kind() == reflect.Func && f.Type().ConvertibleTo(function) { // a type of the clientset's
 		readable := reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem() //nolint:gosec // the field is addressable
 		tweakListOptions, _ = reflect.TypeAssert[func(*metav1.ListOptions)](readable.Convert(function))
 	}

@@ -19,8 +19,8 @@
 // the keys of objects, resourceVersions, error texts, and counts. Error texts of this module have
 // no values of objects, no credentials of the client and no continue tokens. Those of the server,
 // of the program's functions and of its transport are shown as they are: they are not searched for
-// credentials. The handler does not authenticate: serve it where the program
-// serves net/http/pprof.
+// credentials. The handler does not authenticate: serve it where the program serves
+// net/http/pprof.
 //
 // With Options.ShowObjects also the content of objects, but never that of Secrets, typed,
 // unstructured or as metadata, of objects whose kind ends in Secret, or of objects which may be

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
 )
 
 // plotHeight is the height of a plot in its own units. An interval is two units wide.

@@ -1,6 +1,6 @@
 module github.com/kinformer/kinformer/examples
 
-// The versions are those of the library's go.mod: make test and make run compile Kubernetes' packages once.
+// The versions are those of the library's go.mod, so that make test compiles Kubernetes' packages once.
 
 go 1.26.0
 

@@ -89,9 +89,8 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 //
 // A deleted Pod that is bound to a node stays, with a deletionTimestamp, until a request deletes it
 // with gracePeriodSeconds 0, as the kubelet's does on a real cluster. A deleted Namespace stays
-// until its finalizer is
-// removed through the finalize subresource. A deleted CustomResourceDefinition is removed at once,
-// with all objects of its resource.
+// until its finalizer is removed through the finalize subresource. A deleted
+// CustomResourceDefinition is removed at once, with all objects of its resource.
 //
 // The server writes no managedFields. An object has those that a client has set, and an update
 // without them keeps the stored ones.

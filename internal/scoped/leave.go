@@ -4,6 +4,7 @@
 package scoped
 
 import (
+	"context"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,18 +29,25 @@ func (l *Loop[V]) leave(held *heldScope, state scope.State) bool {
 // finishLeaving removes the scopes that were replaced, once other scopes have their objects, and
 // those of deleted namespaces, once they are empty or the server refuses to list them: a Namespace
 // object is deleted after the objects in the namespace.
-func (l *Loop[V]) finishLeaving() {
+func (l *Loop[V]) finishLeaving(ctx context.Context) {
 	var removed, deleted []*heldScope
 	for _, held := range l.all() {
 		switch {
-		case held.state == scope.Emptying && (l.isEmpty(held) || l.isRefused(held)): // its permissions were deleted before it
+		case held.state == scope.Emptying && l.isRefused(held): // its permissions were deleted before it
 			deleted = append(deleted, held)
+		case held.state == scope.Emptying && l.isEmpty(held):
+			l.stopStreams([]*heldScope{held})
+			if l.isEmpty(held) {
+				deleted = append(deleted, held)
+			} else { // a watch has shown an object meanwhile: a list shows whether it exists
+				l.list(ctx, []*heldScope{held})
+			}
 		case held.state == scope.Replaced && l.finishReplacing(held):
 			removed = append(removed, held)
 		}
 	}
 	l.remove(removed, true)
-	l.remove(deleted, false) // what a watch has shown meanwhile was deleted, too
+	l.remove(deleted, false)
 }
 
 // finishReplacing reports whether to remove a scope that was replaced: every scope that may have its

@@ -121,7 +121,7 @@ func (l *Loop[V]) settle(ctx context.Context) {
 	l.watched.Store(l.awaitsProgress()) // before the state of the streams is read
 	l.noteSynced()
 	l.finishJoins(ctx)
-	l.finishLeaving()
+	l.finishLeaving(ctx)
 	l.join(ctx)
 	l.watched.Store(l.awaitsProgress())
 }
