@@ -125,7 +125,7 @@ func (f *Feed[V]) NotOlderThan() string {
 	s := f.store
 	s.lockBoth()
 	defer s.unlockBoth()
-	lowest, peers := "", s.scopes.minVersion
+	lowest, peers := "", s.scopes.removedVersion
 	for _, c := range s.scopes.held {
 		if f.sharesKeysWith(c) {
 			peers = newer(peers, c.reached())
@@ -345,8 +345,8 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 		}
 	}
 	s.tombstones.forgetUndone(listed, version)
-	if feed.IsOlder(version, k.minVersion) {
-		k.minVersion = version
+	if feed.IsOlder(version, k.removedVersion) {
+		k.removedVersion = version
 	}
 }
 
@@ -355,7 +355,7 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 // have reached a later version. It does not if another server, which lagged behind, had refused the
 // previous request. The caller holds a lock of the store.
 func (s *Store[V]) wasUndone(by *Feed[V], version string) bool {
-	return feed.IsOlder(version, s.scopes.minVersion) || slices.ContainsFunc(s.scopes.held, func(c *Scope) bool {
+	return feed.IsOlder(version, s.scopes.removedVersion) || slices.ContainsFunc(s.scopes.held, func(c *Scope) bool {
 		return (by.has(c) || by.sharesKeysWith(c)) && feed.IsOlder(version, c.reached())
 	})
 }

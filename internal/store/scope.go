@@ -42,15 +42,15 @@ type progress struct {
 
 // scopes is the set of a store's scopes. It is guarded by mu and written under both locks.
 type scopes struct {
-	held        []*Scope
-	byNamespace map[string][]*Scope // those of one namespace, and under "" those of all
-	selectors   map[scope.Scope]int // how many there are by their selectors; see scope.Selectors
-	last        int                 // the number of scopes that were added
-	oldest      *Scope              // the one that has the store's version; nil if it must be found
-	watermark   string              // the version that every scope which may pass states has reached
-	unbounded   bool                // no scope may pass states
-	minVersion  string              // the latest version that a removed scope had reached
-	restores    uint64              // how many restores of the server feeds have noticed
+	held           []*Scope
+	byNamespace    map[string][]*Scope // those of one namespace, and under "" those of all
+	selectors      map[scope.Scope]int // how many there are by their selectors; see scope.Selectors
+	last           int                 // the number of scopes that were added
+	oldest         *Scope              // the one that has the store's version; nil if it must be found
+	watermark      string              // the version that every scope which may pass states has reached
+	unbounded      bool                // no scope may pass states
+	removedVersion string              // the latest version that a removed scope had reached
+	restores       uint64              // how many restores of the server feeds have noticed
 }
 
 // NewScope returns a scope that is not in a store.
@@ -77,7 +77,7 @@ func (s *Store[V]) AddScope(added *Scope) {
 func (k *scopes) forget(gone []*Scope) {
 	for _, c := range gone {
 		c.removed, c.retiring = true, true // no deletion waits for it
-		k.minVersion = newer(k.minVersion, c.reached())
+		k.removedVersion = newer(k.removedVersion, c.reached())
 		if k.selectors[c.Name.Selectors()]--; k.selectors[c.Name.Selectors()] == 0 {
 			delete(k.selectors, c.Name.Selectors())
 		}
