@@ -48,7 +48,7 @@ func TestErrorsNameDocumentAndLine(t *testing.T) {
 		"```go\nctx.Missing()\n```":                                      "d.md:2: ctx.Missing undefined",
 		"```go\n// before\n\n// after\ncache.DeletedFinalStateUnknown{}": "d.md:5: undefined: cache.DeletedFinalStateUnknown",
 		"```go\n// before\ncache.ByObject\n// after\n```":                "d.md:3: undefined: cache.ByObject",
-		"text\n\n```go\nfunc f() {\n}\nimport \"fmt\"\nf(1)\n```":        "d.md:7: too many arguments in call to f",
+		"text\n\n```go\nfunc g() {\n}\nimport \"fmt\"\ng(1)\n```":        "d.md:7: too many arguments in call to g",
 		"```go\npackage p\n\nimport \"fmt\"\n```":                        `d.md:4: "fmt" imported and not used`,
 		"```go\nreturn errors.New(\n```":                                 "d.md:3: expected operand",
 	} {
