@@ -52,9 +52,7 @@ func (c Constructors) NewSharedInformerFactoryWithOptions(client kubernetes.Inte
 		makeFactory:           makeFactory,
 	}
 	f.generated = Generated(f.SharedInformerFactory, c.options)
-	f.generated.namespaceAsked, f.generated.tweakAsked = true, true // the accessors have the options
-	fields := reflect.ValueOf(f.SharedInformerFactory).Elem()
-	if !readField(fields, "namespace", &f.namespace) || !readField(fields, "tweakListOptions", &f.tweakListOptions) {
+	if f.namespace, f.tweakListOptions = f.generated.Namespace(), f.generated.TweakListOptions(); !f.generated.selectionKnown {
 		klog.Background().Info("Warning: factory not adopted: the options of this version of client-go are unknown")
 		return f.SharedInformerFactory
 	}

@@ -31,11 +31,11 @@ import (
 //
 // The wrapper replaces informers as [Adopt] does.
 func Generated[Client any, NewFunc ~func(Client, time.Duration) clientcache.SharedIndexInformer](factory generatedFactory[NewFunc], options Options) *GeneratedFactory[Client, NewFunc] {
-	namespace, tweakListOptions := selectionOf(factory)
-	return &GeneratedFactory[Client, NewFunc]{
+	f := &GeneratedFactory[Client, NewFunc]{
 		factory: factory, options: options, informers: make(map[reflect.Type]clientcache.SharedIndexInformer),
-		namespace: namespace, tweakListOptions: tweakListOptions,
 	}
+	f.namespace, f.tweakListOptions, f.selectionKnown = selectionOf(factory)
+	return f
 }
 
 // generatedFactory is the interface of generated factories that the accessors of API groups use.
@@ -52,6 +52,7 @@ type GeneratedFactory[Client any, NewFunc ~func(Client, time.Duration) clientcac
 	options          Options
 	namespace        string
 	tweakListOptions func(*metav1.ListOptions)
+	selectionKnown   bool // whether both could be read from the factory
 
 	mu        sync.Mutex // guards the fields below
 	informers map[reflect.Type]clientcache.SharedIndexInformer
@@ -92,26 +93,28 @@ func (f *GeneratedFactory[Client, NewFunc]) warnOnce() {
 	}
 }
 
-// selectionOf returns the namespace of a generated factory and the function that changes its requests.
+// selectionOf returns the namespace of a generated factory and the function that changes its requests,
+// and reports whether it could read both.
 // It reads private fields by reflection, as a generated factory has no methods for them. Those of a
 // type that embeds a factory are not read.
-func selectionOf(factory any) (namespace string, tweakListOptions func(*metav1.ListOptions)) {
+func selectionOf(factory any) (namespace string, tweakListOptions func(*metav1.ListOptions), known bool) {
 	v := reflect.Indirect(reflect.ValueOf(factory))
 	if v.Kind() != reflect.Struct || !v.CanAddr() {
-		return "", nil
+		return "", nil, false
 	}
 	for _, name := range []string{"namespace", "tweakListOptions"} {
 		if field, ok := v.Type().FieldByName(name); !ok || len(field.Index) > 1 {
-			return "", nil
+			return "", nil, false
 		}
 	}
-	readField(v, "namespace", &namespace)
+	known = readField(v, "namespace", &namespace)
 	f, function := v.FieldByName("tweakListOptions"), reflect.TypeFor[func(*metav1.ListOptions)]()
-	if f.Kind() == reflect.Func && f.Type().ConvertibleTo(function) { // a type of the clientset's
-		readable := reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem() //nolint:gosec // the field is addressable
-		tweakListOptions, _ = reflect.TypeAssert[func(*metav1.ListOptions)](readable.Convert(function))
+	if !f.Type().ConvertibleTo(function) { // from a type of the clientset's
+		return namespace, nil, false
 	}
-	return namespace, tweakListOptions
+	readable := reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem() //nolint:gosec // the field is addressable
+	tweakListOptions, _ = reflect.TypeAssert[func(*metav1.ListOptions)](readable.Convert(function))
+	return namespace, tweakListOptions, known
 }
 
 // InformerFor returns the informer of the generated factory for objects of obj's type. If there is
