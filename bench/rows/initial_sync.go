@@ -31,11 +31,10 @@ func initialSync(scale Scale) []harness.Experiment {
 
 // Reasons for missed goals.
 const (
-	decodingCPU = "Most of the CPU is decoding, which also deduplicates equal parts, and collecting its garbage; the rest is a few µs a Pod."
-	packingCPU  = "Nothing is decoded for key handlers; packing and the check that the object can be decoded take half of the CPU."
+	decodingCPU    = "Most of the CPU is decoding, which also deduplicates equal parts, and collecting its garbage; the rest is a few µs a Pod."
+	packingCPU     = "Nothing is decoded for key handlers; packing and the check that the object can be decoded take half of the CPU."
+	unstableRelist = "Both sides differ two- to threefold between rounds, and client-go's minimum is its luckiest round; on another machine the ratio was 0.056x."
 )
-
-const unstableRelist = "Both sides differ two- to threefold between rounds, and client-go's minimum is its luckiest round; on another machine the ratio was 0.056x."
 
 // syncAndRelist measures initial sync and relist with one handler. memory and cpu are the goals of
 // the sync, and reason says why that of the CPU is missed.
