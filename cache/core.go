@@ -63,7 +63,7 @@ func (c *core) status() Status {
 	s.Staleness = stalenessAt(c.clock.Now(), s.FreshAt)
 	contents := c.engine.Contents()
 	s.Objects = contents.Len()
-	s.Quarantined, s.Unkeyed = contents.QuarantineSize()
+	s.Quarantined, s.Unnamed = contents.QuarantineSize()
 	s.PackedBytes = contents.PackedBytes()
 	s.IndexErrors = contents.IndexErrors()
 	s.Changes = c.engine.Changes()
@@ -181,13 +181,13 @@ func (c *core) scopeStatusOf(now scoped.ScopeStatus) ScopeStatus {
 		Synced:          now.Synced,
 		Err:             reflector.Err,
 		ErrSince:        reflector.ErrSince,
-		Attempts:        reflector.Attempts,
+		FailedAttempts:  reflector.FailedAttempts,
 		ResourceVersion: now.ResourceVersion,
 		FreshAt:         reflector.FreshAt,
 		Staleness:       stalenessAt(c.clock.Now(), reflector.FreshAt),
 		Objects:         now.Objects,
 		Quarantined:     now.Quarantined,
-		Unkeyed:         now.Unkeyed,
+		Unnamed:         now.Unnamed,
 		Sharded:         now.Sharded,
 		Foreign:         now.Foreign,
 	}

@@ -132,7 +132,7 @@ func (r *notStoredReader) expectQuarantined(listed string, names ...string) {
 			r.T.Errorf("the error of %s is %v", q.Key, q.Err)
 		}
 	}
-	if status.Quarantined != len(names) || strings.Join(keys, " ") != strings.Join(names, " ") || status.Unkeyed != 0 {
+	if status.Quarantined != len(names) || strings.Join(keys, " ") != strings.Join(names, " ") || status.Unnamed != 0 {
 		r.T.Errorf("status %+v, want %q quarantined", status, names)
 	}
 	if err := r.HealthCheck(cache.HealthOptions{})(nil); err != nil {

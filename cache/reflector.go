@@ -240,7 +240,7 @@ func (r *Reflector[T]) Status() ReflectorStatus {
 	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
 	status.Staleness = stalenessAt(r.clock.Now(), status.FreshAt)
 	failed := r.sink.Failures()
-	status.Quarantined, status.Unkeyed = len(failed.Keys), failed.Unkeyed
+	status.Quarantined, status.Unnamed = len(failed.Keys), failed.Unnamed
 	for _, key := range slices.Sorted(maps.Keys(failed.Keys))[:min(len(failed.Keys), maxQuarantinedKeys)] {
 		err := fmt.Errorf("%w: %w", ErrNotStored, failed.Keys[key].Err)
 		status.QuarantinedKeys = append(status.QuarantinedKeys, QuarantinedKey{Key: key, Err: err})

@@ -112,7 +112,7 @@ func TestStatusOfScopesIsUnchecked(t *testing.T) {
 		server := forgetful{fake.NewListerWatcher(&corev1.ConfigMap{})}
 		informer := runInformer(t, server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: cache.NewScopes(namespaces("a", "b")...)})
 		for n := range 6 {
-			if n == 0 && informer.Status().Unchecked {
+			if n == 0 && informer.Status().HistoryUnchecked {
 				t.Error("watches are unchecked before the first one ends")
 			}
 			server.Create(configMap(fmt.Sprintf("a/%d", n)))
@@ -120,7 +120,7 @@ func TestStatusOfScopesIsUnchecked(t *testing.T) {
 			server.CloseWatches()
 			<-time.After(20 * time.Minute)
 		}
-		if !informer.Status().Unchecked {
+		if !informer.Status().HistoryUnchecked {
 			t.Error("Status does not say that watches are resumed unchecked")
 		}
 	})

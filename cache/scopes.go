@@ -139,17 +139,17 @@ type ScopeStatus struct {
 	Phase Phase
 	// Synced reports whether the scope has been listed.
 	Synced bool
-	// Err, ErrSince and Attempts are those of Status.
-	Err      error
-	ErrSince time.Time
-	Attempts int
+	// Err, ErrSince and FailedAttempts are those of Status.
+	Err            error
+	ErrSince       time.Time
+	FailedAttempts int
 	// ResourceVersion, FreshAt and Staleness are those of Status, for this scope. Before its first
 	// list, FreshAt is when it was added.
 	ResourceVersion string
 	FreshAt         time.Time
 	Staleness       time.Duration
-	// Objects, Quarantined and Unkeyed are the numbers of the scope's objects.
-	Objects, Quarantined, Unkeyed int
+	// Objects, Quarantined and Unnamed are the numbers of the scope's objects.
+	Objects, Quarantined, Unnamed int
 	// Sharded reports whether the last list stated, by its shardInfo, that it has the requested
 	// hash ranges alone. Servers send no shardInfo with custom resources and metadata-only objects,
 	// nor in a WatchList.

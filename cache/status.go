@@ -63,8 +63,8 @@ type ReflectorStatus struct {
 	Err error
 	// ErrSince is the time of the first failure since an attempt succeeded.
 	ErrSince time.Time
-	// Attempts is the number of failed attempts since one succeeded.
-	Attempts int
+	// FailedAttempts is the number of failed attempts since one succeeded.
+	FailedAttempts int
 	// ResourceVersion is the version of the collection that the store has reached.
 	ResourceVersion string
 	// FreshAt is when an event, a bookmark or a list last confirmed that the store is up to date.
@@ -82,9 +82,9 @@ type ReflectorStatus struct {
 	Quarantined int
 	// QuarantinedKeys are the keys of these objects, at most the first 100 in order, with the causes.
 	QuarantinedKeys []QuarantinedKey
-	// Unkeyed is the number of objects without a readable name in the last list and in the events
+	// Unnamed is the number of objects without a readable name in the last list and in the events
 	// since. They could not be stored.
-	Unkeyed int
+	Unnamed int
 	// Streaming reports whether the last response was read from the stream; see EnableStreaming.
 	Streaming bool
 	// NotStreamingReason says why it was not. It is empty before the first response.
@@ -95,9 +95,9 @@ type ReflectorStatus struct {
 	// WatchRestarts is the number of watches opened to resume an earlier one, which the server had
 	// closed or whose connection had broken.
 	WatchRestarts uint64
-	// Unchecked reports that watches are resumed without a comparison of the last changes, as the
-	// server does not repeat them: a restore of etcd may go unnoticed until the next list.
-	Unchecked bool
+	// HistoryUnchecked reports that watches are resumed without a comparison of the last changes, as
+	// the server does not repeat them: a restore of etcd may go unnoticed until the next list.
+	HistoryUnchecked bool
 	// Relists counts how often the collection had to be listed again after a watch, by the reason.
 	// The map has a key for every reason, with zero for one that has not occurred.
 	// docs/operations.md explains the reasons.
@@ -166,21 +166,21 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 	}
 	now := loop.Status()
 	s := ReflectorStatus{
-		Name:            name,
-		Phase:           Phase(now.Phase),
-		Synced:          synced,
-		Err:             now.Err,
-		ErrSince:        now.ErrSince,
-		Attempts:        now.Attempts,
-		ResourceVersion: now.ResourceVersion,
-		FreshAt:         now.FreshAt,
-		Lists:           now.Lists,
-		Watches:         now.Watches,
-		WatchRestarts:   now.Restarts,
-		Unchecked:       now.Unchecked,
-		Relists:         relistsByReason(now.Relists),
-		Received:        now.Received,
-		RecentEvents:    now.RecentEvents,
+		Name:             name,
+		Phase:            Phase(now.Phase),
+		Synced:           synced,
+		Err:              now.Err,
+		ErrSince:         now.ErrSince,
+		FailedAttempts:   now.FailedAttempts,
+		ResourceVersion:  now.ResourceVersion,
+		FreshAt:          now.FreshAt,
+		Lists:            now.Lists,
+		Watches:          now.Watches,
+		WatchRestarts:    now.Restarts,
+		HistoryUnchecked: now.HistoryUnchecked,
+		Relists:          relistsByReason(now.Relists),
+		Received:         now.Received,
+		RecentEvents:     now.RecentEvents,
 	}
 	s.Streaming, s.NotStreamingReason = source.Mode()
 	traffic := source.Traffic()
@@ -265,7 +265,7 @@ func ageAt(now, then time.Time) time.Duration {
 
 // notStored returns an error with the first object whose newest state could not be stored.
 func (s ReflectorStatus) notStored() error {
-	switch n := s.Quarantined + s.Unkeyed; {
+	switch n := s.Quarantined + s.Unnamed; {
 	case n == 0:
 		return nil
 	case len(s.QuarantinedKeys) == 0:

@@ -300,7 +300,7 @@ func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
 	reflected := NewReflector(lister, &corev1.Pod{}, NewStore[*corev1.Pod](nil, nil), ReflectorOptions{ErrorHandler: func(context.Context, error) {}})
 	reflected.sink.Apply(watch.Added, unnamed)
 	for name, status := range map[string]ReflectorStatus{"informer": pods.Status().ReflectorStatus, "reflector": reflected.Status()} {
-		if status.Unkeyed != 1 || status.Quarantined != 0 || len(status.QuarantinedKeys) != 0 {
+		if status.Unnamed != 1 || status.Quarantined != 0 || len(status.QuarantinedKeys) != 0 {
 			t.Errorf("%s: status %+v", name, status)
 		}
 		status.Phase, status.Synced, status.Err = PhaseWatching, true, nil

@@ -122,7 +122,7 @@ func (s InformerScope) HealthCheck(options HealthOptions) func(*http.Request) er
 		}
 		checked := ReflectorStatus{
 			Name: fmt.Sprintf("%s, scope of %v,", s.core.report.name, status.Scope), Phase: status.Phase, Synced: status.Synced, Err: status.Err,
-			FreshAt: status.FreshAt, Quarantined: status.Quarantined, Unkeyed: status.Unkeyed,
+			FreshAt: status.FreshAt, Quarantined: status.Quarantined, Unnamed: status.Unnamed,
 		}
 		if s.core.hasStopped() {
 			checked.Phase = PhaseStopped

@@ -53,7 +53,7 @@ type informer struct {
 	Streaming                   bool              `json:"streaming"`
 	NotStreamingReason          string            `json:"notStreamingReason,omitempty"`
 	Quarantined                 int               `json:"quarantined"`
-	Unkeyed                     int               `json:"unkeyed"`
+	Unnamed                     int               `json:"unnamed"`
 	OmitFieldsNotFound          []string          `json:"omitFieldsNotFound,omitempty"`
 	Handlers                    []handlerStatus   `json:"handlers"`
 
@@ -97,7 +97,7 @@ func (h *handler) read(view cache.View) informer {
 func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 	i := informer{
 		ID: view.ID(), Name: s.Name, UniqueName: view.UniqueName(), Kind: view.Kind(), Phase: s.Phase, Synced: s.Synced,
-		ErrorSince: s.ErrSince.UTC(), FailedAttempts: s.Attempts,
+		ErrorSince: s.ErrSince.UTC(), FailedAttempts: s.FailedAttempts,
 		ResourceVersion: s.ResourceVersion,
 		Objects:         s.Objects, ReceivedObjects: s.Received,
 		PackedBytes: s.PackedBytes,
@@ -107,7 +107,7 @@ func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 		Lists:                       s.Lists, Watches: s.Watches, WatchRestarts: s.WatchRestarts,
 		Relists: map[string]uint64{}, Requests: requests(s),
 		Streaming: s.Streaming, NotStreamingReason: s.NotStreamingReason,
-		Quarantined: s.Quarantined, Unkeyed: s.Unkeyed, OmitFieldsNotFound: s.OmitFieldsNotFound,
+		Quarantined: s.Quarantined, Unnamed: s.Unnamed, OmitFieldsNotFound: s.OmitFieldsNotFound,
 		Handlers: handlers(s), now: now,
 	}
 	for reason, n := range s.Relists {

@@ -75,7 +75,7 @@ func (i informer) Warnings() (warnings []string) {
 		}
 	}
 	add(i.Quarantined > 0, "%s quarantined: the newest state could not be stored", units.Plural(i.Quarantined, "object"))
-	add(i.Unkeyed > 0, "%s without a readable name, not stored", units.Plural(i.Unkeyed, "object"))
+	add(i.Unnamed > 0, "%s without a readable name, not stored", units.Plural(i.Unnamed, "object"))
 	stale := i.staleness()
 	add(stale >= staleAfter && i.Phase != cache.PhaseStopped, "last confirmed up to date %s ago", duration(stale))
 	for _, h := range i.Handlers {

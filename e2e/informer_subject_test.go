@@ -196,8 +196,8 @@ func (s *subject) checkStatus(ctx context.Context, want map[string]state) error 
 	}
 	status := s.controller.Status()
 	switch {
-	case status.Phase != cache.PhaseWatching, status.Err != nil, status.Attempts != 0, !status.ErrSince.IsZero():
-		return fmt.Errorf("phase %s, %d failed attempts since %v: %w", status.Phase, status.Attempts, status.ErrSince, status.Err)
+	case status.Phase != cache.PhaseWatching, status.Err != nil, status.FailedAttempts != 0, !status.ErrSince.IsZero():
+		return fmt.Errorf("phase %s, %d failed attempts since %v: %w", status.Phase, status.FailedAttempts, status.ErrSince, status.Err)
 	case !status.Synced || !s.controller.HasDelivered():
 		return errors.New("not synced")
 	case time.Since(status.FreshAt) > maxFreshAge:

@@ -88,7 +88,7 @@ var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 	},
 	{
 		gauge("kinformer_failed_attempts", "Attempts to list or watch that failed since one succeeded.", "informer", "kind"),
-		count(func(s *cache.Status) int { return s.Attempts }),
+		count(func(s *cache.Status) int { return s.FailedAttempts }),
 	},
 	{
 		gauge("kinformer_objects", "Objects in the store.", "informer", "kind"),
@@ -103,8 +103,8 @@ var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 		count(func(s *cache.Status) int { return s.Quarantined }),
 	},
 	{
-		gauge("kinformer_unkeyed_objects", "Objects without a readable name, which could not be stored.", "informer", "kind"),
-		count(func(s *cache.Status) int { return s.Unkeyed }),
+		gauge("kinformer_unnamed_objects", "Objects without a readable name, which could not be stored.", "informer", "kind"),
+		count(func(s *cache.Status) int { return s.Unnamed }),
 	},
 	{
 		counter("kinformer_changes_total", "Changes made to the store: additions, updates and deletions.", "informer", "kind"),

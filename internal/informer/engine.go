@@ -61,7 +61,7 @@ type Scopes interface {
 type Contents interface {
 	Len() int
 	KeyError(key string) error
-	QuarantineSize() (keys, unkeyed int)
+	QuarantineSize() (keys, unnamed int)
 	QuarantinedKeys(limit int) []store.KeyFailure
 	PackedBytes() int64
 	IndexErrors() map[string]uint64

@@ -142,9 +142,9 @@
 //
 // These consistent reads compare contents. If two in a row that ErrHistoryChanged has caused show
 // no difference, the server is assumed not to repeat changes: watches continue from the version
-// reached until a list with another cause (Status.Unchecked). In the same way, contents are no longer
-// compared. A stream that replaces another one, whose overlap is not done, confirms the history by a
-// list (ConfirmHistory).
+// reached until a list with another cause (Status.HistoryUnchecked). In the same way, contents are
+// no longer compared. A stream that replaces another one, whose overlap is not done, confirms the
+// history by a list (ConfirmHistory).
 //
 // # How another request ended, and what comes next
 //

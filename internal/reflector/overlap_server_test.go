@@ -154,7 +154,7 @@ func (s *historyServer) run(t *testing.T, d time.Duration, overlaps bool) (errs 
 		if err := r.Run(ctx); err != nil {
 			t.Error(err)
 		}
-		t.Logf("overlaps=%v: %d lists %v, %d watches, %d refused, %d probes, %d events applied, unchecked=%v", overlaps, len(s.lists), s.lists, s.watches, s.refusals, s.probes, s.applied, r.Status().Unchecked)
+		t.Logf("overlaps=%v: %d lists %v, %d watches, %d refused, %d probes, %d events applied, unchecked=%v", overlaps, len(s.lists), s.lists, s.watches, s.refusals, s.probes, s.applied, r.Status().HistoryUnchecked)
 	})
 	return errs
 }

@@ -94,7 +94,7 @@ func TestRecoveredMayCallStatus(t *testing.T) {
 			t.Fatalf("Recovered was called %d times, want 2", len(seen))
 		}
 		for _, status := range seen {
-			if status.Err != nil || status.Attempts != 0 || !status.ErrSince.IsZero() {
+			if status.Err != nil || status.FailedAttempts != 0 || !status.ErrSince.IsZero() {
 				t.Errorf("status during Recovered is %+v, want no failure", status)
 			}
 		}

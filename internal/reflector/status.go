@@ -24,18 +24,18 @@ const (
 
 // Status is the condition of a reflector at one moment.
 type Status struct {
-	Phase           Phase
-	Err             error     // of the last attempt; nil if it succeeded
-	ErrSince        time.Time // when the first of the failed attempts in a row failed
-	Attempts        int       // number of failed attempts in a row
-	ResourceVersion string    // of the collection, as the sink holds it
-	FreshAt         time.Time // when the sink was last known to be current: by an event, bookmark or list
-	Lists, Watches  uint64    // requests made; each page counts as a list, a WatchList as a watch
-	Restarts        uint64    // watches that resumed an earlier one
-	Unchecked       bool      // watches are resumed without an overlap, as the server repeats nothing
-	Relists         map[RelistReason]uint64
-	Received        int      // objects that the list in progress has sent; zero if there is none
-	RecentEvents    []uint32 // events of watches in each of the last RateIntervals, the oldest first
+	Phase            Phase
+	Err              error     // of the last attempt; nil if it succeeded
+	ErrSince         time.Time // when the first of the failed attempts in a row failed
+	FailedAttempts   int       // number of failed attempts in a row
+	ResourceVersion  string    // of the collection, as the sink holds it
+	FreshAt          time.Time // when the sink was last known to be current: by an event, bookmark or list
+	Lists, Watches   uint64    // requests made; each page counts as a list, a WatchList as a watch
+	Restarts         uint64    // watches that resumed an earlier one
+	HistoryUnchecked bool      // watches are resumed without an overlap, as the server repeats nothing
+	Relists          map[RelistReason]uint64
+	Received         int      // objects that the list in progress has sent; zero if there is none
+	RecentEvents     []uint32 // events of watches in each of the last RateIntervals, the oldest first
 }
 
 // status is the Status of a Reflector.
@@ -119,7 +119,7 @@ func (s *status) countRestart() {
 func (s *status) setUnchecked(unchecked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now.Unchecked = unchecked
+	s.now.HistoryUnchecked = unchecked
 }
 
 func (s *status) countRelist(reason RelistReason) {
@@ -205,8 +205,8 @@ func (s *status) endFailures() failureRow {
 	if s.now.Phase == Retrying {
 		s.now.Phase = Resuming
 	}
-	row := failureRow{s.now.ErrSince, s.now.Attempts}
-	s.now.Err, s.now.ErrSince, s.now.Attempts = nil, time.Time{}, 0
+	row := failureRow{s.now.ErrSince, s.now.FailedAttempts}
+	s.now.Err, s.now.ErrSince, s.now.FailedAttempts = nil, time.Time{}, 0
 	return row
 }
 
@@ -222,7 +222,7 @@ func (s *status) failed(err error, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Phase, s.now.Err = Retrying, err
-	if s.now.Attempts++; s.now.Attempts == 1 {
+	if s.now.FailedAttempts++; s.now.FailedAttempts == 1 {
 		s.now.ErrSince = at
 	}
 }

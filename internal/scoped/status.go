@@ -99,10 +99,10 @@ func (l *Loop[V]) Status() reflector.Status {
 		}
 		status = addCounts(status, now)
 		status.Received += now.Received
-		status.Unchecked = status.Unchecked || now.Unchecked
+		status.HistoryUnchecked = status.HistoryUnchecked || now.HistoryUnchecked
 		status.RecentEvents = addEvents(status.RecentEvents, now.RecentEvents)
 		if l.phase != reflector.Stopped && severity(now.Phase) > severity(status.Phase) {
-			status.Phase, status.Err, status.ErrSince, status.Attempts = now.Phase, now.Err, now.ErrSince, now.Attempts
+			status.Phase, status.Err, status.ErrSince, status.FailedAttempts = now.Phase, now.Err, now.ErrSince, now.FailedAttempts
 		}
 		for _, held := range stream.held {
 			fresh[held] = latest(fresh[held], now.FreshAt)

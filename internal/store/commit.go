@@ -684,12 +684,12 @@ func (c *commit[V]) quarantineFailed() {
 		}
 	}
 	if c.scopes == nil {
-		c.quarantine.setUnkeyed(nil, c.list.unkeyed)
+		c.quarantine.setUnnamed(nil, c.list.unnamed)
 	}
-	unkeyed := c.list.unkeyed
+	unnamed := c.list.unnamed
 	for scope := range c.scopes {
-		c.quarantine.setUnkeyed(scope, unkeyed)
-		unkeyed = 0
+		c.quarantine.setUnnamed(scope, unnamed)
+		unnamed = 0
 	}
 }
 

@@ -315,13 +315,13 @@ func (f *Feed[V]) Quarantined() int {
 	s := f.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keys, unkeyed := s.quarantine.countsOf(f.Scopes())
+	keys, unnamed := s.quarantine.countsOf(f.Scopes())
 	for _, c := range f.Scopes() {
 		if c.needsRelist {
 			keys++
 		}
 	}
-	return keys + unkeyed
+	return keys + unnamed
 }
 
 // noteRestore records that the server was restored from a backup to a version at which a feed has

@@ -21,11 +21,11 @@ var ErrNotStored = errors.New("the object's newest state could not be stored")
 // quarantine is the set of keys whose newest state could not be stored or read. It is nearly always
 // empty, and its methods take no lock then.
 type quarantine struct {
-	size atomic.Int64 // the number of keys and of unkeyed states
+	size atomic.Int64 // the number of keys and of unnamed states
 
 	mu      sync.Mutex         // guards the fields below
 	keys    map[string]failure // by key
-	unkeyed map[*Scope]int     // number of states without a readable key, in the last list and since
+	unnamed map[*Scope]int     // number of states without a readable key, in the last list and since
 }
 
 // failure is why a key is quarantined.
@@ -50,25 +50,25 @@ func (f failure) skipped() bool { return errors.Is(f.err, feed.ErrSkip) }
 
 func (q *quarantine) isEmpty() bool { return q.size.Load() == 0 }
 
-func (q *quarantine) counts() (keys, unkeyed int) {
+func (q *quarantine) counts() (keys, unnamed int) {
 	if q.isEmpty() {
 		return 0, 0
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.keys), q.allUnkeyed()
+	return len(q.keys), q.allUnnamed()
 }
 
-// allUnkeyed returns the number of states without a readable key. The caller holds mu.
-func (q *quarantine) allUnkeyed() (n int) {
-	for _, unkeyed := range q.unkeyed {
-		n += unkeyed
+// allUnnamed returns the number of states without a readable key. The caller holds mu.
+func (q *quarantine) allUnnamed() (n int) {
+	for _, unnamed := range q.unnamed {
+		n += unnamed
 	}
 	return n
 }
 
 // countsOf returns the counts of some scopes.
-func (q *quarantine) countsOf(scopes []*Scope) (keys, unkeyed int) {
+func (q *quarantine) countsOf(scopes []*Scope) (keys, unnamed int) {
 	if q.isEmpty() {
 		return 0, 0
 	}
@@ -80,12 +80,12 @@ func (q *quarantine) countsOf(scopes []*Scope) (keys, unkeyed int) {
 		}
 	}
 	for _, c := range scopes {
-		unkeyed += q.unkeyed[c.mark()]
+		unnamed += q.unnamed[c.mark()]
 	}
-	return keys, unkeyed
+	return keys, unnamed
 }
 
-// releaseRemoved releases the keys and the unkeyed states of removed scopes.
+// releaseRemoved releases the keys and the unnamed states of removed scopes.
 func (q *quarantine) releaseRemoved() {
 	if q.isEmpty() {
 		return
@@ -93,7 +93,7 @@ func (q *quarantine) releaseRemoved() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	maps.DeleteFunc(q.keys, func(_ string, f failure) bool { return f.scope != nil && f.scope.removed })
-	maps.DeleteFunc(q.unkeyed, func(c *Scope, _ int) bool { return c != nil && c.removed })
+	maps.DeleteFunc(q.unnamed, func(c *Scope, _ int) bool { return c != nil && c.removed })
 	q.updateSize()
 }
 
@@ -115,7 +115,7 @@ func (q *quarantine) add(key string, f failure) bool {
 	defer q.mu.Unlock()
 	defer q.updateSize()
 	if key == "" {
-		q.countUnkeyed(f.scope, q.unkeyed[f.scope]+1)
+		q.countUnnamed(f.scope, q.unnamed[f.scope]+1)
 		return true
 	}
 	if q.keys == nil {
@@ -130,15 +130,15 @@ func (q *quarantine) add(key string, f failure) bool {
 }
 
 // updateSize sets size. The caller holds mu.
-func (q *quarantine) updateSize() { q.size.Store(int64(len(q.keys) + q.allUnkeyed())) }
+func (q *quarantine) updateSize() { q.size.Store(int64(len(q.keys) + q.allUnnamed())) }
 
-// countUnkeyed sets the number of a scope's states without a readable key. The caller holds mu.
-func (q *quarantine) countUnkeyed(scope *Scope, n int) {
-	if q.unkeyed == nil {
-		q.unkeyed = make(map[*Scope]int)
+// countUnnamed sets the number of a scope's states without a readable key. The caller holds mu.
+func (q *quarantine) countUnnamed(scope *Scope, n int) {
+	if q.unnamed == nil {
+		q.unnamed = make(map[*Scope]int)
 	}
-	if q.unkeyed[scope] = n; n == 0 {
-		delete(q.unkeyed, scope)
+	if q.unnamed[scope] = n; n == 0 {
+		delete(q.unnamed, scope)
 	}
 }
 
@@ -152,14 +152,14 @@ func (q *quarantine) release(key string) {
 	q.updateSize()
 }
 
-// setUnkeyed sets the number of a scope's states without a readable key.
-func (q *quarantine) setUnkeyed(scope *Scope, n int) {
+// setUnnamed sets the number of a scope's states without a readable key.
+func (q *quarantine) setUnnamed(scope *Scope, n int) {
 	if n == 0 && q.isEmpty() {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.countUnkeyed(scope, n)
+	q.countUnnamed(scope, n)
 	q.updateSize()
 }
 

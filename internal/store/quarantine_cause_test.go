@@ -68,20 +68,20 @@ func TestQuarantinedKeysAreTheFirstInOrder(t *testing.T) {
 }
 
 func TestObjectsWithoutKeyAreCountedApart(t *testing.T) {
-	unkeyed := func() feed.Item {
+	unnamed := func() feed.Item {
 		item := obj("@2").with("decode").item()
 		if item.Key != "" {
 			t.Fatal("the item has a key")
 		}
 		return item
 	}
-	check := func(h *harness, wantKeys, wantUnkeyed int) {
+	check := func(h *harness, wantKeys, wantUnnamed int) {
 		t.Helper()
-		if keys, n := h.QuarantineSize(); keys != wantKeys || n != wantUnkeyed {
-			t.Errorf("%d keys quarantined and %d objects without a key, want %d and %d", keys, n, wantKeys, wantUnkeyed)
+		if keys, n := h.QuarantineSize(); keys != wantKeys || n != wantUnnamed {
+			t.Errorf("%d keys quarantined and %d objects without a key, want %d and %d", keys, n, wantKeys, wantUnnamed)
 		}
-		if got := h.Quarantined(); got != wantKeys+wantUnkeyed {
-			t.Errorf("Quarantined() = %d, want %d", got, wantKeys+wantUnkeyed)
+		if got := h.Quarantined(); got != wantKeys+wantUnnamed {
+			t.Errorf("Quarantined() = %d, want %d", got, wantKeys+wantUnnamed)
 		}
 		if err := h.KeyError(""); err != nil {
 			t.Errorf(`KeyError("") = %v`, err)
@@ -90,7 +90,7 @@ func TestObjectsWithoutKeyAreCountedApart(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("a/1@1"))
 	for _, eventType := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted} {
-		if got := h.Apply(eventType, unkeyed()); got != feed.Quarantined {
+		if got := h.Apply(eventType, unnamed()); got != feed.Quarantined {
 			t.Errorf("outcome %v of a %s event without a key, want Quarantined", got, eventType)
 		}
 	}
@@ -101,7 +101,7 @@ func TestObjectsWithoutKeyAreCountedApart(t *testing.T) {
 	check(h, 1, 3)
 
 	next := h.Begin()
-	next.Add(unkeyed())
+	next.Add(unnamed())
 	next.Add(obj("a/1@3").item())
 	check(h, 1, 3)
 	next.Commit("4")
@@ -117,8 +117,8 @@ func TestObjectsWithoutKeyAreCountedApart(t *testing.T) {
 func TestObjectWithEmptyNameIsNotStored(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("/1@1"), obj("a/1@1"))
-	if keys, unkeyed := h.QuarantineSize(); keys != 0 || unkeyed != 1 || h.Len() != 1 {
-		t.Errorf("%d keys quarantined, %d without a key, %d stored, want 0, 1 and 1", keys, unkeyed, h.Len())
+	if keys, unnamed := h.QuarantineSize(); keys != 0 || unnamed != 1 || h.Len() != 1 {
+		t.Errorf("%d keys quarantined, %d without a key, %d stored, want 0, 1 and 1", keys, unnamed, h.Len())
 	}
 }
 
@@ -129,7 +129,7 @@ func TestReplaceKeepsTheCountOfObjectsWithoutKey(t *testing.T) {
 	if err := h.Replace([]*object{obj("a/1@1")}, "2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, unkeyed := h.QuarantineSize(); unkeyed != 1 {
-		t.Errorf("%d objects without a key after Replace, want 1", unkeyed)
+	if _, unnamed := h.QuarantineSize(); unnamed != 1 {
+		t.Errorf("%d objects without a key after Replace, want 1", unnamed)
 	}
 }

@@ -27,7 +27,7 @@ type Replacement[V any] struct {
 	newest          newestItems[V]      // the newest unchanged items that Needs has recognized; belongs to its goroutine
 	newestAdded     newestItems[V]      // those that Add has recognized
 	rejected        map[string]failure  // keys whose newest state could not be stored or is ignored, and why
-	unkeyed         int                 // number of items that could not be stored and have no key
+	unnamed         int                 // number of items that could not be stored and have no key
 	recovered       map[string]struct{} // quarantined keys that have a good state now
 	duplicates      map[string]struct{} // keys that the list holds more than once
 	refused         map[string]refused  // keys of the list's objects that the filter refuses
@@ -321,9 +321,9 @@ func (r *Replacement[V]) forgetFailure(key, version string) {
 	}
 }
 
-// maxUnkeyedReports is the number of items without a key that are reported of one list. A list may
+// maxUnnamedReports is the number of items without a key that are reported of one list. A list may
 // have millions, of three bytes each.
-const maxUnkeyedReports = 10
+const maxUnnamedReports = 10
 
 // reject records that an object's newest state could not be stored, or is to be ignored. Commit
 // determines which good state it keeps, if there is one. effect is what the live state makes of it.
@@ -331,7 +331,7 @@ func (r *Replacement[V]) reject(item feed.Item, effect feed.Effect, err error, k
 	id := identityOf(item.UID, item.ResourceVersion)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.scope.mark()}
 	if item.Key == "" && !f.skipped() {
-		if r.unkeyed++; r.unkeyed <= maxUnkeyedReports {
+		if r.unnamed++; r.unnamed <= maxUnnamedReports {
 			r.report(item.Key, feed.NotStored, err)
 		}
 		return

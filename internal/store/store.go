@@ -365,7 +365,7 @@ func (s *Store[V]) QuarantinedKeys(limit int) []KeyFailure {
 
 // QuarantineSize returns the number of quarantined keys, and the number of states without a
 // readable key in the last committed list and in events since.
-func (s *Store[V]) QuarantineSize() (keys, unkeyed int) { return s.quarantine.counts() }
+func (s *Store[V]) QuarantineSize() (keys, unnamed int) { return s.quarantine.counts() }
 
 // AddIndexers adds indexes, also to a store in use. Existing objects are indexed when it returns.
 // If an index of one of the names exists, AddIndexers returns an error and adds none.
@@ -516,7 +516,7 @@ type ScopeState struct {
 	Synced          bool
 	Objects         int
 	Quarantined     int
-	Unkeyed         int
+	Unnamed         int
 }
 
 // ScopeState returns the condition of a scope.
@@ -524,6 +524,6 @@ func (s *Store[V]) ScopeState(c *Scope) ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced, Objects: s.live.Load().indexes.scopeSize(c)}
-	state.Quarantined, state.Unkeyed = s.quarantine.countsOf([]*Scope{c})
+	state.Quarantined, state.Unnamed = s.quarantine.countsOf([]*Scope{c})
 	return state
 }

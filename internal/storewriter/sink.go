@@ -29,7 +29,7 @@ type Sink[T any] struct {
 // Failures are the objects whose newest state could not be stored.
 type Failures struct {
 	Keys    map[string]Failure
-	Unkeyed int // number of states without a readable key
+	Unnamed int // number of states without a readable key
 }
 
 // Failure is a state that could not be stored.
@@ -40,7 +40,7 @@ type Failure struct {
 
 func (f *Failures) add(item feed.Item, err error) {
 	if item.Key == "" {
-		f.Unkeyed++
+		f.Unnamed++
 		return
 	}
 	f.Keys[item.Key] = Failure{err, item.ResourceVersion}
@@ -206,14 +206,14 @@ func (s *Sink[T]) AdvanceVersion(string) {}
 func (s *Sink[T]) Quarantined() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.failed.Keys) + s.failed.Unkeyed
+	return len(s.failed.Keys) + s.failed.Unnamed
 }
 
 // Failures returns a copy of these objects.
 func (s *Sink[T]) Failures() Failures {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Failures{maps.Clone(s.failed.Keys), s.failed.Unkeyed}
+	return Failures{maps.Clone(s.failed.Keys), s.failed.Unnamed}
 }
 
 // reject quarantines the object of an event whose state cannot be stored. It deletes a predecessor.

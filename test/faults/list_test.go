@@ -282,8 +282,8 @@ func TestForbiddenInitialListIsReported(t *testing.T) {
 		if !apierrors.IsForbidden(status.Err) || status.Synced || status.Phase != cache.PhaseRetrying || !status.FreshAt.IsZero() || status.ResourceVersion != "" {
 			t.Errorf("status %+v", status)
 		}
-		if n := len(h.TakeErrors()); n != status.Attempts || uint64(n) != status.Lists || n != len(h.Requests()) {
-			t.Errorf("%d errors, %d attempts, %d lists, %d requests", n, status.Attempts, status.Lists, len(h.Requests()))
+		if n := len(h.TakeErrors()); n != status.FailedAttempts || uint64(n) != status.Lists || n != len(h.Requests()) {
+			t.Errorf("%d errors, %d attempts, %d lists, %d requests", n, status.FailedAttempts, status.Lists, len(h.Requests()))
 		}
 		h.ClearFaults()
 		cachetest.Advance(31 * time.Second)

@@ -147,12 +147,12 @@ func TestServerThatRepeatsNothingIsNotAskedAgain(t *testing.T) {
 		if n := wholeLists(h.Requests()); n != 3 {
 			t.Errorf("%d lists, want the initial one and two more", n)
 		}
-		if !h.Controller.Status().Unchecked {
+		if !h.Controller.Status().HistoryUnchecked {
 			t.Error("Status does not say that watches are resumed unchecked")
 		}
 		h.Expire()
 		cachetest.Advance(time.Minute)
-		if h.Controller.Status().Unchecked {
+		if h.Controller.Status().HistoryUnchecked {
 			t.Error("watches are resumed unchecked after a list with another cause")
 		}
 		h.ExpectStored(h.Served())

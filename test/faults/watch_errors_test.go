@@ -193,7 +193,7 @@ func TestForbiddenWatchKeepsStateAndRecovers(t *testing.T) {
 				}
 				h.ExpectRates(lost.Add(2 * time.Minute))
 				status := h.Controller.Status()
-				if status.Phase != cache.PhaseRetrying || !errors.Is(status.Err, fault) || status.Attempts < 100 || status.ErrSince.Sub(lost) > 10*time.Second {
+				if status.Phase != cache.PhaseRetrying || !errors.Is(status.Err, fault) || status.FailedAttempts < 100 || status.ErrSince.Sub(lost) > 10*time.Second {
 					t.Errorf("status without permissions: %+v, since %v", status, status.ErrSince.Sub(lost))
 				}
 				if status.FreshAt.After(lost) {
@@ -204,7 +204,7 @@ func TestForbiddenWatchKeepsStateAndRecovers(t *testing.T) {
 				h.Update(cachetest.Pod("c"))
 				cachetest.Advance(30 * time.Second)
 				h.ExpectEvents("U c@4→5")
-				if status := h.Controller.Status(); status.Err != nil || status.Attempts != 0 || !status.ErrSince.IsZero() {
+				if status := h.Controller.Status(); status.Err != nil || status.FailedAttempts != 0 || !status.ErrSince.IsZero() {
 					t.Errorf("status after recovery: %+v", status)
 				}
 			})

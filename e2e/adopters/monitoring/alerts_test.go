@@ -53,8 +53,8 @@ func TestAlertsFire(t *testing.T) {
 		{"KinformerHandlerBehind", `kinformer_handler_lag_seconds{informer="a",handler="h"} 0+60x60`, 16, 60},
 		{"KinformerHandlerBehind", `kinformer_handler_lag_seconds{informer="a",handler="h"} 0x10 400x8 0x42`, 0, 0},
 
-		{"KinformerObjectsNotStored", "kinformer_quarantined_objects{informer=\"a\"} 1x60\nkinformer_unkeyed_objects{informer=\"a\"} 0x60", 15, 60},
-		{"KinformerObjectsNotStored", "kinformer_quarantined_objects{informer=\"a\"} 0x60\nkinformer_unkeyed_objects{informer=\"a\"} 0x60", 0, 0},
+		{"KinformerObjectsNotStored", "kinformer_quarantined_objects{informer=\"a\"} 1x60\nkinformer_unnamed_objects{informer=\"a\"} 0x60", 15, 60},
+		{"KinformerObjectsNotStored", "kinformer_quarantined_objects{informer=\"a\"} 0x60\nkinformer_unnamed_objects{informer=\"a\"} 0x60", 0, 0},
 	} {
 		from, until := fires(t, c.alert, c.series)
 		if from != c.from || until != c.until {

@@ -74,7 +74,7 @@ func fromListWatch[T cache.Object](lw cache.ListerWatcher, example T, storage St
 		run:    informer.Run,
 		synced: informer.HasSynced,
 		failure: func() error {
-			if status := informer.Status(); status.Attempts >= maxAttempts {
+			if status := informer.Status(); status.FailedAttempts >= maxAttempts {
 				return status.Err
 			}
 			return nil
