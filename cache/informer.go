@@ -42,7 +42,12 @@ type Controller struct{ core core }
 //nolint:gochecknoinits // these would be in the API otherwise
 func init() {
 	informer.NewController = func(adapted informer.Adapted) any { return controllerOf(adapted) }
-	scope.SetOf = func(scopes any) *scope.Set { return scopes.(*Scopes).internalSet() }
+	scope.SetOf = func(owner any) *scope.Set {
+		if view, ok := owner.(View); ok {
+			return view.core.scopes
+		}
+		return owner.(*Scopes).internalSet()
+	}
 }
 
 func controllerOf(adapted informer.Adapted) *Controller {

@@ -38,9 +38,8 @@ func (i *incarnation) step(ctx context.Context) time.Duration {
 	states := i.view.states()
 	i.reconcile(ctx, states)
 	plan := i.plan(states)
-	i.setStatus(func(s *Status) { s.Members, s.Free = plan.members, plan.free })
 	for _, lease := range plan.expire {
-		i.update(ctx, "expire the Lease of another member", withoutHolder(lease))
+		i.update(ctx, "expire the Lease of another member", expired(lease))
 	}
 	if i.take(ctx, plan.take) || len(plan.take) == 0 {
 		i.noteAssigned()
@@ -105,29 +104,32 @@ func (i *incarnation) send(ctx context.Context, action string, lease *coordinati
 // reconcile compares the owned slots with the view. It owns a slot whose Lease names this
 // incarnation although it is not owned: the response of the request was lost, or the term was over.
 func (i *incarnation) reconcile(ctx context.Context, states []slotState) {
-	gained := false
+	gained := make(gains)
 	for _, state := range states {
 		slot := i.ownedSlot(state.slot)
 		mine := state.lease != nil && state.last.incarnation == i.name && state.last.uid == i.member.UID
 		given, ok := i.released[state.slot]
 		switch {
 		case mine && slot == nil && (!ok || given < state.last.transition):
-			gained = i.gain(ctx, state.slot, state.lease) || gained
+			i.gain(gained, state.slot, state.lease, takeRegained)
 		case !mine && ok && given <= state.last.transition:
 			delete(i.released, state.slot)
 		case !mine && slot != nil && (slot.Transition <= state.last.transition || slot.isRecreated(state.lease)):
-			i.lose(ctx, []int{state.slot}, errTaken)
+			reason := errTaken
+			if state.lease == nil {
+				reason = errDeleted
+			}
+			i.lose(ctx, []int{state.slot}, reason)
 		}
 	}
-	if gained {
-		i.publish(ctx)
-	}
+	i.publishGains(ctx, gained)
 }
 
 // take makes this incarnation the owner of free slots. They are published together, since an
 // informer lists ranges that are added together in one request. After a RetryPeriod it leaves the
 // others to the next step, which knows what has changed meanwhile. It reports whether it took any.
-func (i *incarnation) take(ctx context.Context, free []slotState) (gained bool) {
+func (i *incarnation) take(ctx context.Context, free []slotState) bool {
+	gained := make(gains)
 	began := i.clock.now()
 	i.budget.sort(free)
 	for _, state := range free {
@@ -135,14 +137,12 @@ func (i *incarnation) take(ctx context.Context, free []slotState) (gained bool) 
 			break
 		}
 		if lease, ok := i.takeOne(ctx, state); ok {
-			gained = i.gain(ctx, state.slot, lease) || gained
+			i.gain(gained, state.slot, lease, state.reason)
 			i.view.wrote(lease)
 		}
 	}
-	if gained {
-		i.publish(ctx)
-	}
-	return gained
+	i.publishGains(ctx, gained)
+	return len(gained) > 0
 }
 
 // takeOne writes the Lease of a slot, which names this incarnation then, and returns it, false if
@@ -161,17 +161,30 @@ func (i *incarnation) takeOne(ctx context.Context, state slotState) (taken *coor
 	return taken, ok
 }
 
-// gain owns the slot of a Lease, if the term is not over. The caller must call publish.
-func (i *incarnation) gain(ctx context.Context, number int, lease *coordinationv1.Lease) bool {
+// gains are the slots that a step has taken, by the reason.
+type gains map[takeReason][]int
+
+// gain owns the slot of a Lease, if the term is not over. The caller must call publishGains.
+func (i *incarnation) gain(gained gains, number int, lease *coordinationv1.Lease, reason takeReason) {
 	if i.term.left() == 0 {
-		return false
+		return
 	}
 	slot := i.newSlot(number, lease)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.owned[number] = slot
-	klog.FromContext(ctx).V(2).Info("Took slot", "slot", number, "transition", slot.Transition)
-	return true
+	i.status.Taken[string(reason)]++
+	gained[reason] = append(gained[reason], number)
+}
+
+// publishGains passes the gained slots on, if there are any, and logs them.
+func (i *incarnation) publishGains(ctx context.Context, gained gains) {
+	for _, reason := range slices.Sorted(maps.Keys(gained)) {
+		klog.FromContext(ctx).Info("Took slots", "slots", slotNumbers(gained[reason]), "reason", reason)
+	}
+	if len(gained) > 0 {
+		i.publish(ctx)
+	}
 }
 
 // giveUp ends slots, except those that have ended since the plan was made. release then makes their
@@ -198,24 +211,26 @@ func (i *incarnation) release(ctx context.Context, states []slotState) {
 
 // lose ends slots, except those that another goroutine has ended meanwhile.
 func (i *incarnation) lose(ctx context.Context, numbers []int, reason error) {
-	if i.removeOwned(numbers, reason) == 0 {
+	lost := i.removeOwned(numbers, reason)
+	if len(lost) == 0 {
 		return
 	}
-	klog.FromContext(ctx).V(2).Info("Lost slots", "slots", numbers, "reason", reason)
+	klog.FromContext(ctx).Info("Lost slots", "slots", slotNumbers(lost), "reason", lossReasons[reason])
 	i.publish(ctx)
 }
 
-// removeOwned ends slots, and returns how many of them were owned.
-func (i *incarnation) removeOwned(numbers []int, reason error) (removed int) {
+// removeOwned ends slots, and returns those of them that were owned.
+func (i *incarnation) removeOwned(numbers []int, reason error) (removed []int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, number := range numbers {
 		if slot := i.owned[number]; slot != nil {
 			slot.lose(reason)
 			delete(i.owned, number)
-			removed++
+			removed = append(removed, number)
 		}
 	}
+	i.status.Lost[lossReasons[reason]] += uint64(len(removed))
 	return removed
 }
 

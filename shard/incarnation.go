@@ -37,7 +37,8 @@ func (m *Member) runIncarnation(ctx context.Context) {
 	}
 	logger := klog.FromContext(ctx)
 	logger.Info("Joined the group", "incarnation", i.name)
-	m.setStatus(func(s *Status) { s.Incarnation, s.Err, s.Renewed = i.name, nil, i.term.renewed.wall })
+	m.setIncarnation(i.name)
+	m.setRenewed(i.term.renewed)
 	living, end := context.WithCancelCause(ctx)
 	done := make(chan struct{}, 2)
 	go func() { i.renew(living, end); done <- struct{}{} }()
@@ -53,7 +54,7 @@ func (m *Member) runIncarnation(ctx context.Context) {
 	end(nil)
 	<-done
 	<-done
-	m.setStatus(func(s *Status) { s.Incarnation = "" })
+	m.setIncarnation("")
 	if ctx.Err() != nil {
 		i.leave(ctx)
 	}
@@ -101,9 +102,10 @@ func (m *Member) acquire(ctx context.Context, name string, last *observed) (*coo
 		return nil, err
 	}
 	if holderOf(lease) != "" && holderOf(lease) != name {
-		if err := m.expired(lease, last); err != nil {
+		if err := m.hasExpired(lease, last); err != nil {
 			return nil, err
 		}
+		lease = expired(lease)
 	}
 	lease = lease.DeepCopy()
 	metav1.SetMetaDataLabel(&lease.ObjectMeta, groupLabel, m.options.Group) // by which the others find it
@@ -111,8 +113,8 @@ func (m *Member) acquire(ctx context.Context, name string, last *observed) (*coo
 	return m.leases.Update(ctx, lease, metav1.UpdateOptions{})
 }
 
-// expired returns nil if a Lease was unchanged since last for as long as it lasts.
-func (m *Member) expired(lease *coordinationv1.Lease, last *observed) error {
+// hasExpired returns nil if a Lease was unchanged since last for as long as it lasts.
+func (m *Member) hasExpired(lease *coordinationv1.Lease, last *observed) error {
 	now := m.clock.now().monotonic
 	if last.lease == nil || last.lease.UID != lease.UID || last.lease.ResourceVersion != lease.ResourceVersion {
 		inUse := last.lease != nil && holderOf(last.lease) == holderOf(lease)
@@ -190,7 +192,7 @@ func (i *incarnation) updateLease(ctx context.Context, lease *coordinationv1.Lea
 	}
 	i.term.renew(sent)
 	i.view.renewed(renewed, sent.monotonic)
-	i.setStatus(func(s *Status) { s.Err, s.Renewed = nil, sent.wall })
+	i.setRenewed(sent)
 	i.view.wake()
 	return renewed, nil
 }

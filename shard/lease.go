@@ -48,6 +48,8 @@ const (
 	memberUIDAnnotation = "kinformer/shard-member-uid"
 	// The leaseTransitions of the member's Lease show which of two states of both Leases is newer.
 	memberTransitionAnnotation = "kinformer/shard-member-transition"
+	// expiredAnnotation of a member's Lease is its last holder that has not given it up, but expired.
+	expiredAnnotation = "kinformer/shard-expired"
 
 	memberInfix = "-member-"
 	slotInfix   = "-slot-"
@@ -143,6 +145,14 @@ func (o Options) takenBy(slot int, old *coordinationv1.Lease, transition int32, 
 	lease.Spec.HolderIdentity = new(holderOf(member))
 	lease.Spec.AcquireTime = new(metav1.NewMicroTime(now))
 	lease.Spec.LeaseTransitions = &transition
+	return lease
+}
+
+// expired returns a copy of a member's Lease, without its holder, which has not renewed it in time.
+func expired(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	holder := holderOf(lease)
+	lease = withoutHolder(lease)
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, expiredAnnotation, holder)
 	return lease
 }
 

@@ -65,12 +65,13 @@ func TestSlotsAreLostOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := m.join(t.Context())
-	if !i.gain(t.Context(), 3, i.options.takenBy(3, nil, 1, i.member, time.Now())) {
-		t.Fatal("slot was not gained")
+	i.gain(make(gains), 3, i.options.takenBy(3, nil, 1, i.member, time.Now()), takeNew)
+	if got := m.Slots(); len(got) != 1 {
+		t.Fatalf("slots %v after one was gained", got)
 	}
 	i.lose(t.Context(), []int{3}, errTermOver)
 	i.lose(t.Context(), []int{3}, errTaken) // by the other goroutine
-	if got := m.Slots(); len(got) > 0 {
-		t.Errorf("slots %v after they were lost", got)
+	if got, lost := m.Slots(), m.Status().Lost; len(got) > 0 || lost["NotRenewed"] != 1 || lost["Taken"] != 0 {
+		t.Errorf("slots %v after they were lost, %v", got, lost)
 	}
 }

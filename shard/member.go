@@ -34,6 +34,7 @@ var (
 	errStopped  = errors.New("the member has stopped")
 	errGivenUp  = errors.New("it is above its fair share")
 	errTaken    = errors.New("another member has taken it")
+	errDeleted  = errors.New("its Lease was deleted by hand")
 
 	errUnassigned = errors.New("no assignment yet")
 )
@@ -48,12 +49,14 @@ type Member struct {
 	created time.Time
 	errors  errlog.Requests // of requests, with the times of the monotonic clock
 
-	mu      sync.Mutex
-	running bool
-	owned   map[int]*Slot
-	changed chan struct{} // closed when owned changes
-	status  Status
-	failure error // of the last failed request, also if others have succeeded since
+	mu       sync.Mutex
+	started  bool
+	informer *cache.SharedInformer[*coordinationv1.Lease] // of the group's Leases, nil before Run
+	owned    map[int]*Slot
+	changed  chan struct{} // closed when owned changes
+	status   Status
+	renewed  instant // the last successful renewal or, if there is none, the start of Run
+	failure  error   // of the last failed request, also if others have succeeded since
 
 	assigned     chan struct{} // closed once the member has an assignment, perhaps of no slots
 	assignedOnce sync.Once
@@ -73,9 +76,11 @@ func newMember(leases LeaseClient, options Options, clock processClock) (*Member
 	m := &Member{
 		leases: leases, options: options, clock: clock, view: newView(options, clock), created: clock.now().wall,
 		scopes: cache.NewScopes(), owned: make(map[int]*Slot), changed: make(chan struct{}),
-		assigned: make(chan struct{}),
+		assigned: make(chan struct{}), status: newStatus(options),
 	}
-	scope.SetOf(m.scopes).CompleteAfter(m.assigned, m.unassigned)
+	set := scope.SetOf(m.scopes)
+	set.CompleteAfter(m.assigned, m.unassigned)
+	set.SetOwner(m)
 	return m, nil
 }
 
@@ -84,10 +89,14 @@ func newMember(leases LeaseClient, options Options, clock processClock) (*Member
 func (m *Member) unassigned() (since time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.failure == nil {
+	failure := m.failure
+	if failure == nil {
+		failure = m.listFailure()
+	}
+	if failure == nil {
 		return m.created, fmt.Errorf("group %q: %w", m.options.Group, errUnassigned)
 	}
-	return m.created, fmt.Errorf("group %q: %w: %w", m.options.Group, errUnassigned, m.failure)
+	return m.created, fmt.Errorf("group %q: %w: %w", m.options.Group, errUnassigned, failure)
 }
 
 // noteAssigned ends the wait of informers for the first assignment.
@@ -101,6 +110,7 @@ func (m *Member) Run(ctx context.Context) error {
 	if err := m.start(); err != nil {
 		return err
 	}
+	defer m.end()
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "group", m.options.Group, "member", m.options.Identity))
 	if err := m.checkGroup(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -127,11 +137,18 @@ func (m *Member) Run(ctx context.Context) error {
 func (m *Member) start() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.running {
+	if m.started {
 		return errRunTwice
 	}
-	m.running = true
+	m.started, m.status.Running, m.renewed = true, true, m.clock.now()
 	return nil
+}
+
+// end makes the status that of a member that no longer runs.
+func (m *Member) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status.Running, m.status.StaleSince = false, time.Time{}
 }
 
 func (m *Member) newLeaseInformer() (*cache.SharedInformer[*coordinationv1.Lease], *cache.Registration, error) {
@@ -139,6 +156,9 @@ func (m *Member) newLeaseInformer() (*cache.SharedInformer[*coordinationv1.Lease
 	informer := cache.NewSharedInformer(lw, &coordinationv1.Lease{}, cache.InformerOptions[*coordinationv1.Lease]{
 		Name: "Leases of group " + m.options.Group,
 	})
+	m.mu.Lock()
+	m.informer = informer
+	m.mu.Unlock()
 	handler, err := informer.AddEventHandler(m.view.handler(), cache.HandlerOptions{})
 	return informer, handler, err
 }

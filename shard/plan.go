@@ -14,8 +14,6 @@ import (
 
 // plan is what a member is to do next, given what it has seen.
 type plan struct {
-	members, free int
-
 	expire  []*coordinationv1.Lease // of members that have not renewed them
 	collect []*coordinationv1.Lease // of former members
 	take    []slotState
@@ -44,7 +42,6 @@ func (i *incarnation) plan(states []slotState) plan {
 	p.members, p.changed = i.view.liveMembers()
 	p.addSelf()
 	p.addCandidates()
-	p.result.members = len(p.members)
 	p.planExpiry()
 	p.planTaking()
 	p.planGivingUp()
@@ -113,9 +110,6 @@ func (p *planner) isPreferred(lease string, among []memberState) bool {
 func (p *planner) planTaking() {
 	var free []int
 	for _, state := range p.states {
-		if state.free {
-			p.result.free++
-		}
 		if state.free && p.ownedSlot(state.slot) == nil {
 			free = append(free, state.slot)
 		} else if !state.free && state.freeSince > 0 {

@@ -7,29 +7,90 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // Status is what a Member knows of its group.
 type Status struct {
+	// Group and Identity are those of Options.
+	Group, Identity string
+	// Running reports whether Run is in progress. Otherwise Incarnation, Members, Owned, Free,
+	// RenewalAge and StaleSince are zero.
+	Running bool
 	// Incarnation is the identity with a random suffix, different for each time that the replica
 	// has joined the group. It is empty while the replica is not a member.
 	Incarnation string
 	// Members is the number of members whose Leases have not expired, Owned the number of slots of
-	// this one, and Free that of slots without an owner, as last seen.
-	Members, Owned, Free int
-	// Renewed is when the last successful renewal of the member's Lease was sent.
-	Renewed time.Time
+	// this one, Slots that of all slots, and Free that of slots without an owner among these
+	// members, as last seen.
+	Members, Owned, Slots, Free int
+	// Taken counts the slots that the member has taken, by the reason. The map has a key for every
+	// reason: "New", the slot had no owner before; "Released", its owner had stopped; "Balanced", its
+	// owner had more than its fair share; "Expired", its owner had not renewed its Lease; "LeaseDeleted",
+	// the Lease of the slot or of its owner was deleted by hand; "Regained", the slot was the member's
+	// own, before it failed to renew in time or a response was lost.
+	Taken map[string]uint64
+	// Lost counts the slots that the member has lost, by the reason. The map has a key for every
+	// reason: "NotRenewed", no renewal of its Lease has succeeded within RenewDeadline; "Expired",
+	// another member has expired its Lease; "Stopped", Run has ended; "Balanced", the member had more
+	// than its fair share; "Taken", another member has taken the slot; "LeaseDeleted", the Lease of
+	// the slot was deleted by hand.
+	Lost map[string]uint64
+	// Renewed is when the last successful renewal of the member's Lease was sent, and RenewalAge how
+	// long ago, or, if none has succeeded, for how long Run has tried. The member writes nothing
+	// while RenewalAge is more than RenewDeadline, that of Options.
+	Renewed                   time.Time
+	RenewalAge, RenewDeadline time.Duration
 	// StaleSince is zero while the watch of the group's Leases shows each renewal of the member
 	// within two fifths of LeaseDuration. Otherwise it is when the member sent the first renewal
 	// that the watch has not shown.
 	StaleSince time.Time
-	// Err is the error of the last failed request, except those of the informer of Leases, which are
-	// logged only. It is nil after a successful renewal. Once Run has returned because the group has
-	// other options, it is that error.
+	// Err is the error of the last failed request, or else that of the informer of Leases. It is nil
+	// after a successful renewal, while that informer has no error. Once Run has returned because the
+	// group has other options, it is that error.
 	Err error
+}
+
+// takeReason is why a slot is free, or was taken.
+type takeReason string
+
+// The keys of Status.Taken.
+const (
+	takeNew      takeReason = "New"
+	takeReleased takeReason = "Released"
+	takeBalanced takeReason = "Balanced"
+	takeExpired  takeReason = "Expired"
+	takeDeleted  takeReason = "LeaseDeleted"
+	takeRegained takeReason = "Regained"
+)
+
+// lossReasons has the keys of Status.Lost.
+var lossReasons = map[error]string{ //nolint:gochecknoglobals // a constant
+	errTermOver: "NotRenewed", errExpired: "Expired", errStopped: "Stopped", errGivenUp: "Balanced", errTaken: "Taken", errDeleted: "LeaseDeleted",
+}
+
+// newStatus returns the status of a member that has not run.
+func newStatus(options Options) Status {
+	s := Status{
+		Group: options.Group, Identity: options.Identity, Slots: options.Slots, RenewDeadline: options.RenewDeadline,
+		Taken: make(map[string]uint64), Lost: make(map[string]uint64),
+	}
+	for _, reason := range []takeReason{takeNew, takeReleased, takeBalanced, takeExpired, takeDeleted, takeRegained} {
+		s.Taken[string(reason)] = 0
+	}
+	for _, reason := range lossReasons {
+		s.Lost[reason] = 0
+	}
+	return s
 }
 
 // Status returns the member's status.
@@ -37,14 +98,53 @@ func (m *Member) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	status := m.status
-	status.Owned = len(m.slots())
+	status.Taken, status.Lost = maps.Clone(status.Taken), maps.Clone(status.Lost)
+	if !status.Running {
+		return status
+	}
+	status.Owned, status.RenewalAge = len(m.slots()), m.clock.now().elapsed(m.renewed)
+	if !status.Renewed.IsZero() { // the Leases have been listed
+		status.Members, status.Free = m.view.summary()
+	}
+	if status.Err == nil {
+		status.Err = m.listFailure()
+	}
 	return status
 }
 
-func (m *Member) setStatus(set func(*Status)) {
+// listFailure returns the error of the informer of Leases, if it has one. The caller holds mu.
+func (m *Member) listFailure() error {
+	if m.informer == nil {
+		return nil
+	}
+	return m.informer.Status().Err
+}
+
+// setIncarnation records that the replica is a member, or not, if name is empty.
+func (m *Member) setIncarnation(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	set(&m.status)
+	m.status.Incarnation = name
+}
+
+// setRenewed records a successful renewal, which was sent at a time.
+func (m *Member) setRenewed(sent instant) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.renewed, m.status.Renewed, m.status.Err = sent, sent.wall, nil
+}
+
+// MembersOf returns the members over whose Scopes informers are made, each once, in no particular
+// order.
+func MembersOf(views []cache.View) (members []*Member) {
+	seen := make(map[*Member]bool)
+	for _, view := range views {
+		if m, ok := scope.SetOf(view).Owner().(*Member); ok && !seen[m] {
+			seen[m] = true
+			members = append(members, m)
+		}
+	}
+	return members
 }
 
 // fail records an error, if it is not nil.
@@ -97,4 +197,24 @@ func (m *Member) report(ctx context.Context, action string, err error) {
 func (m *Member) isNew(err error) bool {
 	now := time.Time{}.Add(m.clock.now().monotonic)
 	return m.errors.IsNew(err.Error(), now)
+}
+
+// slotNumbers returns the numbers of slots in ascending order, such as "0-7,12".
+func slotNumbers(numbers []int) string {
+	var text strings.Builder
+	numbers = slices.Sorted(slices.Values(numbers))
+	for i := 0; i < len(numbers); i++ {
+		first := numbers[i]
+		for i+1 < len(numbers) && numbers[i+1] == numbers[i]+1 {
+			i++
+		}
+		if text.Len() > 0 {
+			text.WriteByte(',')
+		}
+		text.WriteString(strconv.Itoa(first))
+		if last := numbers[i]; last > first {
+			text.WriteString("-" + strconv.Itoa(last))
+		}
+	}
+	return text.String()
 }

@@ -276,9 +276,10 @@ type slotState struct {
 	slot  int
 	lease *coordinationv1.Lease // nil if there is none
 	last  owner
-	// freeSince is when the slot became free; it is not free before.
+	// freeSince is when the slot became free, or will; it is not free before. reason is why.
 	freeSince time.Duration
 	free      bool
+	reason    takeReason
 }
 
 // states returns the state of each slot.
@@ -302,16 +303,16 @@ func (v *view) states() []slotState {
 func (v *view) stateOf(slot int) slotState {
 	seen := v.slots[slot]
 	if seen.lease == nil {
-		return slotState{slot: slot, free: true, freeSince: v.from}
+		return slotState{slot: slot, free: true, freeSince: v.from, reason: takeNew}
 	}
 	state := slotState{slot: slot, lease: seen.lease, last: ownerOf(seen.lease)}
 	if at, gone := v.gone[seen.lease.Name]; gone {
 		state.lease = nil
-		state.setFree(at+v.options.LeaseDuration, v.now())
+		state.setFree(at+v.options.LeaseDuration, v.now(), takeDeleted)
 		return state
 	}
 	if state.last.incarnation == "" {
-		state.setFree(seen.at, v.now())
+		state.setFree(seen.at, v.now(), takeBalanced)
 		return state
 	}
 	member, known := v.members[state.last.member]
@@ -319,16 +320,45 @@ func (v *view) stateOf(slot int) slotState {
 	case known && member.lease.UID == state.last.uid && holderOf(member.lease) == state.last.incarnation:
 	case known && member.lease.UID == state.last.uid && transitionOf(member.lease) < state.last.acquired: // not seen yet
 	case known && member.lease.UID == state.last.uid:
-		state.setFree(max(seen.at, member.at), v.now())
+		state.setFree(max(seen.at, member.at), v.now(), takeReleased)
+		if member.lease.Annotations[expiredAnnotation] == state.last.incarnation {
+			state.reason = takeExpired
+		}
 	default:
 		missing := max(seen.at, v.from, member.at, v.gone[state.last.member])
-		state.setFree(missing+v.options.LeaseDuration, v.now())
+		state.setFree(missing+v.options.LeaseDuration, v.now(), takeDeleted)
 	}
 	return state
 }
 
-func (s *slotState) setFree(since, now time.Duration) {
-	s.freeSince, s.free = since, since <= now
+func (s *slotState) setFree(since, now time.Duration, reason takeReason) {
+	s.freeSince, s.free, s.reason = since, since <= now, reason
+}
+
+// summary returns how many members have Leases that have not expired, and how many slots have no
+// owner among these.
+func (v *view) summary() (members, free int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := v.fresh.completeUntil(v.now())
+	alive := make(map[string]bool) // by the name of the Lease
+	for name, seen := range v.members {
+		if holderOf(seen.lease) != "" && v.expires(seen) > now {
+			alive[name] = true
+		}
+	}
+	for slot := range v.slots {
+		if state := v.stateOf(slot); state.free || !alive[state.last.member] {
+			free++
+		}
+	}
+	return len(alive), free
+}
+
+// expires returns when the Lease of a member was seen unchanged for long enough. The caller holds
+// mu.
+func (v *view) expires(seen observed) time.Duration {
+	return max(seen.at, v.from) + v.options.durationOf(seen.lease)
 }
 
 // memberState is what is known of a member.
@@ -345,7 +375,7 @@ func (v *view) liveMembers() (members []memberState, changed time.Duration) {
 	defer v.mu.Unlock()
 	for name, seen := range v.members {
 		if identity, _ := v.options.identityOf(name); holderOf(seen.lease) != "" {
-			members = append(members, memberState{identity, seen.lease, max(seen.at, v.from) + v.options.durationOf(seen.lease)})
+			members = append(members, memberState{identity, seen.lease, v.expires(seen)})
 		}
 	}
 	return members, v.membersChanged

@@ -33,8 +33,9 @@ const (
 	HeldAgain
 )
 
-// SetOf returns the set of a *cache.Scopes, nil if that is. Package cache sets it.
-var SetOf func(scopes any) *Set //nolint:gochecknoglobals // set once, before main
+// SetOf returns the set of a *cache.Scopes, or that of the informer of a cache.View, nil if there is
+// none. Package cache sets it.
+var SetOf func(owner any) *Set //nolint:gochecknoglobals // set once, before main
 
 // Set is a set of disjoint scopes. Its methods are safe for concurrent use. The zero Set is empty.
 type Set struct {
@@ -44,6 +45,7 @@ type Set struct {
 	invalid       error
 	complete      <-chan struct{} // closed once the scopes of the start are in the set; nil: they are
 	incomplete    Incomplete
+	owner         any
 	subscriptions map[*Subscription]struct{}
 }
 
@@ -96,6 +98,23 @@ func (s *Set) Incomplete() (since time.Time, err error) {
 	default:
 		return reason()
 	}
+}
+
+// SetOwner records what keeps the set: a *shard.Member.
+func (s *Set) SetOwner(owner any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owner = owner
+}
+
+// Owner returns the value of SetOwner, nil if there is none, or if s is nil.
+func (s *Set) Owner() any {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owner
 }
 
 // All returns the scopes in the order in which they were added.

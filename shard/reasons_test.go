@@ -1,0 +1,205 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shard
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+)
+
+// readOnlyLeases refuses the writes of a replica while it is set.
+type readOnlyLeases struct {
+	*leaseServer
+	refuses atomic.Bool
+}
+
+func (l *readOnlyLeases) Create(ctx context.Context, lease *coordinationv1.Lease, options metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	if l.refuses.Load() {
+		return nil, apierrors.NewForbidden(leaseResource, lease.Name, errors.New("read-only"))
+	}
+	return l.leaseServer.Create(ctx, lease, options)
+}
+
+func (l *readOnlyLeases) Update(ctx context.Context, lease *coordinationv1.Lease, options metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	if l.refuses.Load() {
+		return nil, apierrors.NewForbidden(leaseResource, lease.Name, errors.New("read-only"))
+	}
+	return l.leaseServer.Update(ctx, lease, options)
+}
+
+// loggedReplica is a replica of group web with four slots, and what it logs of them.
+type loggedReplica struct {
+	*Member
+	leases *readOnlyLeases
+	stop   func()
+
+	mu    sync.Mutex
+	lines []string
+}
+
+func startLogged(t *testing.T, server *leaseServer, identity string) *loggedReplica {
+	t.Helper()
+	r := &loggedReplica{leases: &readOnlyLeases{leaseServer: server}}
+	member, err := New(r.leases, Options{Group: "web", Identity: identity, Slots: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger := funcr.New(func(_, line string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lines = append(r.lines, line)
+	}, funcr.Options{})
+	r.Member = member
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
+	done := make(chan error, 1)
+	go func() { done <- member.Run(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(r.stop)
+	return r
+}
+
+// expect checks the counts that are not zero: those of taken slots, "lost " before those of lost ones.
+func (r *loggedReplica) expect(t *testing.T, name string, want map[string]uint64) {
+	t.Helper()
+	status := r.Status()
+	got := maps.Clone(status.Taken)
+	for reason, n := range status.Lost {
+		got["lost "+reason] = n
+	}
+	if len(got) != 12 {
+		t.Errorf("%s: %d reasons: %v", name, len(got), got)
+	}
+	maps.DeleteFunc(got, func(_ string, n uint64) bool { return n == 0 })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: slots by reason (-want +got):\n%s", name, diff)
+	}
+}
+
+// TestSlotsAreCountedByReason moves four slots between replicas in each way that they can move.
+func TestSlotsAreCountedByReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newLeaseServer()
+		a := startLogged(t, server, "a")
+		<-time.After(time.Minute)
+		a.expect(t, "a alone", map[string]uint64{"New": 4})
+		b := startLogged(t, server, "b")
+		<-time.After(time.Minute)
+		a.expect(t, "a beside b", map[string]uint64{"New": 4, "lost Balanced": 2})
+		b.expect(t, "b", map[string]uint64{"Balanced": 2})
+
+		b.leases.refuses.Store(true)
+		<-time.After(11 * time.Second)
+		b.expect(t, "b, which cannot renew", map[string]uint64{"Balanced": 2, "lost NotRenewed": 2})
+		if s := b.Status(); s.Members != 2 || s.RenewalAge <= s.RenewDeadline || !apierrors.IsForbidden(s.Err) {
+			t.Errorf("b cannot renew: %+v", s)
+		}
+		<-time.After(time.Minute)
+		a.expect(t, "a has the slots of b", map[string]uint64{"New": 4, "Expired": 2, "lost Balanced": 2})
+		b.leases.refuses.Store(false)
+		<-time.After(time.Minute)
+		b.expect(t, "b is back", map[string]uint64{"Balanced": 4, "lost NotRenewed": 2})
+
+		a.stop()
+		<-time.After(10 * time.Second)
+		a.expect(t, "a has stopped", map[string]uint64{"New": 4, "Expired": 2, "lost Balanced": 4, "lost Stopped": 2})
+		b.expect(t, "b alone", map[string]uint64{"Balanced": 4, "Released": 2, "lost NotRenewed": 2})
+		if s := a.Status(); s.Running || s.Members != 0 || s.Free != 0 || s.Owned != 0 || s.RenewalAge != 0 {
+			t.Errorf("a has stopped: %+v", s)
+		}
+
+		server.leases.Delete(b.options.slotLeaseName(0))
+		<-time.After(time.Minute)
+		b.expect(t, "a Lease was deleted", map[string]uint64{"Balanced": 4, "Released": 2, "LeaseDeleted": 1, "lost NotRenewed": 2, "lost LeaseDeleted": 1})
+		b.stop()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, line := range []string{`"slots"="0-3" "reason"="New"`, `"reason"="Expired"`, `"reason"="Balanced"`, `"reason"="Stopped"`} {
+			if !slices.ContainsFunc(a.lines, func(logged string) bool { return strings.Contains(logged, line) }) {
+				t.Errorf("a has not logged %s: %q", line, a.lines)
+			}
+		}
+	})
+}
+
+// TestSlotTakenAgainAfterPauseIsCounted makes a replica fail to renew for longer than RenewDeadline,
+// and not for LeaseDuration.
+func TestSlotTakenAgainAfterPauseIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startLogged(t, newLeaseServer(), "a")
+		<-time.After(time.Minute)
+		a.leases.refuses.Store(true)
+		<-time.After(11 * time.Second)
+		a.leases.refuses.Store(false)
+		<-time.After(time.Minute)
+		a.expect(t, "a", map[string]uint64{"New": 4, "Regained": 4, "lost NotRenewed": 4})
+		a.stop()
+	})
+}
+
+// TestSlotsOfExpiredMembersAreFree checks that slots whose owners cannot renew count as free even
+// if no member can expire the owners, and that no members are left then.
+func TestSlotsOfExpiredMembersAreFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newLeaseServer()
+		a, b := startLogged(t, server, "a"), startLogged(t, server, "b")
+		<-time.After(time.Minute)
+		if s := a.Status(); s.Members != 2 || s.Free != 0 || s.Owned != 2 || s.Slots != 4 {
+			t.Errorf("two members: %+v", s)
+		}
+		a.leases.refuses.Store(true)
+		b.leases.refuses.Store(true)
+		<-time.After(18 * time.Second)
+		if s := a.Status(); s.Members != 0 || s.Free != 4 || s.Owned != 0 {
+			t.Errorf("writes of Leases are refused: %+v", s)
+		}
+		a.leases.refuses.Store(false)
+		b.leases.refuses.Store(false)
+		a.stop()
+		b.stop()
+	})
+}
+
+func TestSlotNumbers(t *testing.T) {
+	for want, numbers := range map[string][]int{"": nil, "3": {3}, "0-2,5,7-8": {8, 1, 0, 5, 2, 7}} {
+		if got := slotNumbers(numbers); got != want {
+			t.Errorf("slotNumbers(%v) = %q, want %q", numbers, got, want)
+		}
+	}
+}
+
+// TestSlotsOfCrashedReplicaAreExpired starts the only replica again under the same identity, which
+// takes its own Lease over once that has expired.
+func TestSlotsOfCrashedReplicaAreExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newLeaseServer()
+		crashed := startLogged(t, server, "a")
+		<-time.After(time.Minute)
+		crashed.leases.refuses.Store(true) // so that it cannot give its Lease up
+		crashed.stop()
+		again := startLogged(t, server, "a")
+		<-time.After(time.Minute)
+		again.expect(t, "again", map[string]uint64{"Expired": 4})
+		again.stop()
+	})
+}
