@@ -4,9 +4,13 @@
 package metrics
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/shard"
 )
 
 // Collector collects the metrics of informers. It implements prometheus.Collector, and its methods
@@ -42,16 +46,18 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	for i, view := range views {
 		out := output{metrics: metrics, labels: newInformerLabels(names[i], view.Kind())}
-		collectStatus(out, view.Status())
+		collectInformer(out, view)
 	}
+	collectMembers(output{metrics: metrics}, shard.MembersOf(views))
 }
 
-// collectStatus sends the metrics of one informer.
-func collectStatus(out output, status cache.Status) {
+// collectInformer sends the metrics of one informer.
+func collectInformer(out output, view cache.View) {
+	status := view.Status()
 	if status.Phase == cache.PhaseStopped {
 		return
 	}
-	collectPhase(out, status.Phase)
+	out.send(phaseFamily, out.labels.and(label("phase", string(status.Phase))), 1)
 	if status.Phase == cache.PhaseInvalid {
 		return
 	}
@@ -66,32 +72,23 @@ func collectStatus(out output, status cache.Status) {
 		}
 	}
 	collectRequests(out, status)
-	collectRelists(out, status)
+	for index := range view.Indexes() {
+		out.send(indexErrorsFamily, out.labels.and(label("index", index)), float64(status.IndexErrors[index]))
+	}
 	for i := range status.Handlers {
 		collectHandler(out, &status.Handlers[i])
 	}
 }
 
-// phases are the values of the label "phase".
-var phases = []cache.Phase{ //nolint:gochecknoglobals // a constant
-	cache.PhaseIdle, cache.PhaseListing, cache.PhaseWatching, cache.PhaseResuming, cache.PhaseRetrying, cache.PhaseInvalid,
-}
-
-func collectPhase(out output, phase cache.Phase) {
-	for _, one := range phases {
-		out.send(phaseFamily, out.labels.and(label("phase", string(one))), boolean(one == phase))
-	}
-}
-
-func collectRelists(out output, status cache.Status) {
-	for reason, n := range status.Relists {
-		out.send(relistsFamily, out.labels.and(label("reason", reason)), float64(n))
-	}
-}
-
+// collectRequests sends the counts of requests and relists that have occurred.
 func collectRequests(out output, status cache.Status) {
 	for request, n := range status.Requests {
 		out.send(requestsFamily, out.labels.and(label("verb", request.Verb), label("code", request.Code)), float64(n))
+	}
+	for reason, n := range status.Relists {
+		if n > 0 {
+			out.send(relistReasonsFamily, out.labels.and(label("reason", reason)), float64(n))
+		}
 	}
 }
 
@@ -99,5 +96,30 @@ func collectHandler(out output, handler *cache.HandlerStatus) {
 	labels := out.labels.and(label("handler", handler.UniqueName))
 	for _, family := range handlerFamilies {
 		out.send(family.family, labels, family.value(handler))
+	}
+}
+
+// collectMembers sends the metrics of members that run. Of several with equal names, which a group
+// must not have, one has metrics.
+func collectMembers(out output, members []*shard.Member) {
+	type name struct{ group, member string }
+	sent := make(map[name]bool)
+	for _, member := range members {
+		status := member.Status()
+		name := name{status.Group, status.Identity}
+		if !status.Running || sent[name] {
+			continue
+		}
+		sent[name] = true
+		labels := []*dto.LabelPair{label("group", name.group), label("member", name.member)}
+		for _, family := range memberFamilies {
+			out.send(family.family, labels, family.value(&status))
+		}
+		for reason, n := range status.Taken {
+			out.send(takenFamily, append(slices.Clip(labels), label("reason", reason)), float64(n))
+		}
+		for reason, n := range status.Lost {
+			out.send(lostFamily, append(slices.Clip(labels), label("reason", reason)), float64(n))
+		}
 	}
 }

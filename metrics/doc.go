@@ -16,17 +16,20 @@
 // the kind of the objects, or empty if it is not known. handler is the handler's name, with "#2" in
 // the same way. No label and no value has an object's name or content, or an error's text.
 //
-// An informer has series from the time it is made until it stops. All reasons for a relist have one
-// from the start, so that rate and increase see the first relist. Request codes appear when they
-// occur.
+// An informer has series from the time it is made until it stops: at most 22 while it is healthy,
+// six for each handler, and one for each index. Counters of alerts are exported from zero, so that
+// rate and increase see the first occurrence. Codes of requests and reasons for relists appear when
+// they occur, and the phase is one series, whose label changes.
+//
+// The members of groups of package shard over whose Scopes these informers are have series, too,
+// while they run. Their labels are group and member, which is the member's Identity.
 //
 // # Freshness
 //
 // kinformer_staleness_seconds is how old the store may be: the time since the last proof that it
 // was up to date. An event, a bookmark or a list is such a proof. The informer's machine measures
 // the time when the metric is scraped, and includes time for which the machine was suspended.
-// kinformer_last_confirmed_timestamp_seconds is the time of that proof, for comparison with other
-// times. In a quiet collection the proofs are bookmarks, about one a minute, so a staleness of some
+// In a quiet collection the proofs are bookmarks, about one a minute, so a staleness of some
 // minutes says that the watch is broken. If the server sends no bookmarks, it says nothing.
 //
 // # Metrics of client-go

@@ -5,11 +5,12 @@ package metrics
 
 import (
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/shard"
 )
 
 // family is a name with its help, type and labels.
@@ -34,10 +35,14 @@ func families() (all []*family) {
 	for _, f := range informerFamilies {
 		all = append(all, f.family)
 	}
-	all = append(all, relistsFamily, requestsFamily)
+	all = append(all, relistReasonsFamily, requestsFamily, indexErrorsFamily)
 	for _, f := range handlerFamilies {
 		all = append(all, f.family)
 	}
+	for _, f := range memberFamilies {
+		all = append(all, f.family)
+	}
+	all = append(all, takenFamily, lostFamily)
 	for _, f := range reflectorFamilies {
 		all = append(all, f.family)
 	}
@@ -47,11 +52,14 @@ func families() (all []*family) {
 //nolint:gochecknoglobals // constants
 var (
 	phaseFamily = gauge("kinformer_phase",
-		"1 for the phase that the informer is in, 0 for the others. An invalid informer has no other metric.", "informer", "kind", "phase")
-	relistsFamily = counter("kinformer_relists_total",
-		"How often the collection had to be listed again after a watch, by reason.", "informer", "kind", "reason")
+		"1 for the phase that the informer is in. An invalid informer has no other metric.", "informer", "kind", "phase")
+	relistReasonsFamily = counter("kinformer_relist_reasons_total",
+		"kinformer_relists_total by reason, for the reasons that have occurred.", "informer", "kind", "reason")
 	requestsFamily = counter("kinformer_requests_total",
-		"Requests by verb (LIST, WATCH) and HTTP status code; <error> is a request without a response.", "informer", "kind", "verb", "code")
+		"Requests by verb (LIST, WATCH) and HTTP status code, for those that have occurred; <error> is a request without a response.",
+		"informer", "kind", "verb", "code")
+	indexErrorsFamily = counter("kinformer_index_errors_total",
+		"How often the function of an index failed or panicked. The store has the object, and the index does not.", "informer", "kind", "index")
 )
 
 // statusFamily is a family with one metric of an informer, or none.
@@ -82,11 +90,6 @@ var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 		func(s *cache.Status) (float64, bool) { return s.Staleness.Seconds(), !s.FreshAt.IsZero() },
 	},
 	{
-		gauge("kinformer_last_confirmed_timestamp_seconds", "Unix time at which an event, a bookmark or a list last confirmed that the store "+
-			"is up to date. Absent before the first list.", "informer", "kind"),
-		func(s *cache.Status) (float64, bool) { return unix(s.FreshAt), !s.FreshAt.IsZero() },
-	},
-	{
 		gauge("kinformer_failed_attempts", "Attempts to list or watch that failed since one succeeded.", "informer", "kind"),
 		count(func(s *cache.Status) int { return s.FailedAttempts }),
 	},
@@ -99,12 +102,9 @@ var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 		count(func(s *cache.Status) int64 { return s.PackedBytes }),
 	},
 	{
-		gauge("kinformer_quarantined_objects", "Keys whose newest state could not be stored. The store has their last good state, or none.", "informer", "kind"),
-		count(func(s *cache.Status) int { return s.Quarantined }),
-	},
-	{
-		gauge("kinformer_unnamed_objects", "Objects without a readable name, which could not be stored.", "informer", "kind"),
-		count(func(s *cache.Status) int { return s.Unnamed }),
+		gauge("kinformer_not_stored_objects", "Objects whose newest state could not be stored, those without a readable name included. "+
+			"The store has their last good state, or none.", "informer", "kind"),
+		count(func(s *cache.Status) int { return s.Quarantined + s.Unnamed }),
 	},
 	{
 		counter("kinformer_changes_total", "Changes made to the store: additions, updates and deletions.", "informer", "kind"),
@@ -117,6 +117,15 @@ var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 	{
 		counter("kinformer_watch_restarts_total", "Watches that were opened to resume an earlier one, which the server had closed or whose connection had broken.", "informer", "kind"),
 		count(func(s *cache.Status) uint64 { return s.WatchRestarts }),
+	},
+	{
+		counter("kinformer_relists_total", "How often the collection had to be listed again after a watch.", "informer", "kind"),
+		count(func(s *cache.Status) uint64 { return sum(s.Relists, func(string) bool { return true }) }),
+	},
+	{
+		counter("kinformer_failed_requests_total", "Requests without a response, or with another code than 2xx and 410: a server answers a watch "+
+			"with 410 if its history is too short.", "informer", "kind"),
+		count(func(s *cache.Status) uint64 { return sum(s.Requests, hasFailed) }),
 	},
 	{
 		gauge("kinformer_streaming", "Whether responses are read from the stream (1) or decoded by the client (0). Absent before it is known.", "informer", "kind"),
@@ -172,6 +181,43 @@ var handlerFamilies = []handlerFamily{ //nolint:gochecknoglobals // a constant
 	},
 }
 
+// memberFamily is a family with one metric of each member of a group of package shard.
+type memberFamily struct {
+	*family
+
+	value func(*shard.Status) float64
+}
+
+var memberFamilies = []memberFamily{ //nolint:gochecknoglobals // a constant
+	{
+		gauge("kinformer_shard_members", "Members of the group whose Leases have not expired, as the member last saw them.", "group", "member"),
+		func(s *shard.Status) float64 { return float64(s.Members) },
+	},
+	{
+		gauge("kinformer_shard_owned_slots", "Slots that the member owns.", "group", "member"),
+		func(s *shard.Status) float64 { return float64(s.Owned) },
+	},
+	{
+		gauge("kinformer_shard_free_slots", "Slots without an owner whose Lease has not expired, as the member last saw them.", "group", "member"),
+		func(s *shard.Status) float64 { return float64(s.Free) },
+	},
+	{
+		gauge("kinformer_shard_renewal_age_seconds", "Time since the last successful renewal of the member's Lease or, before the first one, "+
+			"since the start of Run.", "group", "member"),
+		func(s *shard.Status) float64 { return s.RenewalAge.Seconds() },
+	},
+	{
+		gauge("kinformer_shard_renew_deadline_seconds", "Age of the renewal from which on the member writes nothing.", "group", "member"),
+		func(s *shard.Status) float64 { return s.RenewDeadline.Seconds() },
+	},
+}
+
+//nolint:gochecknoglobals // constants
+var (
+	takenFamily = counter("kinformer_shard_taken_slots_total", "Slots that the member has taken, by reason.", "group", "member", "reason")
+	lostFamily  = counter("kinformer_shard_lost_slots_total", "Slots that the member has lost, by reason.", "group", "member", "reason")
+)
+
 // reflectorFamilies have the names and the label of client-go.
 var reflectorFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 	{
@@ -198,4 +244,16 @@ func boolean(b bool) float64 {
 	return 0
 }
 
-func unix(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+// sum returns the sum of the counts whose keys are selected.
+func sum[K comparable](counts map[K]uint64, selected func(K) bool) (n uint64) {
+	for key, count := range counts {
+		if selected(key) {
+			n += count
+		}
+	}
+	return n
+}
+
+func hasFailed(request cache.Request) bool {
+	return !strings.HasPrefix(request.Code, "2") && request.Code != "410"
+}

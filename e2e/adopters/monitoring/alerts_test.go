@@ -25,36 +25,46 @@ func TestAlertsFire(t *testing.T) {
 		until         int // the last minute at which it fires
 	}{
 		{"KinformerInvalid", `kinformer_phase{informer="a",phase="Invalid"} 1x60`, 1, 60},
-		{"KinformerInvalid", `kinformer_phase{informer="a",phase="Invalid"} 0x60`, 0, 0},
 
 		{"KinformerNotSynced", `kinformer_synced{informer="a"} 0x60`, 10, 60},
 		{"KinformerNotSynced", `kinformer_synced{informer="a"} 0x20 1x40`, 10, 20},
 		{"KinformerNotSynced", `kinformer_synced{informer="a"} 0x8 1x52`, 0, 0},
 		{"KinformerNotSynced", "kinformer_synced{informer=\"a\"} 0x60\nkinformer_phase{informer=\"a\",phase=\"Idle\"} 1x60", 0, 0},
-		{"KinformerNotSynced", "kinformer_synced{informer=\"a\"} 0x60\nkinformer_phase{informer=\"a\",phase=\"Idle\"} 0x60", 10, 60},
+		{"KinformerNotSynced", "kinformer_synced{informer=\"a\"} 0x60\nkinformer_phase{informer=\"a\",phase=\"Listing\"} 1x60", 10, 60},
 
 		{"KinformerStale", `kinformer_staleness_seconds{informer="a"} 0+60x60`, 11, 60},
 		{"KinformerStale", `kinformer_staleness_seconds{informer="a"} 61x60`, 0, 0},
 
 		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} 1x60`, 10, 60},
-		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} 1 0 1 0x57`, 0, 0},
-		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} ` + strings.Repeat("1 0 0 ", 20) + "0", 10, 60},
+		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} 1 _ 1 _x57`, 0, 0},
+		{"KinformerFailing", `kinformer_phase{informer="a",phase="Retrying"} ` + strings.Repeat("1 _ _ ", 20) + "_", 10, 60},
 		{"KinformerFailing", `kinformer_phase{informer="a",phase="Watching"} 1x60`, 0, 0},
 
-		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="LIST",code="403"} 0+2x60`, 11, 60},
-		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="WATCH",code="<error>"} 0+2x60`, 11, 60},
-		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="WATCH",code="200"} 0+60x60`, 0, 0},
-		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="WATCH",code="410"} 0+2x60`, 0, 0},
-		{"KinformerRequestErrors", `kinformer_requests_total{informer="a",verb="WATCH",code="500"} 1x20 9x40`, 0, 0},
+		{"KinformerRequestErrors", `kinformer_failed_requests_total{informer="a"} 0+2x60`, 11, 60},
+		{"KinformerRequestErrors", `kinformer_failed_requests_total{informer="a"} 0 20x59`, 6, 14},
+		{"KinformerRequestErrors", `kinformer_failed_requests_total{informer="a"} 1x20 9x40`, 0, 0},
 
-		{"KinformerRelistStorm", `kinformer_relists_total{informer="a",reason="Expired"} 0+1x60`, 11, 60},
-		{"KinformerRelistStorm", `kinformer_relists_total{informer="a",reason="Expired"} 0x20 1x40`, 0, 0},
+		{"KinformerRelistStorm", `kinformer_relists_total{informer="a"} 0+1x60`, 11, 60},
+		{"KinformerRelistStorm", `kinformer_relists_total{informer="a"} 0 10x59`, 6, 14},
+		{"KinformerRelistStorm", `kinformer_relists_total{informer="a"} 0x20 1x40`, 0, 0},
 
 		{"KinformerHandlerBehind", `kinformer_handler_lag_seconds{informer="a",handler="h"} 0+60x60`, 16, 60},
 		{"KinformerHandlerBehind", `kinformer_handler_lag_seconds{informer="a",handler="h"} 0x10 400x8 0x42`, 0, 0},
 
-		{"KinformerObjectsNotStored", "kinformer_quarantined_objects{informer=\"a\"} 1x60\nkinformer_unnamed_objects{informer=\"a\"} 0x60", 15, 60},
-		{"KinformerObjectsNotStored", "kinformer_quarantined_objects{informer=\"a\"} 0x60\nkinformer_unnamed_objects{informer=\"a\"} 0x60", 0, 0},
+		{"KinformerObjectsNotStored", `kinformer_not_stored_objects{informer="a"} 1x60`, 15, 60},
+		{"KinformerObjectsNotStored", `kinformer_not_stored_objects{informer="a"} 0x60`, 0, 0},
+
+		{"KinformerIndexFails", `kinformer_index_errors_total{informer="a",index="node"} 0x20 1x40`, 21, 34},
+		{"KinformerIndexFails", `kinformer_index_errors_total{informer="a",index="node"} 1x60`, 0, 0},
+
+		{"KinformerShardSlotsExpired", `kinformer_shard_taken_slots_total{group="g",member="a",reason="Expired"} 0x20 11x40`, 21, 24},
+		{"KinformerShardSlotsExpired", `kinformer_shard_taken_slots_total{group="g",member="a",reason="Released"} 0x20 11x40`, 0, 0},
+
+		{"KinformerShardSlotsFree", `kinformer_shard_free_slots{group="g",member="a"} 0x20 32x40`, 22, 60},
+		{"KinformerShardSlotsFree", `kinformer_shard_free_slots{group="g",member="a"} 0x20 3 0x39`, 0, 0},
+
+		{"KinformerShardRenewalFails", "kinformer_shard_renewal_age_seconds{group=\"g\",member=\"a\"} 0+1x60\n" +
+			"kinformer_shard_renew_deadline_seconds{group=\"g\",member=\"a\"} 10x60", 11, 60},
 	} {
 		from, until := fires(t, c.alert, c.series)
 		if from != c.from || until != c.until {

@@ -46,9 +46,13 @@ func TestAlertsLoad(t *testing.T) {
 		t.Errorf("%d alerts", len(rules))
 	}
 	for _, rule := range rules {
-		if !strings.HasPrefix(rule.Alert, "Kinformer") || rule.For == 0 || rule.Labels["severity"] == "" ||
-			!strings.Contains(rule.Annotations["summary"], "$labels.informer") || len(rule.Annotations["description"]) < 100 {
-			t.Errorf("alert %s lacks a name, a time, a severity, a summary with the informer, or a description", rule.Alert)
+		name := "$labels.informer"
+		if strings.HasPrefix(rule.Alert, "KinformerShard") {
+			name = "$labels.group"
+		}
+		if !strings.HasPrefix(rule.Alert, "Kinformer") || rule.Labels["severity"] == "" ||
+			!strings.Contains(rule.Annotations["summary"], name) || len(rule.Annotations["description"]) < 100 {
+			t.Errorf("alert %s lacks a name, a severity, a summary with the informer or group, or a description", rule.Alert)
 		}
 	}
 }
