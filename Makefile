@@ -38,7 +38,7 @@ run: ## Run the node cache against an embedded API server
 # Kubernetes' packages are compiled once: at one version, with the race detector. make lint vets.
 test: ## Run the tests of the library with the race detector, and the example of tests
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
-	$(go) test $(race) -vet=off -ldflags=-w $$($(go) list ./... | grep -Ev '/cmd/|/test/mutants$$')
+	$(go) test $(race) -vet=off -ldflags=-w $$($(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -Ev '/cmd/|/test/mutants$$')
 	$(go) -C examples test $(race) -vet=off -ldflags=-w ./testing
 
 # N and SEED select programs of test/model alone: make stress N=5000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.

@@ -77,11 +77,11 @@ func TestAlertsFire(t *testing.T) {
 func fires(t *testing.T, alert, series string) (from, until int) {
 	t.Helper()
 	loaded := load(t, series)
-	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000, Timeout: time.Minute, Parser: newParser()})
+	engine := newEngine()
 	rule := alertNamed(t, alert)
 	since := -1
 	for minute := range 61 {
-		switch active := loaded.matches(t, engine, rule.Expr, minute); {
+		switch active := loaded.matches(t, engine, rule.Expr, time.Unix(int64(minute)*60, 0)); {
 		case !active:
 			since = -1
 			continue
@@ -110,7 +110,7 @@ func alertNamed(t *testing.T, name string) rulefmt.Rule {
 	return rulefmt.Rule{}
 }
 
-// samples are series with a sample each minute.
+// samples are series.
 type samples []promql.Series
 
 // load parses one series in each line, in promtool's notation.
@@ -130,11 +130,15 @@ func load(t *testing.T, lines string) (loaded samples) {
 	return loaded
 }
 
-// matches reports whether an expression has a result at a minute.
-func (s samples) matches(t *testing.T, engine *promql.Engine, expression string, minute int) bool {
+func newEngine() *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000, Timeout: time.Minute, Parser: newParser()})
+}
+
+// matches reports whether an expression has a result at a time.
+func (s samples) matches(t *testing.T, engine *promql.Engine, expression string, at time.Time) bool {
 	t.Helper()
 	queryable := &storage.MockQueryable{MockQuerier: &storage.MockQuerier{SelectMockFunction: s.query}}
-	query, err := engine.NewInstantQuery(t.Context(), queryable, nil, expression, time.Unix(int64(minute)*60, 0))
+	query, err := engine.NewInstantQuery(t.Context(), queryable, nil, expression, at)
 	if err != nil {
 		t.Fatal(err)
 	}
