@@ -23,7 +23,13 @@ type Widget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	Color string `json:"color"`
+	Color  string       `json:"color"`
+	Status WidgetStatus `json:"status,omitzero"`
+}
+
+// WidgetStatus is what the controller has seen of a Widget.
+type WidgetStatus struct {
+	Painted string `json:"painted,omitempty"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -60,13 +66,19 @@ func widgetClient(config *rest.Config) (rest.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = "/apis", &version
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent() // as the constructors of clientsets do
+	}
 	return rest.RESTClientFor(config)
 }
 
-// This example caches custom resources of a Go type of the program, without a generated clientset.
+// This example is a controller of custom resources of a Go type of the program, without a generated
+// clientset: it lists and watches them, and writes the status of one.
 func ExampleNewListWatchFromClient_customResource() {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{
-		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}},
+		CustomResources: []fake.CustomResource{{
+			Group: "example.com", Versions: []string{"v1"}, Kind: "Widget", StatusSubresource: true,
+		}},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -103,9 +115,24 @@ func ExampleNewListWatchFromClient_customResource() {
 		log.Fatal(err)
 	}
 	fmt.Println(red[0].Name, red[0].Color)
+
+	changed := red[0].DeepCopyObject().(*Widget) // objects in the store must not be changed
+	changed.Status.Painted = changed.Color
+	written := &Widget{}
+	err = client.Put().Resource("widgets").Namespace(changed.Namespace).Name(changed.Name).SubResource("status").
+		Body(changed).Do(ctx).Into(written)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := widgets.WaitForObject(ctx, written); err != nil {
+		log.Fatal(err)
+	}
+	gear, _ := widgets.Store().GetByKey("default/gear")
+	fmt.Println("painted", gear.Status.Painted)
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:
 	// gear red
+	// painted red
 	// stopped: <nil>
 }

@@ -13,17 +13,21 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// typedInformer returns an informer whose objects are Widgets.
-func typedInformer(config *rest.Config) (*cache.SharedInformer[*Widget], error) {
+// widgetClient returns a client of the group example.com, which decodes Widgets into the Go type.
+func widgetClient(config *rest.Config) (rest.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = "/apis", &widgetVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(newScheme()).WithoutConversion()
-	client, err := rest.RESTClientFor(config)
-	if err != nil {
-		return nil, err
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent() // as the constructors of clientsets do
 	}
+	return rest.RESTClientFor(config)
+}
+
+// typedInformer returns an informer whose objects are Widgets.
+func typedInformer(client rest.Interface) *cache.SharedInformer[*Widget] {
 	widgets := cache.NewListWatchFromClient(client, "widgets", metav1.NamespaceAll, nil)
-	return cache.NewSharedInformer(widgets, &Widget{}, cache.InformerOptions[*Widget]{Name: "typed Widgets"}), nil
+	return cache.NewSharedInformer(widgets, &Widget{}, cache.InformerOptions[*Widget]{Name: "typed Widgets"})
 }
 
 // unstructuredInformer returns an informer whose objects are maps. The example states their kind.

@@ -36,7 +36,11 @@ func run(ctx context.Context, kubeconfig string) error {
 	}
 	defer stopServer()
 	cache.EnableStreaming(config)
-	typed, err := typedInformer(config)
+	client, err := widgetClient(config)
+	if err != nil {
+		return err
+	}
+	painter, err := newController(client)
 	if err != nil {
 		return err
 	}
@@ -44,24 +48,17 @@ func run(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	_, err = typed.AddEventHandler(cache.EventHandlerFunc[*Widget](func(event cache.Event[*Widget]) {
-		if event.New != nil {
-			fmt.Printf("typed         %-7s %s is %s, size %d\n", event.Type, event.Key, event.New.Spec.Color, event.New.Spec.Size)
-		}
-	}), cache.HandlerOptions{Name: "print"})
-	if err != nil {
-		return err
-	}
 	_, err = untyped.AddEventHandler(cache.EventHandlerFunc[*unstructured.Unstructured](func(event cache.Event[*unstructured.Unstructured]) {
 		if event.New != nil {
 			color, _, _ := unstructured.NestedString(event.New.Object, "spec", "color")
-			fmt.Printf("unstructured  %-7s %s is %s\n", event.Type, event.Key, color)
+			painted, _, _ := unstructured.NestedString(event.New.Object, "status", "painted")
+			fmt.Printf("unstructured  %-7s %s is %s, painted %q\n", event.Type, event.Key, color, painted)
 		}
 	}), cache.HandlerOptions{Name: "print"})
 	if err != nil {
 		return err
 	}
-	return cache.RunAll(ctx, typed.Run, untyped.Run)
+	return cache.RunAll(ctx, painter.run, untyped.Run)
 }
 
 // clientConfig returns the configuration of clients, and a function that stops the API server if it

@@ -15,11 +15,11 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// TestProgram runs the example until both informers have delivered an update.
+// TestProgram runs the example until a change was painted, and both informers have delivered that.
 func TestProgram(t *testing.T) {
 	p := program.Start(t)
-	p.Expect("typed ", "Update", "default/gear is green, size 1")
-	p.Expect("unstructured ", "Update", "default/gear is red")
+	p.Expect("typed ", "painted default/gear green, size 1")
+	p.Expect("unstructured ", "Update", `default/gear is red, painted "red"`)
 	p.Stop()
 }
 
@@ -45,6 +45,7 @@ func TestManifest(t *testing.T) {
 		}
 	}
 	p := program.Start(t, "-kubeconfig", program.Kubeconfig(t, server.Config()))
-	p.ExpectEach([]string{"typed ", "default/lever is blue, size 2"}, []string{"unstructured ", "default/lever is blue"})
+	p.Expect("typed ", "painted default/lever blue, size 2")
+	p.Expect("unstructured ", `default/lever is blue, painted "blue"`)
 	p.Stop()
 }

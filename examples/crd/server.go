@@ -16,7 +16,9 @@ import (
 // startServer starts an API server with Widgets, one of which changes every second. It returns the
 // configuration of its clients and a function that stops it.
 func startServer(ctx context.Context) (*rest.Config, func(), error) {
-	widgets := fake.CustomResource{Group: widgetVersion.Group, Versions: []string{widgetVersion.Version}, Kind: "Widget"}
+	widgets := fake.CustomResource{
+		Group: widgetVersion.Group, Versions: []string{widgetVersion.Version}, Kind: "Widget", StatusSubresource: true,
+	}
 	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{widgets}})
 	if err != nil {
 		return nil, nil, err

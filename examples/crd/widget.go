@@ -17,7 +17,8 @@ type Widget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	Spec WidgetSpec `json:"spec"`
+	Spec   WidgetSpec   `json:"spec"`
+	Status WidgetStatus `json:"status,omitzero"`
 }
 
 // WidgetSpec is what a user wants of a Widget.
@@ -26,12 +27,17 @@ type WidgetSpec struct {
 	Size  int    `json:"size"`
 }
 
+// WidgetStatus is what the controller has done.
+type WidgetStatus struct {
+	Painted string `json:"painted,omitempty"`
+}
+
 // DeepCopyObject implements runtime.Object.
 func (w *Widget) DeepCopyObject() runtime.Object {
 	if w == nil {
 		return nil
 	}
-	copied := &Widget{TypeMeta: w.TypeMeta, Spec: w.Spec}
+	copied := &Widget{TypeMeta: w.TypeMeta, Spec: w.Spec, Status: w.Status}
 	w.DeepCopyInto(&copied.ObjectMeta)
 	return copied
 }

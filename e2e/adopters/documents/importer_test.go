@@ -22,7 +22,7 @@ import (
 	"testing"
 )
 
-// documentImporter imports compiled packages, and those of knative from their declarations.
+// documentImporter imports compiled packages, and others from their declarations.
 type documentImporter struct {
 	compiled types.Importer
 	declared map[string]*types.Package
@@ -39,10 +39,10 @@ func (i documentImporter) Import(path string) (*types.Package, error) {
 // newImporter returns an importer of the packages that files import.
 func newImporter(t *testing.T, files *token.FileSet, sources []*ast.File) (types.Importer, error) {
 	t.Helper()
-	paths := map[string]bool{"k8s.io/client-go/kubernetes": true} // of knative
+	paths := map[string]bool{"k8s.io/client-go/kubernetes": true} // of a declaration
 	for _, source := range sources {
 		for _, spec := range source.Imports {
-			if path := strings.Trim(spec.Path.Value, `"`); knative()[path] == "" {
+			if path := strings.Trim(spec.Path.Value, `"`); declarations()[path] == "" {
 				paths[path] = true
 			}
 		}
@@ -57,7 +57,7 @@ func newImporter(t *testing.T, files *token.FileSet, sources []*ast.File) (types
 		}
 		return os.Open(exports[path])
 	})}
-	for path, text := range knative() {
+	for path, text := range declarations() {
 		source, err := parser.ParseFile(files, path, text, 0)
 		if err != nil {
 			return nil, err

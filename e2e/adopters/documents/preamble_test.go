@@ -46,8 +46,9 @@ func packages(before bool) map[string]string {
 	return names
 }
 
-// knative has the declarations of knative.dev/pkg that docs/adopting.md uses, by package.
-func knative() map[string]string {
+// declarations are the declarations that the documents use of packages that this module does not
+// require: knative's, and a program's own.
+func declarations() map[string]string {
 	return map[string]string{
 		"knative.dev/pkg/client/injection/kube/informers/core/v1/pod": `package pod`,
 		"knative.dev/pkg/client/injection/kube/informers/factory":     `package factory; type Key struct{}`,
@@ -61,6 +62,13 @@ func knative() map[string]string {
 			import "context"
 			func GetNamespaceScope(context.Context) string { return "" }
 			var Default interface { RegisterInformerFactory(func(context.Context) context.Context) }`,
+		"example.com/widgets/api/v1": `package v1
+			import (metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"; "k8s.io/apimachinery/pkg/runtime"; "k8s.io/apimachinery/pkg/runtime/schema")
+			var GroupVersion schema.GroupVersion
+			func AddToScheme(*runtime.Scheme) error { return nil }
+			type Widget struct { metav1.TypeMeta; metav1.ObjectMeta; Status struct { Ready bool } }
+			func (w *Widget) DeepCopy() *Widget { return w }
+			func (w *Widget) DeepCopyObject() runtime.Object { return w }`,
 	}
 }
 
