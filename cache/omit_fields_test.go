@@ -128,16 +128,8 @@ func TestOmittedFieldsOfObjectsOfOthers(t *testing.T) {
 	original := pod.DeepCopy()
 	lw := fake.NewListerWatcher(&corev1.Pod{})
 	lw.Create(pod)
-	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
-	t.Cleanup(func() { // after the informer has stopped
-		log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
-		if strings.Count(log, "Fields to omit were not found") != 1 || !strings.Contains(log, `fields=["spec.nodeName"]`) {
-			t.Errorf("the log is %s", log)
-		}
-	})
 	informer := runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-		OmitFields: []string{"metadata.managedFields", "metadata.annotations[a]", "spec.containers.env", "spec.nodeName"}, NeverWritten: true,
-		Logger: logger,
+		OmitFields: []string{"metadata.managedFields", "metadata.annotations[a]", "spec.containers.env"}, NeverWritten: true,
 	})
 	got, _ := informer.Store().GetByKey("a")
 	if got.ManagedFields != nil || got.Spec.Containers[0].Env != nil || len(got.Annotations) != 1 {
@@ -146,8 +138,36 @@ func TestOmittedFieldsOfObjectsOfOthers(t *testing.T) {
 	if stored, ok := lw.Get("a"); !ok || len(stored.ManagedFields) != 1 || len(stored.Annotations) != 2 || len(stored.Spec.Containers[0].Env) != 1 {
 		t.Errorf("the server's object became %v, was created from %v", stored, original)
 	}
-	if missing := informer.Status().OmitFieldsNotFound; !slices.Equal(missing, []string{"spec.nodeName"}) {
-		t.Errorf("OmitFieldsNotFound = %q", missing)
+}
+
+// TestOmitFieldsNotFound has the same paths for unstructured objects and for those of a Go type, which
+// has all of them.
+func TestOmitFieldsNotFound(t *testing.T) {
+	paths := []string{"metadata.managedFields", "metadata.annotations[a]", "spec.containers.env", "spec.ephemeralContainers"}
+	typed := fake.NewListerWatcher(&corev1.Pod{})
+	typed.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	expectNotFound(t, typed, &corev1.Pod{}, paths, nil)
+	untyped := fake.NewListerWatcher(&unstructured.Unstructured{})
+	untyped.Create(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "a"},
+		"spec": map[string]any{"containers": []any{map[string]any{"env": []any{map[string]any{"name": "e"}}}}},
+	}})
+	expectNotFound(t, untyped, &unstructured.Unstructured{}, paths, []string{"spec.ephemeralContainers"})
+}
+
+func expectNotFound[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, paths, want []string) {
+	t.Helper()
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	t.Cleanup(func() { // after the informer has stopped
+		log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+		lines := strings.Count(log, "Fields to omit were not found")
+		if lines != min(len(want), 1) || lines == 1 && !strings.Contains(log, fmt.Sprintf("fields=%q", want)) {
+			t.Errorf("%T: the log is %s, want one line with %q, or none", example, log, want)
+		}
+	})
+	informer := runInformer(t, lw, example, cache.InformerOptions[T]{OmitFields: paths, NeverWritten: true, Logger: logger})
+	if missing := informer.Status().OmitFieldsNotFound; !slices.Equal(missing, want) {
+		t.Errorf("%T: OmitFieldsNotFound = %q, want %q", example, missing, want)
 	}
 }
 

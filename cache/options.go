@@ -57,8 +57,8 @@ type InformerOptions[T Object] struct {
 	//
 	// A path is invalid if the objects' type has no such field, or if an informer needs the field,
 	// such as metadata.uid. For unstructured objects only the syntax and the fields of metadata
-	// are checked. Status.OmitFieldsNotFound has the paths that no object has had; they are logged
-	// once after the first list.
+	// are checked. Status.OmitFieldsNotFound has those of their other paths that no object has had;
+	// they are logged once after the first list.
 	//
 	// An Update of a cached object without metadata.managedFields keeps those of the server. The
 	// Extract functions of client-go's apply configurations read metadata.managedFields, and return

@@ -41,8 +41,9 @@ type Status struct {
 	// IndexErrors counts, by index, how often its function has failed. Each time, ByIndex did not
 	// find the object in that state. It is nil if none has failed.
 	IndexErrors map[string]uint64
-	// OmitFieldsNotFound are the paths of OmitFields that no object has had since the start. It is
-	// empty before the first list with objects.
+	// OmitFieldsNotFound are the paths of OmitFields that may be misspelled, as no object has had
+	// them since the start. It is empty before the first list with objects, and for objects of a Go
+	// struct, whose fields are known: there a misspelled path is an error of Run.
 	OmitFieldsNotFound []string
 	// Changes is the number of changes made to the store so far: additions, updates and deletions.
 	Changes uint64

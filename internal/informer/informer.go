@@ -42,7 +42,8 @@ type Config[V any] struct {
 	// Scopes, if set, are the parts of the collection to store. The source must restrict each
 	// request to scope.RequestOf of its context.
 	Scopes *scope.Set
-	// NotFound, if set, returns the fields to omit that no object has had.
+	// NotFound, if set, returns the fields to omit that no object has had, and that the type of the
+	// objects is not known to have.
 	NotFound func() (paths []string)
 	// Terminating reports whether a value has a deletionTimestamp. If nil, no value has one.
 	Terminating func(V) bool

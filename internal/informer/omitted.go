@@ -31,8 +31,9 @@ func (i *Informer[V]) StateFuncs() (running func() bool, state func(key, uid, re
 	return running, state
 }
 
-// OmitFieldsNotFound returns the fields to omit that no object has had. It returns none before the
-// first list with objects, which says nothing about fields.
+// OmitFieldsNotFound returns the fields to omit that may be misspelled: no object has had them, and
+// the type of the objects is not known to have them. It returns none before the first list with
+// objects, which says nothing about fields.
 func (i *Informer[V]) OmitFieldsNotFound() []string {
 	if i.config.NotFound == nil || !i.StoreHasSynced() || i.store.Len() == 0 {
 		return nil
@@ -40,8 +41,7 @@ func (i *Informer[V]) OmitFieldsNotFound() []string {
 	return i.config.NotFound()
 }
 
-// logFieldsNotFound logs the result of OmitFieldsNotFound after the first list: a path may be
-// misspelled.
+// logFieldsNotFound logs the result of OmitFieldsNotFound after the first list.
 func (i *Informer[V]) logFieldsNotFound(ctx context.Context) {
 	if i.config.NotFound == nil {
 		return

@@ -128,13 +128,14 @@ func (f *Fields) Under(names ...string) *Fields {
 	return under
 }
 
-// NotFound returns the paths that no object has had so far.
+// NotFound returns the paths that no object has had so far, except for those that the objects' type
+// has: only a path of unstructured objects may be misspelled, and not in their metadata.
 func (f *Fields) NotFound() (paths []string) {
 	if f == nil {
 		return nil
 	}
 	for _, p := range f.paths {
-		if !p.found.Load() {
+		if p.unknown && !p.found.Load() {
 			paths = append(paths, p.text)
 		}
 	}

@@ -49,7 +49,7 @@ func (f *Fields) HasAny(obj runtime.Object) bool {
 		return false
 	}
 	fields.Without(obj)
-	return len(fields.NotFound()) < len(fields.paths)
+	return slices.ContainsFunc(fields.paths, func(p *path) bool { return p.found.Load() })
 }
 
 // value returns a value without the omitted parts, and whether it is another one.

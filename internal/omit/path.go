@@ -13,8 +13,9 @@ import (
 
 // path is a path as the program has written it.
 type path struct {
-	text  string
-	found atomic.Bool // an object had the field
+	text    string
+	unknown bool        // the objects' type does not say whether they can have the field
+	found   atomic.Bool // an object had the field; not set by cutting protobuf, whose types are known
 }
 
 // isKept reports whether an Update of an object without the field leaves it at the server.

@@ -214,9 +214,11 @@ func compact(t *testing.T, raw []byte) []byte {
 	return compacted
 }
 
-// TestNotFoundFields covers objects that lack the fields, in bytes and decoded.
+// TestNotFoundFields covers unstructured objects that lack the fields, in bytes and decoded.
 func TestNotFoundFields(t *testing.T) {
-	fields, err := omit.New(podType, []string{"metadata.labels[a]", "spec.nodeName", "status"}, true)
+	fields, err := omit.New(reflect.TypeFor[*unstructured.Unstructured](), []string{
+		"metadata.managedFields", "metadata.labels[a]", "spec.selector[a]", "spec.nodeName", "status",
+	}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,19 +228,32 @@ func TestNotFoundFields(t *testing.T) {
 			t.Errorf("NotFound() = %q, want %q", got, want)
 		}
 	}
-	fields.AppendJSON(nil, []byte(`{"metadata":{"labels":{"b":"a"}},"spec":{}}`), layout.Object{})
-	fields.Without(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"b": "a"}}})
-	check("metadata.labels[a]", "spec.nodeName", "status")
-	fields.AppendJSON(nil, []byte(`{"metadata":{"labels":{"a":"b"}}}`), layout.Object{})
+	fields.AppendJSON(nil, []byte(`{"spec":{"selector":{"b":"a"}}}`), layout.Object{})
+	fields.Without(&unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"selector": map[string]any{"b": "a"}}}})
+	check("spec.selector[a]", "spec.nodeName", "status")
+	fields.AppendJSON(nil, []byte(`{"spec":{"selector":{"a":"b"}}}`), layout.Object{})
 	check("spec.nodeName", "status")
-	fields.Without(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "a"}})
+	fields.Without(&unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"nodeName": "a"}}})
 	check("status")
-	raw, err := (&corev1.Pod{Status: corev1.PodStatus{Phase: "a"}}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields.AppendProtobuf(nil, raw, layout.Object{})
+	fields.AppendJSON(nil, []byte(`{"status":{"phase":"a"}}`), layout.Object{})
 	check()
+}
+
+// TestFieldsOfATypeAreNotReported covers fields that the type has and no object had: they are not
+// misspelled.
+func TestFieldsOfATypeAreNotReported(t *testing.T) {
+	for goType, paths := range map[reflect.Type][]string{
+		podType: {"metadata.managedFields", "metadata.labels[a]", "spec.ephemeralContainers"},
+		reflect.TypeFor[*metav1.PartialObjectMetadata](): {"metadata.managedFields", "metadata.labels[a]"},
+	} {
+		fields, err := omit.New(goType, paths, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fields.NotFound(); got != nil {
+			t.Errorf("%v: NotFound() = %q", goType, got)
+		}
+	}
 }
 
 // TestLayoutOfEditedProtobuf covers what is cut from every object, after the owners, and what is cut

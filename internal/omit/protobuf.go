@@ -99,9 +99,6 @@ func (e *protobufEditor) appendMessage(n *node, dst, message []byte) (edited []b
 
 // omit records that a value is omitted.
 func (e *protobufEditor) omit(n *node, value []byte) {
-	if !isEmpty(value) {
-		n.omit.markFound()
-	}
 	if !n.zero.isProtobuf(value) {
 		e.add(n)
 	}
@@ -127,7 +124,6 @@ func (e *protobufEditor) appendField(n *node, dst, field []byte, tagSize int) (e
 		case child == nil:
 			return append(dst, field...), true
 		case child.omit != nil:
-			child.omit.markFound()
 			e.add(child)
 			return dst, true
 		default:

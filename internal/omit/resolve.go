@@ -24,6 +24,7 @@ func (f *Fields) resolve(segments []segment, added *path) error {
 			at = at.addChild(node{name: s.name, goType: reflect.TypeFor[metav1.ObjectMeta]()})
 			continue
 		}
+		added.unknown = added.unknown || at.goType == nil
 		next, err := f.step(at, s, parent)
 		if err != nil {
 			return err
