@@ -16,6 +16,9 @@
 //
 //	go run ./controller
 //
+// In a cluster, with -kubeconfig, it leaves the ConfigMaps, and a Lease "pod-count" in the Namespace
+// "default".
+//
 // controller.go is the controller; leader.go runs it while this replica leads; main.go has the
 // flags, and serves /metrics, /debug/informers/, /healthz for a liveness probe, which reports whether
 // this replica has lost the lease and still runs, and /readyz for a readiness probe, which reports

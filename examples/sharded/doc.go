@@ -12,6 +12,10 @@
 //
 //	go run ./sharded
 //
+// In a cluster it leaves the Namespace "sharded", with 2,000 ConfigMaps and the Leases:
+//
+//	kubectl delete namespace sharded
+//
 // controller.go is the controller, and replica.go the process that runs it. The rest is the
 // demonstration: collection.go changes the ConfigMaps; process.go, table.go and show.go run and
 // show the replicas.
