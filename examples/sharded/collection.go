@@ -47,7 +47,8 @@ type collection struct {
 }
 
 func newCollection(config *rest.Config, o options) (*collection, error) {
-	config.QPS = -1 // no limit
+	config.QPS = -1                   // no limit
+	config.Timeout = 10 * time.Second // requests do not end with the program's context, so that none is cut off
 	client, err := kubernetes.NewForConfig(config)
 	interval := time.Duration(float64(time.Second) / o.changes)
 	return &collection{client, o.namespace, o.configMaps, interval}, err
@@ -55,7 +56,7 @@ func newCollection(config *rest.Config, o options) (*collection, error) {
 
 // whileChanging creates the ConfigMaps, and runs a function while it changes them.
 func (c *collection) whileChanging(ctx context.Context, run func(context.Context) error) error {
-	if err := c.create(ctx); err != nil {
+	if err := c.create(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -65,16 +66,16 @@ func (c *collection) whileChanging(ctx context.Context, run func(context.Context
 	})
 }
 
-// create creates the Namespace and the ConfigMaps that do not exist.
+// create creates the Namespace and the ConfigMaps that do not exist, or some of them if ctx ends.
 func (c *collection) create(ctx context.Context) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
-	_, err := c.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
-	for n := 0; n < c.size && (err == nil || apierrors.IsAlreadyExists(err)); n++ {
+	_, err := c.client.CoreV1().Namespaces().Create(context.WithoutCancel(ctx), namespace, metav1.CreateOptions{})
+	for n := 0; n < c.size && ctx.Err() == nil && (err == nil || apierrors.IsAlreadyExists(err)); n++ {
 		configMap := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: name(n), Labels: map[string]string{appLabel: appName}},
 			Data:       map[string]string{"change": "0"},
 		}
-		_, err = c.client.CoreV1().ConfigMaps(c.namespace).Create(ctx, configMap, metav1.CreateOptions{})
+		_, err = c.client.CoreV1().ConfigMaps(c.namespace).Create(context.WithoutCancel(ctx), configMap, metav1.CreateOptions{})
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create Namespace %s with ConfigMaps: %w", c.namespace, err)
@@ -96,8 +97,8 @@ func (c *collection) change(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		patch := fmt.Appendf(nil, `{"data":{"change":"%d"}}`, n)
-		_, err := c.client.CoreV1().ConfigMaps(c.namespace).Patch(ctx, name(rand.IntN(c.size)), types.MergePatchType, patch, metav1.PatchOptions{})
-		if err != nil && ctx.Err() == nil {
+		_, err := c.client.CoreV1().ConfigMaps(c.namespace).Patch(context.WithoutCancel(ctx), name(rand.IntN(c.size)), types.MergePatchType, patch, metav1.PatchOptions{})
+		if err != nil {
 			return fmt.Errorf("change a ConfigMap: %w", err)
 		}
 	}

@@ -50,19 +50,28 @@ func newController(client kubernetes.Interface, namespace string, member *shard.
 	return c, err
 }
 
-// Run stamps ConfigMaps until ctx ends, and returns nil then. The member hands its slots over.
+// Run stamps ConfigMaps until ctx ends, and returns nil then. The member hands its slots over once the
+// last write has ended: one that is cut off may have been made all the same, and is an error in the log.
 func (c *controller) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, c.member.Run, c.configMaps.Run, c.work)
+	owning, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	return cache.RunAll(owning, c.member.Run, c.configMaps.Run, func(owning context.Context) error {
+		defer stop()
+		return c.work(ctx, owning)
+	})
 }
 
-// work processes the queue with four workers until ctx ends. It does not wait until the informer
-// has synced, as reconcile looks at one object only.
-func (c *controller) work(ctx context.Context) error {
+// work processes the queue with four workers until one of the contexts ends. It does not wait until
+// the informer has synced, as reconcile looks at one object only.
+func (c *controller) work(ctx, owning context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(owning, cancel)
 	context.AfterFunc(ctx, c.queue.ShutDown)
 	var workers sync.WaitGroup
 	for range 4 {
 		workers.Go(func() {
-			for c.processNext(ctx) {
+			for ctx.Err() == nil && c.processNext(owning) {
 			}
 		})
 	}

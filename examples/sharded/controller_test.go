@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,5 +54,49 @@ func TestConfigMapOfAnotherReplicaIsTriedAgain(t *testing.T) {
 	cancel()
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+}
+
+// A write that is under way when the program ends is not cut off, and the slots are handed over after it.
+func TestWriteUnderWayIsFinished(t *testing.T) {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close(context.Background()) })
+	ctx, cancel := context.WithCancel(t.Context())
+	held, writing := make(chan struct{}), make(chan struct{})
+	server.InjectFault(1, func(r fake.APIRequest) bool {
+		isWrite := r.Verb == "update" && r.Resource == "configmaps"
+		if isWrite {
+			close(writing)
+		}
+		return isWrite
+	}, fake.RequestFault{Hold: held})
+	o := options{namespace: "test", configMaps: 1, changes: 1, leaseDuration: 10 * time.Second}
+	data, err := newCollection(server.Config(), o)
+	if err == nil {
+		err = data.create(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := connectController(server.Config(), "a", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- c.Run(ctx) }()
+	<-writing
+	cancel()
+	for !c.queue.ShuttingDown() {
+		runtime.Gosched()
+	}
+	if len(c.member.Slots()) == 0 {
+		t.Error("the slots were handed over before the write has ended")
+	}
+	close(held)
+	if err := <-stopped; err != nil || c.stamped.Load() != 1 || len(c.member.Slots()) != 0 {
+		t.Errorf("error %v, %d stamps, and %d slots at the end", err, c.stamped.Load(), len(c.member.Slots()))
 	}
 }

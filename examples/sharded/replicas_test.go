@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/examples/internal/terminal"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -114,7 +115,7 @@ func (h *harness) awaitTable(condition func(table) bool) {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			h.t.Fatalf("the replicas do not get there:\n%s", shown.text())
+			h.t.Fatalf("the replicas do not get there:\n%s", terminal.Text("", shown.state()))
 		}
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/kinformer/kinformer/examples/internal/terminal"
 )
 
 // showReplicas starts three replicas, and shows them until ctx ends or a key quits.
@@ -60,8 +62,11 @@ type view struct {
 	title      string
 	configMaps int
 	replicas   []*process
-	selected   int
 	out        io.Writer
+
+	mu       sync.Mutex // guards the following
+	selected int
+	failed   error // of the last key
 }
 
 // close stops the replicas.
@@ -91,82 +96,61 @@ func (v *view) inLines(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-ticker.C:
 		}
-		fmt.Fprintf(v.out, "%s  %s\n%s\n", time.Now().Format(time.TimeOnly), v.title, v.table(-1).text())
+		fmt.Fprintln(v.out, time.Now().Format(time.TimeOnly)+"  "+terminal.Text(v.title, v.table(-1).state()))
 	}
 	return nil
 }
 
-const (
-	enterScreen = "\x1b[?1049h\x1b[?25l" // the alternate screen, no cursor
-	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	clearScreen = "\x1b[H\x1b[J"
-	help        = "1-3 select, k kill, p pause or continue, s stop, r start, q quit"
-)
-
-// onTerminal draws the table four times a second, and obeys keys.
+// onTerminal shows the table, and obeys keys.
 func (v *view) onTerminal(ctx context.Context, in *os.File) error {
 	normal, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(v.out, enterScreen)
-	defer func() {
-		fmt.Fprint(v.out, leaveScreen)
-		_ = term.Restore(int(in.Fd()), normal)
-		fmt.Fprintf(v.out, "%s\n%s", v.title, v.table(-1).text())
-	}()
-	keys := make(chan byte)
-	go readKeys(ctx, in, keys)
-	return v.loop(ctx, keys)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go v.obey(in, cancel)
+	screen := terminal.NewView(v.out, v.title)
+	screen.Run(ctx.Done(), v.state)
+	err = term.Restore(int(in.Fd()), normal)
+	screen.Finish(v.table(-1).state())
+	return err
 }
 
-// readKeys sends the bytes of in, until ctx ends.
-func readKeys(ctx context.Context, in io.Reader, keys chan<- byte) {
-	key := make([]byte, 1)
-	for {
-		if _, err := in.Read(key); err != nil {
-			return
-		}
-		select {
-		case keys <- key[0]:
-		case <-ctx.Done():
-			return
-		}
+// state returns the table, with the error of the last key.
+func (v *view) state() terminal.State {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s := v.table(v.selected).state()
+	s.Keys = "1-3 select, k kill, p pause or continue, s stop, r start, q quit"
+	if v.failed != nil {
+		s.Failure = v.failed.Error()
 	}
+	return s
 }
 
 var errQuit = errors.New("quit")
 
-// loop draws after each key, and at least four times a second.
-func (v *view) loop(ctx context.Context, keys <-chan byte) error {
-	ticker := time.NewTicker(time.Second / 4)
-	defer ticker.Stop()
-	var failed error
+// obey does what keys say, until one of them quits.
+func (v *view) obey(keys io.Reader, quit func()) {
+	key := make([]byte, 1)
 	for {
-		v.draw(failed)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		case key := <-keys:
-			if failed = v.press(key); errors.Is(failed, errQuit) {
-				return nil
-			}
+		if _, err := keys.Read(key); err != nil || errors.Is(v.press(key[0]), errQuit) {
+			quit()
+			return
 		}
 	}
 }
 
-// draw draws the table, and the error of the last key.
-func (v *view) draw(failed error) {
-	text := v.title + "\n\n" + v.table(v.selected).text() + "\n" + help + "\n"
-	if failed != nil {
-		text += failed.Error() + "\n"
-	}
-	fmt.Fprint(v.out, clearScreen+strings.ReplaceAll(text, "\n", "\r\n"))
-}
-
 // press does what a key says, to the selected replica.
 func (v *view) press(key byte) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.failed = v.act(key)
+	return v.failed
+}
+
+func (v *view) act(key byte) error {
 	replica := v.replicas[v.selected]
 	switch key {
 	case '1', '2', '3':

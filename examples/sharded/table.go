@@ -4,12 +4,16 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kinformer/kinformer/examples/internal/terminal"
 	"github.com/kinformer/kinformer/internal/units"
 )
 
@@ -21,31 +25,33 @@ type table struct {
 	now        time.Time
 }
 
-// text returns the table in several lines.
-func (t table) text() string {
-	var text bytes.Buffer
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  REPLICA\tSTATE\tINCARNATION\tSLOTS\tHELD\tRECEIVED\tPASSED OVER\tSTAMPED\tCONFLICTS")
-	for i, s := range t.statuses {
-		mark := " "
-		if i == t.selected {
-			mark = ">"
-		}
-		r := s.report
-		if !s.alive {
+// state returns what a view shows. The row of a replica without an incarnation begins with its name.
+func (t table) state() terminal.State {
+	s := terminal.State{
+		Summary: t.summary(),
+		Health:  "slots by owner  " + t.owners(),
+		Columns: []string{"REPLICA", "STATE", "SLOTS", "HELD", "RECEIVED", "FOREIGN", "STAMPED", "CONFLICTS"},
+		Len:     len(t.statuses),
+	}
+	var rows []terminal.Row
+	for i, replica := range t.statuses {
+		r, style := replica.report, terminal.Style("")
+		if !replica.alive {
 			r = report{}
 		}
-		fmt.Fprintf(w, "%s %s\t%s %s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", mark, s.name, s.state, since(s.since, t.now), r.Incarnation, len(r.Transitions),
-			units.Count(r.Objects), units.Bytes(r.Received), units.Count(r.Foreign), units.Count(r.Stamped), units.Count(r.Conflicts))
-	}
-	w.Flush() //nolint:errcheck // writing to a bytes.Buffer does not fail
-	fmt.Fprintf(&text, "\n  slots by owner  %s\n  %s\n", t.owners(), t.summary())
-	for _, s := range t.statuses {
-		if s.alive && s.report.Error != "" {
-			fmt.Fprintf(&text, "  %s: %s\n", s.name, s.report.Error)
+		if r.Error != "" {
+			s.Failure = replica.name + ": " + r.Error
 		}
+		if replica.state != running {
+			style = terminal.Yellow
+		}
+		rows = append(rows, terminal.Row{Key: replica.name, Selected: i == t.selected, Style: style, Cells: []string{
+			cmp.Or(r.Incarnation, replica.name), strings.TrimSpace(replica.state + " " + since(replica.since, t.now)), strconv.Itoa(len(r.Transitions)),
+			units.Count(r.Objects), units.Bytes(r.Received), units.Count(r.Foreign), units.Count(r.Stamped), units.Count(r.Conflicts),
+		}})
 	}
-	return text.String()
+	s.Rows = slices.Values(rows)
+	return s
 }
 
 // owners returns the owner's name for each slot, and a dot for a slot without one. Of two replicas
@@ -79,10 +85,10 @@ func (t table) summary() string {
 	return fmt.Sprintf("%d of %d slots have an owner, running replicas hold %s of %s ConfigMaps", owned, slots, units.Count(held), units.Count(t.configMaps))
 }
 
-// since returns the time in whole seconds, or "" for a replica that was never started.
+// since returns the time as kubectl shows ages, or "" for a replica that was never started.
 func since(begin, now time.Time) string {
 	if begin.IsZero() {
 		return ""
 	}
-	return max(0, now.Sub(begin)).Truncate(time.Second).String()
+	return duration.HumanDuration(max(0, now.Sub(begin)))
 }

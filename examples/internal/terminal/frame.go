@@ -29,6 +29,7 @@ const (
 	headLines     = 5 // title, summary, health, failure, and the header of the table
 	eventLines    = 6 // a blank line and the latest events
 	minWithEvents = 20
+	minWithHead   = 10
 	// markTime is how long the row of a changed object is marked.
 	markTime = 2 * time.Second
 )
@@ -40,21 +41,27 @@ type line struct {
 }
 
 // frame returns a screen of at most height lines of at most width characters. A screen that is not
-// high enough shows the first rows, and fewer than minWithEvents lines show no events.
+// high enough shows the first rows. Fewer than minWithEvents lines show no events, and fewer than
+// minWithHead one line above the table.
 func frame(title string, s State, events []event, now time.Time, width, height int) []line {
-	health := green
-	if s.Failure != "" {
-		health = Yellow
-	}
-	lines := []line{{title + "; Ctrl-C ends it", bold}, {s.Summary, ""}, {s.Health, health}, {s.Failure, Red}}
+	lines, below := s.head(title+"; Ctrl-C ends it"), []line(nil)
 	room := height - headLines
-	if height >= minWithEvents {
+	if s.Keys != "" {
+		below = []line{{}, {s.Keys, faint}}
+	}
+	room -= len(below)
+	switch {
+	case height < minWithHead:
+		lines, below, room = []line{lines[1]}, nil, height-2
+		if s.Failure != "" {
+			lines[0] = line{s.Failure, Red}
+		}
+	case height >= minWithEvents:
 		room -= eventLines
+		below = append(below, recent(events)...)
 	}
 	lines = append(lines, s.table(changed(events, now), room)...)
-	if height >= minWithEvents {
-		lines = append(lines, recent(events)...)
-	}
+	lines = append(lines, below...)
 	lines = lines[:min(len(lines), max(0, height))]
 	for i := range lines {
 		lines[i].text = truncate(sanitize(lines[i].text), width)
@@ -62,15 +69,35 @@ func frame(title string, s State, events []event, now time.Time, width, height i
 	return lines
 }
 
-// table returns the header and the first rows, and the number of the others. Rows of changed objects
-// are marked.
+// head returns the lines above the table.
+func (s State) head(title string) []line {
+	health := green
+	if s.Failure != "" {
+		health = Yellow
+	}
+	return []line{{title, bold}, {s.Summary, ""}, {s.Health, health}, {s.Failure, Red}}
+}
+
+// Text returns a state in lines without styles, with all rows.
+func Text(title string, s State) string {
+	var text strings.Builder
+	for _, l := range append(s.head(title), s.table(nil, s.Len)...) {
+		if l.text != "" {
+			fmt.Fprintln(&text, sanitize(l.text))
+		}
+	}
+	return text.String()
+}
+
+// table returns the header and the first rows, and the number of the others. Changed and
+// selected rows are marked.
 func (s State) table(changed map[string]bool, room int) []line {
 	shown := s.Len
 	if shown > room {
 		shown = max(0, room-1)
 	}
 	var text bytes.Buffer
-	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "  "+tableLine(s.Columns))
 	styles := []Style{bold}
 	for row := range s.Rows {
@@ -83,6 +110,9 @@ func (s State) table(changed map[string]bool, room int) []line {
 			if style == "" {
 				style = green
 			}
+		}
+		if row.Selected {
+			mark = "> "
 		}
 		fmt.Fprintln(w, mark+tableLine(row.Cells))
 		styles = append(styles, style)

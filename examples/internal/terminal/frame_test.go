@@ -55,15 +55,15 @@ func TestFrame(t *testing.T) {
   |20 nodes
 33|Watching at resourceVersion 7, fresh 0…
 31|since 11:59:00: watch: connection refu…
- 1|  NAME    STATUS
-  |  web-0   Ready
-31|* web-1    [2JNot Ready
-32|* web-2   Ready
-  |  web-3   Ready
-  |  web-4   Ready
-  |  web-5   Ready
-  |  web-6   Ready
-  |  web-7   Ready
+ 1|  NAME   STATUS
+  |  web-0  Ready
+31|* web-1   [2JNot Ready
+32|* web-2  Ready
+  |  web-3  Ready
+  |  web-4  Ready
+  |  web-5  Ready
+  |  web-6  Ready
+  |  web-7  Ready
  2|  ... and 12 more
   |
  2|  12:00:00.000  added     web-2  Ready
@@ -76,11 +76,33 @@ func TestFrame(t *testing.T) {
 	}
 }
 
+// A low screen shows one line above the table, and no keys.
+func TestLowFrameShowsRows(t *testing.T) {
+	s := stateOf(3)
+	s.Keys = "q quit"
+	rows := slices.Collect(s.Rows)
+	rows[2].Selected = true
+	s.Rows = slices.Values(rows)
+	want := "  |3 nodes\n 1|  NAME   STATUS\n  |  web-0  Ready\n31|  web-1   [2JN…\n  |> web-2  Ready\n"
+	if got := frameText(frame("nodes", s, nil, noon(), 15, 5)); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if got := frameText(frame("nodes", s, nil, noon(), 15, 10)); !strings.HasSuffix(got, "\n  |> web-2  Ready\n  |\n 2|q quit\n") {
+		t.Errorf("got\n%s", got)
+	}
+	s.Failure = "refused"
+	if got := frameText(frame("nodes", s, nil, noon(), 15, 5)); !strings.HasPrefix(got, "31|refused\n 1|  NAME") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestFramesFitTerminal(t *testing.T) {
 	for _, n := range []int{0, 3, 16} {
+		withKeys := stateOf(n)
+		withKeys.Keys = "q quit"
 		for height := range 40 {
 			for width := 1; width < 100; width += 7 {
-				lines := frame("title", stateOf(n), []event{{noon(), "added", "web-1", "Ready"}}, noon(), width, height)
+				lines := frame("title", withKeys, []event{{noon(), "added", "web-1", "Ready"}}, noon(), width, height)
 				if len(lines) > height {
 					t.Fatalf("got %d lines, want at most %d", len(lines), height)
 				}

@@ -22,13 +22,15 @@ type State struct {
 	Columns []string
 	Rows    iter.Seq[Row] // one for each object
 	Len     int           // the number of rows
+	Keys    string        // what keys do, or ""
 }
 
 // Row is an object in the table.
 type Row struct {
-	Key   string // as in View.Record
-	Cells []string
-	Style Style
+	Key      string // as in View.Record
+	Cells    []string
+	Style    Style
+	Selected bool
 }
 
 // View shows the changes and the states of a cache.
