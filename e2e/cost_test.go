@@ -72,7 +72,7 @@ func TestCostProcess(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		_, stderr := h.run(t, 1, "--all", "--qps=200") // without an answer to the question
 		expectLines(t, stderr, "configmaps ", "skipped: events, events.events.k8s.io (Events)", "skipped: secrets (Secrets, without --secrets)",
-			"skipped: down.example.com/v1 (the server cannot list the resources of this group)", "nothing was read")
+			"skipped: down.example.com/v1 (the server cannot list the resources of this group: ", "nothing was read")
 		for _, request := range h.requests(t) {
 			if !strings.HasSuffix(request, " limit=1") && request != "apiservices limit=500" {
 				t.Errorf("request before the answer: %s", request)

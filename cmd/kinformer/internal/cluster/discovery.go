@@ -6,6 +6,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -59,7 +60,7 @@ type Catalog struct {
 func (c *Client) Discover() (*Catalog, error) {
 	config := rest.CopyConfig(c.config)
 	config.QPS = -1 // the transport paces
-	plain, err := discovery.NewDiscoveryClientForConfigAndClient(config, c.http)
+	plain, err := discovery.NewDiscoveryClientForConfigAndClient(config, &http.Client{Transport: statusText{c.http.Transport}})
 	if err != nil {
 		return nil, fmt.Errorf("discover the resources of %s: %w", c.Host(), err)
 	}
@@ -82,7 +83,7 @@ func (c *Client) Discover() (*Catalog, error) {
 func (c *Catalog) Find(name string) (*Resource, error) {
 	resource, err := c.lookUp(strings.ToLower(name))
 	if err != nil {
-		return nil, fmt.Errorf("unknown resource %q; kubectl api-resources lists those of the server", name)
+		return nil, errors.Join(fmt.Errorf("unknown resource %q; kubectl api-resources lists those of the server", name), c.client.failure())
 	}
 	list, err := c.client.ServerResourcesForGroupVersion(resource.GroupVersion().String())
 	if err != nil {
@@ -105,6 +106,9 @@ func (c *Catalog) lookUp(name string) (schema.GroupVersionResource, error) {
 	}
 	return c.mapper.ResourceFor(withGroup.WithVersion(""))
 }
+
+// Failure returns why the server could not list the resources of a group and version in Failed.
+func (c *Catalog) Failure(version schema.GroupVersion) error { return c.client.failed[version] }
 
 // All returns every resource that can be listed, in its preferred version, sorted by name.
 func (c *Catalog) All() ([]*Resource, error) {

@@ -4,6 +4,7 @@
 package cluster_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -11,6 +12,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
@@ -143,5 +147,33 @@ func TestInformersNeedListAndWatch(t *testing.T) {
 		if got := (&cluster.Resource{Verbs: strings.Fields(verbs)}).Cacheable(); got != want {
 			t.Errorf("verbs %q: %v, want %v", verbs, got, want)
 		}
+	}
+}
+
+// TestErrorsOfDiscoveryKeepTheirText refuses discovery as kube-apiserver does, with a Status.
+func TestErrorsOfDiscoveryKeepTheirText(t *testing.T) {
+	server := clustertest.Start(t, fake.APIServerOptions{
+		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}},
+	})
+	refuse := func(path string) {
+		server.InjectFault(-1, func(r fake.APIRequest) bool { return r.HTTP.URL.Path == path },
+			fake.RequestFault{Err: apierrors.NewForbidden(schema.GroupResource{Resource: path}, "", errors.New("cannot impersonate"))})
+	}
+	refuse("/apis/example.com/v1")
+	catalog, err := server.Client(cluster.Options{}).Discover()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = catalog.Find("widgets")
+	if err == nil || !strings.Contains(err.Error(), "unknown resource") || !strings.Contains(err.Error(), "cannot impersonate") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := catalog.All(); err != nil || len(catalog.Failed) != 1 || !strings.Contains(catalog.Failure(catalog.Failed[0]).Error(), "cannot impersonate") {
+		t.Errorf("failed groups %v, error %v", catalog.Failed, err)
+	}
+	refuse("/api")
+	_, err = server.Client(cluster.Options{}).Discover()
+	if err == nil || !strings.HasSuffix(err.Error(), ": /api is forbidden: cannot impersonate") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -6,11 +6,32 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 )
+
+// statusText is a transport that answers with the message of a Status in place of the Status.
+// client-go's discovery reads only plain text into its errors, and says "unknown" otherwise.
+type statusText struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t statusText) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(request)
+	if err != nil || response.StatusCode < http.StatusBadRequest || response.Header.Get("Content-Type") != runtime.ContentTypeJSON {
+		return response, err
+	}
+	text := statusError(response, request.URL.Path).Error()
+	response.Body.Close()
+	response.Header.Set("Content-Type", "text/plain")
+	response.Body, response.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	return response, nil
+}
 
 // readDiscovery answers from the discovery documents that were read when it was made. client-go's
 // cache requests those that fail again for each name that is looked up, and an aggregated API that

@@ -67,7 +67,7 @@ func selectAll(client *cluster.Client, catalog *cluster.Catalog, o *options) (*s
 	}
 	s := &selection{}
 	for _, failed := range catalog.Failed {
-		s.skip(failed.String(), "the server cannot list the resources of this group")
+		s.skip(failed.String(), "the server cannot list the resources of this group: "+catalog.Failure(failed).Error())
 	}
 	for _, r := range all {
 		if reason := skipReason(r, o, all, isAggregated); reason != "" {
