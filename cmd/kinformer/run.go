@@ -4,9 +4,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -20,12 +22,15 @@ const help = `kinformer shows what a cache of a Kubernetes cluster's resources c
 Usage: kinformer COMMAND [flags]
 
 Commands:
-  cost    measure what a cache of a resource takes: memory, CPU, bytes on the wire
+  cost    measure what a cache of a resource takes: memory, CPU, bytes on the
+          wire
 
-"kinformer COMMAND --help" describes a command. The cluster is chosen as for kubectl: by --kubeconfig, KUBECONFIG,
+"kinformer COMMAND --help" describes a command, and "kinformer --version" prints
+the version. The cluster is chosen as for kubectl: by --kubeconfig, KUBECONFIG,
 ~/.kube/config or the service account of the Pod, and --context.
 
-The exit code is 0 after success, 1 after an error and 2 for an invalid command line.
+The exit code is 0 after success, 1 after an error and 2 for an invalid command
+line.
 `
 
 // run runs a command and returns the exit code.
@@ -60,6 +65,9 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 		return cost.Run(ctx, args[1:], streams)
 	case "--help", "-h":
 		return pflag.ErrHelp
+	case "--version":
+		fmt.Fprintln(streams.Out, version())
+		return nil
 	case "help":
 		if len(args) == 1 || slices.Contains([]string{"cost", "--help", "-h"}, args[1]) {
 			return pflag.ErrHelp
@@ -67,6 +75,21 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 		return unknownCommand(args[1])
 	}
 	return unknownCommand(args[0])
+}
+
+// version returns the versions of the command, of client-go, which it measures too, and of Go.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "kinformer, of an unknown version"
+	}
+	text := "kinformer " + cmp.Or(info.Main.Version, "(devel)")
+	for _, module := range info.Deps {
+		if module.Path == "k8s.io/client-go" {
+			text += ", client-go " + module.Version
+		}
+	}
+	return text + ", " + info.GoVersion
 }
 
 func unknownCommand(name string) error {

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -61,5 +62,12 @@ func TestErrorsAreOneLine(t *testing.T) {
 		if code != want.code || stdout != "" || !strings.Contains(stderr, want.text) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d, %q", args, code, stdout, stderr, want.code, want.text)
 		}
+	}
+}
+
+func TestVersionNamesWhatIsMeasured(t *testing.T) {
+	code, stdout, stderr := execute(t, "--version")
+	if code != 0 || stderr != "" || !regexp.MustCompile(`^kinformer \S+, client-go v0\.\S+, go1\.\S+\n$`).MatchString(stdout) {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }
