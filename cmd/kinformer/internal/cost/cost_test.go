@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,12 +26,18 @@ func TestEachResourceIsPlannedAndReadOnce(t *testing.T) {
 	h := start(t)
 	h.createPods(1203)
 	h.createNode()
-	h.mustRun("pods", "nodes,po", "--yes") // pods twice
-	h.ExpectRequests("list pods limit=1", "list nodes limit=1",
-		"list pods limit=500", "list pods limit=500 continued", "list pods limit=500 continued", "list nodes limit=500")
+	h.createConfigMaps(300)
+	h.mustRun("pods", "nodes,po", "cm", "--yes") // pods twice
+	h.ExpectRequests("list pods limit=1", "list nodes limit=1", "list configmaps limit=1",
+		"list pods limit=500", "list pods limit=500 continued", "list pods limit=500 continued", "list nodes limit=500", "list configmaps limit=500")
 	clustertest.ExpectGolden(t, "table.txt", h.text(&h.out))
 	clustertest.ExpectGolden(t, "plan.txt", h.text(&h.err))
-	if len(h.measured) != 2 || len(h.measured[0].Items) != 1203 || len(h.measured[1].Items) != 1 {
+	for line := range strings.Lines(h.out.String() + h.err.String()) {
+		if utf8.RuneCountInString(line) > lineWidth+1 {
+			t.Errorf("a line of more than %d columns: %s", lineWidth, line)
+		}
+	}
+	if len(h.measured) != 3 || len(h.measured[0].Items) != 1203 || len(h.measured[1].Items) != 1 {
 		t.Errorf("measured %d collections", len(h.measured))
 	}
 	if agents := h.UserAgents(); !slices.Equal(agents, []string{"kinformer cost"}) {
@@ -41,7 +48,8 @@ func TestEachResourceIsPlannedAndReadOnce(t *testing.T) {
 func TestReportInJSON(t *testing.T) {
 	h := start(t)
 	h.createPods(3)
-	h.mustRun("pods", "nodes", "--yes", "--output=json")
+	h.createConfigMaps(300)
+	h.mustRun("pods", "nodes", "cm", "--yes", "--output=json")
 	var r report
 	if err := json.Unmarshal(h.out.Bytes(), &r); err != nil {
 		t.Fatal(err)
@@ -164,7 +172,7 @@ func TestWithoutAPIServicesOnlyBuiltInGroupsAreRead(t *testing.T) {
 	apiServices := func(r fake.APIRequest) bool { return strings.HasSuffix(r.HTTP.URL.Path, "/apiservices") }
 	h.InjectFault(1, apiServices, fake.RequestFault{Err: apierrors.NewForbidden(corev1.Resource("apiservices"), "", errors.New("no"))})
 	h.mustRun("--all", "--yes")
-	if !strings.Contains(h.err.String(), "skipped: widgets.example.com (may be an aggregated API, as APIServices may not be listed; it can be measured by name)") {
+	if text := strings.Join(strings.Fields(h.err.String()), " "); !strings.Contains(text, "skipped: widgets.example.com (may be an aggregated API, as APIServices may not be listed; it can be measured by name)") {
 		t.Errorf("stderr:\n%s", h.err.String())
 	}
 	if len(h.measured) != 2 || h.measured[0].Kind != "CustomResourceDefinition" || h.measured[1].Kind != "Pod" {

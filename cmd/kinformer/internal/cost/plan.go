@@ -12,7 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/reader"
 	"github.com/kinformer/kinformer/internal/units"
@@ -24,10 +23,36 @@ type plan struct {
 	empty     []string // resources without objects
 	skipped   []without
 
-	objects, bytes, memory int64 // memory is that of the resource that takes the most
-	requests               int
-	unknown                bool // at least one resource has an unknown number of objects
+	objects, bytes int64
+	sizes          bounds // of the bytes
+	memory         bounds // of the resource that takes the most
+	requests       int
+	unknown        bool // at least one resource has an unknown number of objects
 }
+
+// bounds are the least and the most that is likely.
+type bounds struct{ least, most int64 }
+
+// spread is by how much the average object of a resource usually differs in size from the first one.
+const spread = 3
+
+// boundsOf returns the bounds of the bytes of a resource, of which one object is known.
+func boundsOf(e reader.Estimate) bounds {
+	if e.Objects == 1 {
+		return bounds{e.Bytes, e.Bytes}
+	}
+	return bounds{e.Bytes / spread, e.Bytes * spread}
+}
+
+func (b bounds) String() string {
+	if b.least == b.most {
+		return units.Bytes(b.least)
+	}
+	return units.Bytes(b.least) + " to " + units.Bytes(b.most)
+}
+
+// isSmall reports whether a resource is likely to have less than 1 MB.
+func isSmall(e reader.Estimate) bool { return !e.Unknown && boundsOf(e).most < 1_000_000 }
 
 // makePlan estimates each resource with one request. A resource that the server refuses to list is
 // skipped if all are selected, and an error if it was named.
@@ -60,7 +85,11 @@ func (p *plan) add(e reader.Estimate, memoryFor func(int64, int64, string) int64
 	p.objects += e.Objects
 	p.bytes += e.Bytes
 	p.requests += e.Requests
-	p.memory = max(p.memory, memoryFor(e.Objects, e.Bytes, e.ContentType))
+	sizes := boundsOf(e)
+	p.sizes.least += sizes.least
+	p.sizes.most += sizes.most
+	p.memory.least = max(p.memory.least, memoryFor(e.Objects, sizes.least, e.ContentType))
+	p.memory.most = max(p.memory.most, memoryFor(e.Objects, sizes.most, e.ContentType))
 	p.unknown = p.unknown || e.Unknown
 }
 
@@ -73,36 +102,55 @@ func refusal(err error) string {
 
 // print prints the plan. memory is the limit, half of the machine's.
 func (p *plan) print(out io.Writer, host string, qps float64, memory int64) {
-	table := newColumns("RESOURCE", ">OBJECTS", ">BYTES", ">REQUESTS")
+	p.printResources(out)
+	p.printOthers(out)
+	if len(p.estimates) > 0 {
+		fmt.Fprintln(out)
+		printWrapped(out, "", fmt.Sprintf("%s of %s, %s, in %s to %s, at most %g a second (%v); %s of memory on this machine.",
+			units.Plural(p.objects, "object"), units.Plural(len(p.estimates), "resource"), p.sizes,
+			units.Plural(p.requests, "request"), host, qps, p.duration(qps), p.memory))
+	}
+	if p.sizes.least < p.sizes.most {
+		printWrapped(out, "", "The sizes are extrapolated from one object of each resource: from a third to three times its size. ConfigMaps and custom resources can differ more.")
+	}
+	if memory > 0 && p.memory.most > memory {
+		printWrapped(out, "", "That may be more than half of this machine's memory, "+units.Bytes(memory)+"; a resource that takes more is not read to its end.")
+	}
+}
+
+// printResources prints what is read. Many small resources are one row.
+func (p *plan) printResources(out io.Writer) {
+	table := newColumns("RESOURCE", ">OBJECTS", ">BYTES")
+	small, sum := 0, plan{}
 	for _, e := range p.estimates {
-		objects, size, requests := units.Count(e.Objects), "~"+units.Bytes(e.Bytes), units.Count(e.Requests)
-		if e.Unknown {
-			objects, size, requests = "unknown", "unknown", "unknown"
+		if isSmall(e) {
+			small++
+			sum.objects += e.Objects
+			sum.sizes.least += boundsOf(e).least
+			sum.sizes.most += boundsOf(e).most
 		}
-		table.add(e.Name(), objects, size, requests)
+	}
+	const most = 8
+	for _, e := range p.estimates {
+		switch {
+		case e.Unknown:
+			table.add(e.Name(), "unknown", "unknown")
+		case small <= most || !isSmall(e):
+			table.add(e.Name(), units.Count(e.Objects), boundsOf(e).String())
+		}
+	}
+	if small > most {
+		table.add(fmt.Sprintf("%d resources, probably below 1 MB", small), units.Count(sum.objects), sum.sizes.String())
 	}
 	if len(p.estimates) > 0 {
 		table.print(out)
-	}
-	p.printOthers(out)
-	if len(p.estimates) > 0 {
-		fmt.Fprintf(out, "\n%s of %s, ~%s, in %s to %s, at most %g a second (%v); ~%s of memory on this machine.\n",
-			units.Plural(p.objects, "object"), units.Plural(len(p.estimates), "resource"), units.Bytes(p.bytes),
-			units.Plural(p.requests, "request"), host, qps, p.duration(qps), units.Bytes(p.memory))
-	}
-	if memory > 0 && p.memory > memory {
-		fmt.Fprintf(out, "That is more than half of this machine's memory, %s; a resource that takes more is not read to its end.\n", units.Bytes(memory))
 	}
 }
 
 // printOthers prints which resources are not read.
 func (p *plan) printOthers(out io.Writer) {
-	const most = 8
-	switch {
-	case len(p.empty) > most:
-		fmt.Fprintf(out, "without objects: %d resources\n", len(p.empty))
-	case len(p.empty) > 0:
-		fmt.Fprintf(out, "without objects: %s\n", command.Sanitize(strings.Join(p.empty, ", ")))
+	if len(p.empty) > 0 {
+		printWrapped(out, "  ", "without objects: "+few(p.empty, func(name string) string { return name }))
 	}
 	reasons, resources := []string{}, map[string][]string{}
 	for _, s := range p.skipped {
@@ -112,7 +160,7 @@ func (p *plan) printOthers(out io.Writer) {
 		resources[s.Reason] = append(resources[s.Reason], s.Resource)
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(out, "skipped: %s (%s)\n", command.Sanitize(strings.Join(resources[reason], ", ")), command.Sanitize(reason))
+		printWrapped(out, "  ", fmt.Sprintf("skipped: %s (%s)", strings.Join(resources[reason], ", "), reason))
 	}
 }
 

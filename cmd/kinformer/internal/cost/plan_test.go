@@ -4,9 +4,11 @@
 package cost
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cluster"
@@ -62,7 +64,65 @@ func TestPlanHasNoControlCharacters(t *testing.T) {
 	p := &plan{empty: []string{evil}, skipped: []without{{evil, evil}}, estimates: []reader.Estimate{{Resource: named, Objects: 1}}}
 	var out strings.Builder
 	p.print(&out, "http://server", 5, 0)
-	if strings.ContainsAny(out.String(), "\x1b\a") || strings.Count(out.String(), "\n") != 6 {
+	if strings.ContainsAny(out.String(), "\x1b\a") || strings.Count(out.String(), "\n") != 7 {
 		t.Errorf("printed %q", out.String())
+	}
+}
+
+func estimateOf(name string, objects, bytes int64) reader.Estimate {
+	resource := &cluster.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: name}}
+	return reader.Estimate{Resource: resource, Objects: objects, Bytes: bytes, Requests: 1}
+}
+
+// planText returns the plan of resources as it is printed.
+func planText(estimates ...reader.Estimate) string {
+	p := &plan{}
+	for _, e := range estimates {
+		p.add(e, func(_, bytes int64, _ string) int64 { return bytes })
+	}
+	var out strings.Builder
+	p.print(&out, "http://server", 5, 10e6)
+	return out.String()
+}
+
+// TestPlanGivesTheRangeOfSizes checks that the size of a single object is exact.
+func TestPlanGivesTheRangeOfSizes(t *testing.T) {
+	const want = `RESOURCE  OBJECTS               BYTES
+pods          100  2.00 MB to 18.0 MB
+nodes           1              600 kB
+
+101 objects of 2 resources, 2.60 MB to 18.6 MB, in 2 requests to http://server,
+at most 5 a second (400ms); 2.00 MB to 18.0 MB of memory on this machine.
+The sizes are extrapolated from one object of each resource: from a third to
+three times its size. ConfigMaps and custom resources can differ more.
+That may be more than half of this machine's memory, 10.0 MB; a resource that
+takes more is not read to its end.
+`
+	if diff := cmp.Diff(want, planText(estimateOf("pods", 100, 6e6), estimateOf("nodes", 1, 600_000))); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if got := planText(estimateOf("nodes", 1, 600_000)); strings.Contains(got, "third") || strings.Contains(got, " to 6") {
+		t.Errorf("printed a range for one object:\n%s", got)
+	}
+}
+
+func TestManySmallResourcesAreOneRowOfThePlan(t *testing.T) {
+	estimates := []reader.Estimate{estimateOf("pods", 100, 6e6)}
+	for i := range 8 {
+		estimates = append(estimates, estimateOf(fmt.Sprint("small-", i), 2, 1e5))
+	}
+	if got := planText(estimates...); !strings.Contains(got, "small-7 ") || strings.Contains(got, "probably") {
+		t.Errorf("eight small resources:\n%s", got)
+	}
+	got := planText(append(estimates, estimateOf("small-8", 2, 1e5))...)
+	if strings.Contains(got, "small-") || !strings.Contains(got, "\n9 resources, probably below 1 MB       18   300 kB to 2.70 MB\n") {
+		t.Errorf("nine small resources:\n%s", got)
+	}
+}
+
+func TestLongNamesHaveALineOfTheirOwn(t *testing.T) {
+	name := strings.Repeat("x", 60)
+	if got := planText(estimateOf(name, 100, 6e6)); !strings.Contains(got, "\n"+name+"\n  ") {
+		t.Errorf("printed:\n%s", got)
 	}
 }

@@ -56,7 +56,7 @@ func (p *progress) show(subject, format string, args ...any) {
 	p.last = time.Now()
 	text := command.Sanitize(subject + ": " + fmt.Sprintf(format, args...))
 	if p.terminal {
-		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+		fmt.Fprintf(p.out, "\r\x1b[K%.*s", lineWidth-1, text) // a longer line could not be rewritten
 		p.open = true
 		return
 	}

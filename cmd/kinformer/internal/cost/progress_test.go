@@ -50,11 +50,17 @@ func TestProgressOnATerminalIsRewritten(t *testing.T) {
 	}, "\r\x1b[Kpods: 1\r\x1b[Kpods: 3\r\x1b[Kpods: measure\r\x1b[Kpods: done\n\r\x1b[Knodes: measure\r\x1b[K")
 }
 
-func TestRates(t *testing.T) {
-	if got, want := rates(3000, 6_000_000, 2*time.Second), "1,500 objects/s, 3.00 MB/s"; got != want {
-		t.Errorf("rates %q, want %q", got, want)
+func TestLineThatIsRewrittenFitsTheTerminal(t *testing.T) {
+	bubble(t, true, func(p *progress) {
+		p.begin("pods", "%s", strings.Repeat("x", 100))
+	}, "\r\x1b[Kpods: "+strings.Repeat("x", 73))
+}
+
+func TestRate(t *testing.T) {
+	if got, want := rate(6_000_000, 2*time.Second), "3.00 MB/s"; got != want {
+		t.Errorf("rate %q, want %q", got, want)
 	}
-	if got, want := rates(1, 1000, 0), "1,000 objects/s, 1.00 MB/s"; got != want {
-		t.Errorf("rates %q, want %q", got, want)
+	if got, want := rate(1000, 0), "1.00 MB/s"; got != want {
+		t.Errorf("rate %q, want %q", got, want)
 	}
 }

@@ -4,11 +4,15 @@
 package cost
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 	"github.com/kinformer/kinformer/internal/units"
 )
 
@@ -36,6 +40,10 @@ type measured struct {
 	WireBytes int64  `json:"wireBytes"`
 	Format    string `json:"format"`
 	Caches    []cost `json:"caches"`
+	// Choice is the cache to choose, and SavedBytes how much smaller its heap is than the first
+	// cache's. A small collection has none.
+	Choice     string `json:"choice,omitempty"`
+	SavedBytes int64  `json:"savedBytes,omitempty"`
 }
 
 // cost is what one cache costs.
@@ -54,33 +62,48 @@ func (r *report) writeJSON(out io.Writer) error {
 }
 
 const legend = `
-WIRE is the size of the responses, decompressed. HEAP is what the synced cache adds to the heap of a process, after
-garbage collection, and its share of the first cache's, from 1 MB on. Less than that is mostly what a cache takes without
-any object. PEAK RSS is what it adds to the resident memory at most, and CPU the time of the process, both until the
-cache has synced. All caches read protobuf where the type has it.
-kinformer's are streamed (cache.EnableStreaming); the packed ones have a key handler, the others event handlers.
+HEAP is what the synced cache adds to the heap of a process, after garbage
+collection, and its share of the first cache's. PEAK RSS is the most that it
+adds to the resident memory, and CPU the time of the process, both until it has
+synced. All caches read protobuf where the type has it. kinformer's are streamed
+(cache.EnableStreaming); the packed ones have a key handler, the others event
+handlers. Packed objects are decoded when they are read, which suits programs
+that read few at a time: see docs/memory.md of the repository.
+Resources below 1 MB with the first cache are one row: a cache takes a few
+hundred kB without any object.
 `
 
 func (r *report) writeTable(out io.Writer) error {
 	if len(r.Resources) == 0 {
 		return nil
 	}
-	table := newColumns("RESOURCE", ">OBJECTS", ">WIRE", "CACHE", ">HEAP", ">", ">PEAK RSS", ">CPU")
+	table := newColumns("CACHE", ">HEAP", ">", ">PEAK RSS", ">CPU")
+	var large, small []measured
 	for _, m := range r.Resources {
+		if m.isSmall() {
+			small = append(small, m)
+			continue
+		}
+		large = append(large, m)
 		m.addTo(table)
 	}
-	if len(r.Resources) > 1 {
-		r.total().addTo(table)
+	if len(small) > 0 {
+		table.add(total("below 1 MB, "+few(small, func(m measured) string { return m.Resource }), small).size())
+	}
+	if len(large) > 1 {
+		total(fmt.Sprintf("total of %d resources", len(r.Resources)), r.Resources).addTo(table)
 	}
 	table.print(out)
+	fmt.Fprintln(out)
+	printChoices(out, large)
 	_, err := io.WriteString(out, legend)
 	return err
 }
 
-// total returns the sums of all resources. Peak memory has none: the peaks are not at the same time.
-func (r *report) total() measured {
-	sum := measured{Resource: "total", Caches: make([]cost, len(r.Resources[0].Caches))}
-	for _, m := range r.Resources {
+// total returns the sums of resources. Peak memory has none: the peaks are not at the same time.
+func total(name string, resources []measured) measured {
+	sum := measured{Resource: name, Caches: make([]cost, len(resources[0].Caches))}
+	for _, m := range resources {
 		sum.Objects += m.Objects
 		sum.WireBytes += m.WireBytes
 		for i, c := range m.Caches {
@@ -92,22 +115,91 @@ func (r *report) total() measured {
 	return sum
 }
 
-// addTo adds a line for each cache to a table.
+// size returns a heading.
+func (m measured) size() string {
+	return fmt.Sprintf("%s: %s, %s on the wire", m.Resource, units.Plural(m.Objects, "object"), units.Bytes(m.WireBytes))
+}
+
+// addTo adds a heading and a line for each cache to a table.
 func (m measured) addTo(table *columns) {
-	first := []string{m.Resource, units.Count(m.Objects), units.Bytes(m.WireBytes)}
+	table.add(m.size())
 	for _, c := range m.Caches {
-		table.add(append(first, c.Cache, units.Bytes(c.HeapBytes), c.share(m.Caches[0]), c.peak(), cpuTime(c.CPUSeconds))...)
-		first = []string{"", "", ""}
+		table.add("  "+c.Cache, units.Bytes(c.HeapBytes), percent(c.HeapBytes, m.Caches[0].HeapBytes), c.peak(), cpuTime(c.CPUSeconds))
 	}
 }
 
-// share returns the share of another cache's heap. That of a few objects says nothing: it consists
-// of what each cache needs without any.
-func (c cost) share(other cost) string {
-	if other.HeapBytes < 1_000_000 {
-		return ""
+// isSmall reports whether the figures say nothing, as a cache takes a few hundred kB without any
+// object.
+func (m measured) isSmall() bool { return m.Caches[0].HeapBytes < 1_000_000 }
+
+// choose sets the choice: the first cache, and so the simplest, whose heap exceeds the smallest by at
+// most 5 % of the first one's.
+func (m *measured) choose() {
+	if m.isSmall() {
+		return
 	}
-	return strconv.FormatInt((100*c.HeapBytes+other.HeapBytes/2)/other.HeapBytes, 10) + " %"
+	first := m.Caches[0].HeapBytes
+	least := slices.MinFunc(m.Caches, func(a, b cost) int { return cmp.Compare(a.HeapBytes, b.HeapBytes) }).HeapBytes
+	i := slices.IndexFunc(m.Caches, func(c cost) bool { return c.HeapBytes-least <= first/20 })
+	m.Choice, m.SavedBytes = m.Caches[i].Cache, first-m.Caches[i].HeapBytes
+}
+
+// heapOf returns the heap of a variant, or zero if that was not measured.
+func (m measured) heapOf(v measure.Variant) (heap int64) {
+	for _, c := range m.Caches {
+		if c.Cache == string(v) {
+			heap = c.HeapBytes
+		}
+	}
+	return heap
+}
+
+// printChoices prints what to choose for which resources, and what that saves.
+func printChoices(out io.Writer, resources []measured) {
+	if len(resources) == 0 {
+		fmt.Fprintln(out, "There is nothing to save.")
+		return
+	}
+	caches := resources[0].Caches
+	for _, c := range append(slices.Clone(caches[1:]), caches[0]) {
+		var names []string
+		var saved, first int64
+		for _, m := range resources {
+			if m.Choice == c.Cache {
+				names, saved, first = append(names, m.Resource), saved+m.SavedBytes, first+m.Caches[0].HeapBytes
+			}
+		}
+		of := strings.Join(names, ", ")
+		switch {
+		case len(names) == 0:
+		case c == caches[0]:
+			printWrapped(out, "  ", "No cache saves more than 5 % of "+c.Cache+"'s heap for "+of+".")
+		default:
+			printWrapped(out, "  ", fmt.Sprintf("Choose %q for %s: it saves %s of %s's %s.", c.Cache, of, units.Bytes(saved), caches[0].Cache, units.Bytes(first)))
+		}
+	}
+	for _, m := range resources {
+		if packed, live := m.heapOf(measure.Packed), m.heapOf(measure.Live); packed > live {
+			printWrapped(out, "  ", fmt.Sprintf("Packing makes %s larger: %s instead of %s.", m.Resource, units.Bytes(packed), units.Bytes(live)))
+		}
+	}
+}
+
+func percent(part, whole int64) string {
+	return strconv.FormatInt((100*part+whole/2)/whole, 10) + " %"
+}
+
+// few returns the names of things, or their number if there are many.
+func few[T any](things []T, name func(T) string) string {
+	const most = 8
+	if len(things) > most {
+		return units.Plural(len(things), "resource")
+	}
+	var names []string
+	for _, thing := range things {
+		names = append(names, name(thing))
+	}
+	return strings.Join(names, ", ")
 }
 
 // peak returns the peak memory, or "" where it is unknown.

@@ -129,26 +129,31 @@ func (s *session) one(ctx context.Context, r *reader.Reader, e reader.Estimate) 
 	s.showRead(e, c, time.Since(began))
 	debug.FreeOSMemory() // so that little more than the objects is left while the child processes run
 	m.Caches, err = s.measure(ctx, c, func(cache string) { s.progress.begin(e.Name(), "measure %s", cache) })
+	if err == nil {
+		m.choose()
+	}
 	return m, err
 }
 
 // showPage shows what was received, and the rates.
 func (s *session) showPage(e reader.Estimate, got reader.Received, elapsed time.Duration) {
-	s.progress.update(e.Name(), "read %s of %s, %s; %s; page %d of %d", units.Count(got.Objects), units.Plural(e.Objects, "object"),
-		units.Bytes(got.Bytes), rates(got.Objects, got.Bytes, elapsed), got.Pages, e.Requests)
+	s.progress.update(e.Name(), "page %d of %d, %s of %s, %s, %s", got.Pages, e.Requests, units.Count(got.Objects), units.Plural(e.Objects, "object"),
+		units.Bytes(got.Bytes), rate(got.Bytes, elapsed))
 }
 
-// showRead shows that a resource was read.
+// showRead shows that a resource was read. The line of a small one does not stay.
 func (s *session) showRead(e reader.Estimate, c *collection.Collection, elapsed time.Duration) {
-	objects := int64(len(c.Items))
-	s.progress.print(e.Name(), "read %s, %s in %v; %s", units.Plural(objects, "object"),
-		units.Bytes(c.WireBytes), elapsed.Round(time.Millisecond), rates(objects, c.WireBytes, elapsed))
+	show := s.progress.print
+	if c.WireBytes < 1_000_000 {
+		show = s.progress.begin
+	}
+	show(e.Name(), "%s, %s in %v, %s", units.Plural(len(c.Items), "object"),
+		units.Bytes(c.WireBytes), elapsed.Round(time.Millisecond), rate(c.WireBytes, elapsed))
 }
 
-// rates returns the objects and bytes per second.
-func rates(objects, bytes int64, elapsed time.Duration) string {
-	seconds := max(elapsed.Seconds(), 1e-3)
-	return units.Plural(int64(float64(objects)/seconds), "object") + "/s, " + units.Bytes(int64(float64(bytes)/seconds)) + "/s"
+// rate returns the bytes per second.
+func rate(bytes int64, elapsed time.Duration) string {
+	return units.Bytes(int64(float64(bytes)/max(elapsed.Seconds(), 1e-3))) + "/s"
 }
 
 func (s *session) onWait(wait time.Duration, status int) {
