@@ -13,20 +13,23 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/adopt"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cost"
 )
 
-const help = `kinformer shows what a cache of a Kubernetes cluster's resources costs.
+const help = `kinformer shows what a cache of a Kubernetes cluster's resources costs, and
+adopts kinformer in a program.
 
 Usage: kinformer COMMAND [flags]
 
 Commands:
+  adopt   make a program that uses client-go's informers use kinformer's
   cost    measure what a cache of a resource takes: memory, CPU, bytes on the
           wire
 
 "kinformer COMMAND --help" describes a command, and "kinformer --version" prints
-the version. The cluster is chosen as for kubectl: by --kubeconfig, KUBECONFIG,
+the version. The cluster of cost is chosen as for kubectl: by --kubeconfig, KUBECONFIG,
 ~/.kube/config or the service account of the Pod, and --context.
 
 The exit code is 0 after success, 1 after an error and 2 for an invalid command
@@ -61,6 +64,8 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 		return &command.UsageError{Help: help}
 	}
 	switch args[0] {
+	case "adopt":
+		return adopt.Run(ctx, args[1:], streams)
 	case "cost":
 		return cost.Run(ctx, args[1:], streams)
 	case "--help", "-h":
@@ -69,7 +74,7 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 		fmt.Fprintln(streams.Out, version())
 		return nil
 	case "help":
-		if len(args) == 1 || slices.Contains([]string{"cost", "--help", "-h"}, args[1]) {
+		if len(args) == 1 || slices.Contains([]string{"adopt", "cost", "--help", "-h"}, args[1]) {
 			return pflag.ErrHelp
 		}
 		return unknownCommand(args[1])
@@ -101,7 +106,10 @@ func helpOf(args []string) string {
 	if args[0] == "help" {
 		args = args[1:]
 	}
-	if len(args) > 0 && args[0] == "cost" {
+	switch {
+	case len(args) > 0 && args[0] == "adopt":
+		return adopt.Help
+	case len(args) > 0 && args[0] == "cost":
 		return cost.Help
 	}
 	return help

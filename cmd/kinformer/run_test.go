@@ -26,6 +26,7 @@ func execute(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestHelpIsPrinted(t *testing.T) {
 	for args, file := range map[string]string{
 		"--help": "help.txt", "-h": "help.txt", "help": "help.txt",
+		"adopt --help": "adopt.txt", "help adopt": "adopt.txt",
 		"cost --help": "cost.txt", "help cost": "cost.txt", "cost pods -h": "cost.txt",
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
@@ -37,7 +38,7 @@ func TestHelpIsPrinted(t *testing.T) {
 }
 
 func TestMissingArgumentsPrintTheHelp(t *testing.T) {
-	for args, file := range map[string]string{"": "help.txt", "cost": "cost.txt"} {
+	for args, file := range map[string]string{"": "help.txt", "adopt": "adopt.txt", "cost": "cost.txt"} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
 		if code != 2 || stdout != "" {
 			t.Errorf("%q: exit code %d, stdout %q", args, code, stdout)

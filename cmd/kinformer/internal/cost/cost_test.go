@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -68,7 +69,7 @@ func TestNothingIsReadBeforeTheAnswer(t *testing.T) {
 			want = append(want, "list pods limit=500")
 		}
 		h.ExpectRequests(want...)
-		if (err == nil) != read || !read && !errors.Is(err, errDeclined) || !strings.Contains(h.err.String(), "Read them? [y/N] ") {
+		if (err == nil) != read || !read && !errors.Is(err, command.ErrDeclined) || !strings.Contains(h.err.String(), "Read them? [y/N] ") {
 			t.Errorf("answer %q: error %v", answer, err)
 		}
 	}

@@ -52,7 +52,7 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	if !s.options.yes {
-		if err := confirm(ctx, s.streams); err != nil {
+		if err := command.Confirm(ctx, s.streams, "Read them?", "nothing was read"); err != nil {
 			return err
 		}
 	}

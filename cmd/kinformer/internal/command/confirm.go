@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cost
+package command
 
 import (
 	"bufio"
@@ -9,16 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 )
 
-// errDeclined is the error for an answer other than yes. The end of the input is one.
-var errDeclined = errors.New("nothing was read; answer y, or give --yes")
+// ErrDeclined is the error for an answer other than yes. The end of the input is one.
+var ErrDeclined = errors.New("answer y, or give --yes")
 
-// confirm asks whether to go on.
-func confirm(ctx context.Context, streams command.Streams) error {
-	fmt.Fprint(streams.Err, "Read them? [y/N] ")
+// Confirm asks a question. If the answer is not yes, it returns an error with the consequence, such
+// as "nothing was read", that wraps ErrDeclined.
+func Confirm(ctx context.Context, streams Streams, question, consequence string) error {
+	fmt.Fprintf(streams.Err, "%s [y/N] ", question)
 	answer := make(chan string, 1)
 	go func() { // ends with the input, or with the process
 		line, _ := bufio.NewReader(streams.In).ReadString('\n')
@@ -32,6 +31,6 @@ func confirm(ctx context.Context, streams command.Streams) error {
 		if text == "y" || text == "yes" {
 			return nil
 		}
-		return errDeclined
+		return fmt.Errorf("%s; %w", consequence, ErrDeclined)
 	}
 }

@@ -1,0 +1,92 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package adopt is the command that makes a program use package clientgo.
+//
+// program.go lists the packages of the program, and source.go parses their files. Each way in which
+// programs make informers has a file that edits the sources, or lists a note with what to write:
+// clientgo.go the packages of client-go, generated.go and foreign.go those of code-generator,
+// manager.go controller-runtime, and knative.go injection. requirement.go adds kinformer to go.mod,
+// and result.go shows and writes the result.
+package adopt
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+)
+
+// Import paths of kinformer.
+const (
+	modulePath   = "github.com/kinformer/kinformer"
+	clientgoPath = modulePath + "/clientgo"
+)
+
+// Run runs the command in the current directory.
+func Run(ctx context.Context, args []string, streams command.Streams) error {
+	if len(args) == 0 {
+		return &command.UsageError{Help: Help}
+	}
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp("", "kinformer-adopt-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	p, err := load(ctx, o.patterns)
+	if err != nil {
+		return err
+	}
+	required, err := findKinformer(ctx, p, o)
+	if err != nil {
+		return err
+	}
+	a := &adopter{program: p}
+	if a.dropIns, err = readDropIns(required.dir); err != nil {
+		return err
+	}
+	if err := a.adopt(); err != nil {
+		return err
+	}
+	r := &result{program: p, scratch: scratch, options: o, streams: streams, notes: a.notes}
+	return r.finish(ctx, required)
+}
+
+// adopter edits the sources of a program.
+type adopter struct {
+	program *program
+	dropIns map[string]*dropIn // by import path of client-go
+	notes   []note
+}
+
+// note is what a person has to write.
+type note struct {
+	file  string // relative to the folder of go.mod
+	line  int
+	what  string
+	write []string // lines of Go
+}
+
+func (a *adopter) adopt() error {
+	for _, p := range a.program.packages {
+		if err := p.parse(a.program); err != nil {
+			return err
+		}
+		a.adoptClientGo(p)
+	}
+	slices.SortStableFunc(a.notes, func(x, y note) int {
+		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.line, y.line))
+	})
+	return nil
+}
+
+// note adds a note for a node of a source.
+func (a *adopter) note(s *source, at node, what string, write ...string) {
+	a.notes = append(a.notes, note{s.name, s.line(at.Pos()), what, write})
+}

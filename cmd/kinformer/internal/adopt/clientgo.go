@@ -1,0 +1,133 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adopt
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strconv"
+)
+
+// adoptClientGo edits the files of a package that make informers or reflectors with the functions
+// of client-go.
+func (a *adopter) adoptClientGo(p *pkg) {
+	reflectors := false
+	for _, s := range p.sources {
+		if s.generated {
+			continue
+		}
+		for _, importPath := range clientGoPaths() {
+			if i := s.imported(importPath); i != nil {
+				reflectors = a.adoptImport(s, i) || reflectors
+			}
+			a.noteDotImport(s, importPath)
+		}
+	}
+	if !reflectors {
+		return
+	}
+	for _, s := range p.sources {
+		if i := s.imported(toolsCache); i != nil && !s.generated {
+			s.adoptReflectorTypes(i)
+		}
+	}
+}
+
+// adoptImport makes the file use kinformer's constructors in place of an import's. It reports
+// whether any of them makes a reflector.
+//
+// If kinformer's package has all that the file uses, the import changes. Otherwise the file gets
+// kinformer's package, too, and the calls of its constructors change.
+func (a *adopter) adoptImport(s *source, i *imported) (reflectors bool) {
+	d := a.dropIns[i.path]
+	var calls []*ast.SelectorExpr
+	needed, complete := false, s.imported(d.path) == nil
+	for _, use := range i.uses {
+		c, ok := d.constructors[use.Sel.Name]
+		if ok {
+			calls = append(calls, use)
+			needed, reflectors = needed || !c.onlyStore, reflectors || c.reflector
+		}
+		complete = complete && d.names[use.Sel.Name]
+		a.noteUnadopted(s, i, use)
+	}
+	if !needed {
+		return false
+	}
+	if complete {
+		s.replace(i.spec.Path, strconv.Quote(d.path))
+		return reflectors
+	}
+	name := s.use(d.path, i, "k"+path.Base(d.path), "kinformer"+path.Base(d.path))
+	for _, call := range calls {
+		s.requalify(i, call, name)
+	}
+	return reflectors
+}
+
+// noteUnadopted notes a use of a function of client-go that makes an informer, and that kinformer
+// has no equal of.
+func (a *adopter) noteUnadopted(s *source, i *imported, use *ast.SelectorExpr) {
+	if i.path != toolsCache {
+		return
+	}
+	d, write := a.dropIns[toolsCache], ""
+	switch name := use.Sel.Name; {
+	case name == "New":
+		write = "store, controller := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: lw, ObjectType: example, Handler: handler})"
+	case name == "NewTypedSharedIndexInformer" && !d.names[name]:
+		write = "informer := cache.NewSharedIndexInformer(lw, example, resyncPeriod, indexers)"
+	default:
+		return
+	}
+	a.note(s, use, fmt.Sprintf("%s.%s makes an informer of client-go", i.name, use.Sel.Name), importLine("", d.path), write)
+}
+
+// noteDotImport notes an import whose names are unqualified.
+func (a *adopter) noteDotImport(s *source, importPath string) {
+	for _, i := range s.imports {
+		if i.path == importPath && i.name == "." {
+			a.note(s, i.spec, "an import with a dot, of which the calls are not known", importLine(".", a.dropIns[importPath].path))
+		}
+	}
+}
+
+// importLine returns the declaration of an import.
+func importLine(name, importPath string) string {
+	if name == "" || name == path.Base(importPath) {
+		return "import " + strconv.Quote(importPath)
+	}
+	return "import " + name + " " + strconv.Quote(importPath)
+}
+
+// adoptReflectorTypes changes the types of variables, fields and results for reflectors, which the
+// constructors of kinformer return as another type. It leaves the parameter of watch error handlers,
+// which is client-go's type.
+func (s *source) adoptReflectorTypes(i *imported) {
+	handlers := map[ast.Node]bool{}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if function, ok := n.(*ast.FuncType); ok && takesError(function) {
+			for _, parameter := range function.Params.List {
+				handlers[parameter.Type] = true
+			}
+		}
+		pointer, ok := n.(*ast.StarExpr)
+		if !ok || handlers[n] || !s.isQualified(pointer.X, i.path, "Reflector") {
+			return true
+		}
+		name := s.use(clientgoPath, i, "clientgo", "kinformerclientgo")
+		s.requalify(i, pointer.X.(*ast.SelectorExpr), name)
+		return false
+	})
+}
+
+// takesError reports whether a parameter of a function is an error.
+func takesError(function *ast.FuncType) bool {
+	return slices.ContainsFunc(function.Params.List, func(parameter *ast.Field) bool {
+		x, ok := parameter.Type.(*ast.Ident)
+		return ok && x.Name == "error"
+	})
+}

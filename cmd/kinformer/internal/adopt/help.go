@@ -1,0 +1,21 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adopt
+
+// Help describes the command.
+const Help = `kinformer adopt makes a Go program that uses client-go's informers use kinformer's: it changes the imports and calls that
+make informers, and leaves handlers, listers and Start as they are. docs/adopting.md of the repository has each line
+before and after.
+
+Usage: kinformer adopt PACKAGE... [flags]       such as: kinformer adopt ./...
+
+The command shows a diff of the Go files and of go.mod, and lists what it cannot rewrite, with the lines to write. It
+writes nothing before a yes. Only files of the module in the current directory are changed, and of generated files only
+the factories of informer-gen: run the command again after each generation.
+
+  --diff           print the diff, and write nothing
+  -y, --yes        do not ask
+  --kinformer DIR  use the clone of kinformer in a folder, by a replace directive in go.mod. By default go.mod
+                   requires the version of this command, unless it requires one already
+`

@@ -1,0 +1,196 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adopt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/internal/units"
+)
+
+// result is what the command changes. It is prepared in a folder for temporary files, which has the
+// files before and after, below a and b.
+type result struct {
+	program *program
+	scratch string
+	options *options
+	streams command.Streams
+	notes   []note
+	changed []changedFile
+}
+
+// changedFile is a file before and after.
+type changedFile struct {
+	name          string // relative to the folder of go.mod
+	before, after []byte
+}
+
+// finish shows the result, asks, and writes it.
+func (r *result) finish(ctx context.Context, required requirement) error {
+	if err := r.prepare(ctx, required); err != nil {
+		return err
+	}
+	diff, err := r.diff(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := r.streams.Out.Write(diff); err != nil {
+		return err
+	}
+	r.printNotes()
+	switch {
+	case len(r.changed) == 0:
+		fmt.Fprintln(r.streams.Err, "Nothing to rewrite.")
+		return nil
+	case r.options.diff:
+		return nil
+	case !r.options.yes:
+		question := fmt.Sprintf("Write %s?", units.Plural(int64(len(r.changed)), "file"))
+		if err := command.Confirm(ctx, r.streams, question, "nothing was written"); err != nil {
+			return err
+		}
+	}
+	return r.write()
+}
+
+// prepare computes the changed files, and go.mod and go.sum.
+func (r *result) prepare(ctx context.Context, required requirement) error {
+	replaced := map[string]string{}
+	for _, p := range r.program.packages {
+		for _, s := range p.sources {
+			if len(s.edits) == 0 {
+				continue
+			}
+			text, err := s.result()
+			if err != nil {
+				return err
+			}
+			if err := r.add(changedFile{s.name, s.text, text}); err != nil {
+				return err
+			}
+			replaced[s.path] = filepath.Join(r.scratch, "b", filepath.FromSlash(s.name))
+		}
+	}
+	if len(r.changed) == 0 {
+		return nil
+	}
+	overlay := filepath.Join(r.scratch, "overlay.json")
+	content, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err := errors.Join(err, os.WriteFile(overlay, content, 0o600)); err != nil {
+		return err
+	}
+	if err := required.require(ctx, r.program, r.scratch, overlay); err != nil {
+		return err
+	}
+	for _, name := range moduleFiles() {
+		before, err := os.ReadFile(filepath.Join(r.program.root, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		after, err2 := os.ReadFile(filepath.Join(r.scratch, name))
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		if !bytes.Equal(before, after) {
+			if err := r.add(changedFile{name, before, after}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add adds a file, and writes it before and after.
+func (r *result) add(f changedFile) error {
+	r.changed = append(r.changed, f)
+	for side, content := range map[string][]byte{"a": f.before, "b": f.after} {
+		path := filepath.Join(r.scratch, side, filepath.FromSlash(f.name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// diff returns the unified diff, without that of go.sum.
+func (r *result) diff(ctx context.Context) (all []byte, err error) {
+	for _, f := range r.changed {
+		if f.name == "go.sum" {
+			continue
+		}
+		diff := exec.CommandContext(ctx, "git", "diff", "--no-index", "--no-prefix", "--no-color", "--no-ext-diff", "a/"+f.name, "b/"+f.name)
+		diff.Dir = r.scratch
+		diff.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+		var failure bytes.Buffer
+		diff.Stderr = &failure
+		out, err := diff.Output()
+		if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) { // 1 is a difference
+			return nil, fmt.Errorf("git diff: %w: %s", err, failure.Bytes())
+		}
+		if start := bytes.Index(out, []byte("--- a/")); start >= 0 { // without git's own lines
+			out = out[start:]
+		}
+		all = append(all, out...)
+	}
+	return all, nil
+}
+
+// printNotes prints what a person has to write.
+func (r *result) printNotes() {
+	if len(r.notes) == 0 {
+		return
+	}
+	fmt.Fprintln(r.streams.Err, "Not rewritten:")
+	for _, n := range r.notes {
+		fmt.Fprintf(r.streams.Err, "%s:%d: %s\n", n.file, n.line, n.what)
+		for _, line := range n.write {
+			fmt.Fprintf(r.streams.Err, "\t%s\n", line)
+		}
+	}
+	fmt.Fprintln(r.streams.Err)
+}
+
+// write writes the files, unless one was changed since it was read.
+func (r *result) write() error {
+	for _, f := range r.changed {
+		now, err := os.ReadFile(r.path(f))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if !bytes.Equal(now, f.before) {
+			return fmt.Errorf("write %s: it was changed meanwhile; nothing was written", f.name)
+		}
+	}
+	for _, f := range r.changed {
+		if err := os.WriteFile(r.path(f), f.after, 0o644); err != nil { //nolint:gosec // as other files of a program
+			return err
+		}
+	}
+	fmt.Fprintf(r.streams.Err, "%s written. Next: %sgo vet ./... && go test ./...\n", units.Plural(int64(len(r.changed)), "file"), r.vendor())
+	return nil
+}
+
+// vendor returns the command that updates a vendor folder, if there is one.
+func (r *result) vendor() string {
+	if _, err := os.Stat(filepath.Join(r.program.root, "vendor", "modules.txt")); err != nil {
+		return ""
+	}
+	return "go mod vendor && "
+}
+
+func (r *result) path(f changedFile) string {
+	return filepath.Join(r.program.root, filepath.FromSlash(f.name))
+}

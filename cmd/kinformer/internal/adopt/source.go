@@ -1,0 +1,337 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adopt
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pkg is a package of the program, or the external tests of one.
+type pkg struct {
+	listed  *listed
+	files   []string // names in the package's folder
+	sources []*source
+	scope   *types.Scope
+}
+
+// source is a Go file.
+type source struct {
+	pkg       *pkg
+	program   *program
+	path      string
+	name      string // relative to the folder of go.mod
+	text      []byte
+	file      *ast.File
+	set       *token.FileSet
+	info      *types.Info
+	generated bool
+	imports   []*imported
+	added     map[string]string // import path to name, of imports that were added
+	edits     []edit
+}
+
+// imported is an import of a source.
+type imported struct {
+	spec *ast.ImportSpec
+	path string
+	name string // in the source
+	uses []*ast.SelectorExpr
+	lost int // uses that edits have given another package
+}
+
+// edit replaces a part of a source.
+type edit struct {
+	from, to token.Pos
+	text     string
+}
+
+type node interface{ Pos() token.Pos }
+
+// isTest reports whether the file is one of tests.
+func (s *source) isTest() bool { return strings.HasSuffix(s.name, "_test.go") }
+
+func (s *source) line(at token.Pos) int { return s.set.Position(at).Line }
+
+// textOf returns the text of a node.
+func (s *source) textOf(n ast.Node) string {
+	return string(s.text[s.offset(n.Pos()):s.offset(n.End())])
+}
+
+func (s *source) offset(at token.Pos) int { return s.set.Position(at).Offset }
+
+// parse parses the files of the package.
+func (p *pkg) parse(of *program) error {
+	set := token.NewFileSet()
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+	var files []*ast.File
+	for _, name := range p.files {
+		s := &source{pkg: p, program: of, path: filepath.Join(p.listed.Dir, name), set: set, info: info, added: map[string]string{}}
+		relative, err := filepath.Rel(of.root, s.path)
+		if err != nil {
+			return err
+		}
+		s.name = filepath.ToSlash(relative)
+		if s.text, err = os.ReadFile(s.path); err != nil {
+			return err
+		}
+		if s.file, err = parser.ParseFile(set, s.path, s.text, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+			return fmt.Errorf("parse %s: %w", s.name, err)
+		}
+		s.generated = ast.IsGenerated(s.file)
+		p.sources, files = append(p.sources, s), append(files, s.file)
+	}
+	// The packages that the files import are empty here. The type checker says what a name refers to
+	// for all that: an import, or a variable of the same name.
+	config := types.Config{Importer: emptyImporter{of}, Error: func(error) {}, FakeImportC: true}
+	checked, _ := config.Check(p.listed.ImportPath, set, files, info) //nolint:errcheck // there are errors, as the imports are empty
+	p.scope = checked.Scope()
+	for _, s := range p.sources {
+		s.resolveImports()
+	}
+	return nil
+}
+
+// emptyImporter imports packages without any name.
+type emptyImporter struct{ program *program }
+
+// Import implements types.Importer.
+func (i emptyImporter) Import(importPath string) (*types.Package, error) {
+	imported := types.NewPackage(importPath, i.program.nameOf(importPath))
+	imported.MarkComplete()
+	return imported, nil
+}
+
+// versionElement is the last element of the import paths of later major versions.
+var versionElement = regexp.MustCompile(`^v\d+$`)
+
+// nameOf returns the name of the package with an import path.
+func (p *program) nameOf(importPath string) string {
+	if l := p.listed[importPath]; l != nil {
+		return l.Name
+	}
+	name := path.Base(importPath) // a guess, for files that are not built on this platform
+	if versionElement.MatchString(name) {
+		name = path.Base(path.Dir(importPath))
+	}
+	return name
+}
+
+// resolveImports finds the imports of the file, and what it uses of them.
+func (s *source) resolveImports() {
+	for _, spec := range s.file.Imports {
+		importPath, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue
+		}
+		i := &imported{spec: spec, path: importPath, name: s.program.nameOf(importPath)}
+		if spec.Name != nil {
+			i.name = spec.Name.Name
+		}
+		s.imports = append(s.imports, i)
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if i := s.importOf(selector); i != nil {
+				i.uses = append(i.uses, selector)
+			}
+		}
+		return true
+	})
+}
+
+// importOf returns the import that qualifies a name, or nil.
+func (s *source) importOf(e ast.Expr) *imported {
+	selector, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	x, ok := selector.X.(*ast.Ident)
+	if !ok {
+		return nil
+	}
+	if used := s.info.Uses[x]; used != nil {
+		if _, isPackage := used.(*types.PkgName); !isPackage {
+			return nil
+		}
+	}
+	for _, i := range s.imports {
+		if i.name == x.Name {
+			return i
+		}
+	}
+	return nil
+}
+
+// imported returns the import of a path, or nil.
+func (s *source) imported(importPath string) *imported {
+	for _, i := range s.imports {
+		if i.path == importPath && i.name != "_" && i.name != "." {
+			return i
+		}
+	}
+	return nil
+}
+
+// isQualified reports whether an expression is one of the names of the package with an import path.
+func (s *source) isQualified(e ast.Expr, importPath string, names ...string) bool {
+	i := s.importOf(e)
+	return i != nil && i.path == importPath && slices.Contains(names, e.(*ast.SelectorExpr).Sel.Name)
+}
+
+// replace replaces the text of a node.
+func (s *source) replace(n ast.Node, text string) {
+	s.edits = append(s.edits, edit{n.Pos(), n.End(), text})
+}
+
+// insert inserts text at a position.
+func (s *source) insert(at token.Pos, text string) { s.edits = append(s.edits, edit{at, at, text}) }
+
+// requalify makes a use of an import one of another package.
+func (s *source) requalify(i *imported, use *ast.SelectorExpr, name string) {
+	s.replace(use.X, name)
+	i.lost++
+}
+
+// use returns the name of a package in the source, and imports it if necessary. near is an import
+// that the new one is put beside. names are what the package is called if it is imported: the
+// first that nothing else in the file has.
+func (s *source) use(importPath string, near *imported, names ...string) string {
+	if i := s.imported(importPath); i != nil {
+		return i.name
+	}
+	if name, ok := s.added[importPath]; ok {
+		return name
+	}
+	name := s.unused(names...)
+	s.added[importPath] = name
+	spec := strconv.Quote(importPath)
+	if name != path.Base(importPath) {
+		spec = name + " " + spec
+	}
+	if at, indent, ok := s.lineOf(near.spec); ok {
+		s.insert(at, indent+spec+"\n")
+	} else {
+		s.insert(s.declarationOf(near).End(), "\nimport "+spec)
+	}
+	return name
+}
+
+// unused returns the first name that neither the file nor the package has.
+func (s *source) unused(names ...string) string {
+	taken := map[string]bool{}
+	for _, i := range s.imports {
+		taken[i.name] = true
+	}
+	for _, name := range s.added {
+		taken[name] = true
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok { // its Sel is no name of the file
+			ast.Inspect(selector.X, func(n ast.Node) bool {
+				if x, ok := n.(*ast.Ident); ok {
+					taken[x.Name] = true
+				}
+				return true
+			})
+			return false
+		}
+		if x, ok := n.(*ast.Ident); ok {
+			taken[x.Name] = true
+		}
+		return true
+	})
+	for _, name := range names {
+		if !taken[name] && s.pkg.scope.Lookup(name) == nil {
+			return name
+		}
+	}
+	for i := 2; ; i++ {
+		if name := names[len(names)-1] + strconv.Itoa(i); !taken[name] {
+			return name
+		}
+	}
+}
+
+// declarationOf returns the declaration of an import.
+func (s *source) declarationOf(i *imported) *ast.GenDecl {
+	for _, declaration := range s.file.Decls {
+		if d, ok := declaration.(*ast.GenDecl); ok && slices.Contains(d.Specs, ast.Spec(i.spec)) {
+			return d
+		}
+	}
+	return nil
+}
+
+// lineOf returns the beginning of an import's line in a list of imports, and the white space there.
+// It reports false if the import has no line of its own.
+func (s *source) lineOf(spec *ast.ImportSpec) (at token.Pos, indent string, ok bool) {
+	at = spec.Pos()
+	if spec.Doc != nil {
+		at = spec.Doc.Pos()
+	}
+	offset := s.offset(at)
+	before := s.text[bytes.LastIndexByte(s.text[:offset], '\n')+1 : offset]
+	return at - token.Pos(len(before)), string(before), len(bytes.TrimSpace(before)) == 0
+}
+
+// result returns the text with the edits. If the text was formatted as by gofmt, so is the result.
+func (s *source) result() ([]byte, error) {
+	for _, i := range s.imports {
+		if i.lost > 0 && i.lost == len(i.uses) {
+			s.removeImport(i)
+		}
+	}
+	slices.SortStableFunc(s.edits, func(a, b edit) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(min(1, a.to-a.from), min(1, b.to-b.from))) // insertions first
+	})
+	var text []byte
+	last := 0
+	for _, e := range s.edits {
+		text = append(append(text, s.text[last:s.offset(e.from)]...), e.text...)
+		last = s.offset(e.to)
+	}
+	text = append(text, s.text[last:]...)
+	if formatted, err := format.Source(s.text); err != nil || !bytes.Equal(formatted, s.text) {
+		return text, nil
+	}
+	formatted, err := format.Source(text)
+	if err != nil {
+		return nil, fmt.Errorf("format %s: %w", s.name, err)
+	}
+	return formatted, nil
+}
+
+// removeImport removes an import that the file no longer uses, with its line.
+func (s *source) removeImport(i *imported) {
+	d := s.declarationOf(i)
+	if !d.Lparen.IsValid() || len(d.Specs) == 1 {
+		s.edits = append(s.edits, edit{d.Pos(), d.End(), ""})
+		return
+	}
+	from, to := i.spec.Pos(), i.spec.End()
+	if i.spec.Comment != nil {
+		to = i.spec.Comment.End()
+	}
+	if at, _, ok := s.lineOf(i.spec); ok {
+		from = at
+		if end := s.offset(to); end < len(s.text) && s.text[end] == '\n' {
+			to++
+		}
+	}
+	s.edits = append(s.edits, edit{from, to, ""})
+}
