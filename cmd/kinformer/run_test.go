@@ -52,6 +52,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 		code int
 		text string
 	}{
+		"adopt ./... --fly":                     {2, "kinformer: unknown flag: --fly; see kinformer adopt --help"},
 		"fly":                                   {2, `kinformer: unknown command "fly"; see kinformer --help`},
 		"help nonsense":                         {2, `kinformer: unknown command "nonsense"; see kinformer --help`},
 		"cost pods --fly":                       {2, "kinformer: unknown flag: --fly; see kinformer cost --help"},

@@ -5,7 +5,7 @@
 //
 // program.go lists the packages of the program, and source.go parses their files. Each way in which
 // programs make informers has a file that edits the sources, or lists a note with what to write:
-// clientgo.go the packages of client-go, generated.go and foreign.go those of code-generator,
+// clientgo.go the packages of client-go, generated.go and factory.go those of code-generator,
 // manager.go controller-runtime, and knative.go injection. requirement.go adds kinformer to go.mod,
 // and result.go shows and writes the result.
 package adopt
@@ -47,7 +47,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
-	a := &adopter{program: p}
+	a := &adopter{program: p, injected: map[string]bool{}}
 	if a.dropIns, err = readDropIns(required.dir); err != nil {
 		return err
 	}
@@ -60,9 +60,10 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 
 // adopter edits the sources of a program.
 type adopter struct {
-	program *program
-	dropIns map[string]*dropIn // by import path of client-go
-	notes   []note
+	program  *program
+	dropIns  map[string]*dropIn // by import path of client-go
+	notes    []note
+	injected map[string]bool // clientsets of injected informers that have a note
 }
 
 // note is what a person has to write.
@@ -78,7 +79,19 @@ func (a *adopter) adopt() error {
 		if err := p.parse(a.program); err != nil {
 			return err
 		}
+	}
+	for _, p := range a.program.packages {
 		a.adoptClientGo(p)
+		for _, s := range p.sources {
+			a.adoptInformerFor(s)
+			if s.generated {
+				continue
+			}
+			a.adoptInformerFuncs(s)
+			a.adoptFactories(s)
+			a.adoptManagers(s)
+			a.noteInjection(s)
+		}
 	}
 	slices.SortStableFunc(a.notes, func(x, y note) int {
 		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.line, y.line))

@@ -4,9 +4,9 @@
 package adopt
 
 // Help describes the command.
-const Help = `kinformer adopt makes a Go program that uses client-go's informers use kinformer's: it changes the imports and calls that
-make informers, and leaves handlers, listers and Start as they are. docs/adopting.md of the repository has each line
-before and after.
+const Help = `kinformer adopt makes a Go program use kinformer's informers in place of client-go's: it changes the imports and calls
+that make informers, and leaves handlers, listers and Start as they are. docs/adopting.md of the repository has each
+line before and after.
 
 Usage: kinformer adopt PACKAGE... [flags]       such as: kinformer adopt ./...
 

@@ -92,7 +92,10 @@ func goCommand(ctx context.Context, args ...string) ([]byte, error) {
 	command.Stderr = &failure
 	out, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go %s: %w: %s%s", args[0], err, out, failure.Bytes())
+		text := slices.DeleteFunc(strings.Split(failure.String(), "\n"), func(line string) bool {
+			return strings.HasPrefix(line, "go: downloading ")
+		})
+		return nil, fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(strings.Join(text, "\n")))
 	}
 	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
@@ -65,8 +66,8 @@ func findKinformer(ctx context.Context, p *program, o *options) (requirement, er
 }
 
 // require writes a go.mod and a go.sum into a folder, which are those of the program and what its
-// changed files need. overlay is a file for the flag -overlay with the changed files.
-func (r requirement) require(ctx context.Context, p *program, folder, overlay string) error {
+// packages need after the edits. overlay is a file for the flag -overlay with the edited files.
+func (r requirement) require(ctx context.Context, p *program, folder, overlay string, patterns []string) error {
 	for _, name := range moduleFiles() {
 		content, err := os.ReadFile(filepath.Join(p.root, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -77,50 +78,93 @@ func (r requirement) require(ctx context.Context, p *program, folder, overlay st
 		}
 	}
 	modfile := filepath.Join(folder, "go.mod")
-	var err error
-	switch {
-	case r.replace:
-		_, err = goCommand(ctx, "mod", "edit", "-replace="+modulePath+"="+r.dir, modfile)
-	case r.version != "":
-		_, err = goCommand(ctx, "get", "-modfile="+modfile, modulePath+"@"+r.version)
+	if r.replace {
+		if _, err := goCommand(ctx, "mod", "edit", "-replace="+modulePath+"="+r.dir, modfile); err != nil {
+			return err
+		}
 	}
-	if err != nil {
+	if r.version != "" {
+		if _, err := goCommand(ctx, "get", "-modfile="+modfile, modulePath+"@"+r.version); err != nil {
+			return err
+		}
+	}
+	if err := r.raiseClientGo(ctx, modfile); err != nil {
 		return err
 	}
-	if _, err := goCommand(ctx, "mod", "tidy", "-modfile="+modfile, "-overlay="+overlay); err != nil {
-		return err
-	}
-	return r.checkClientGo(ctx, modfile)
+	// This adds what the packages need, and no more. go mod tidy would need the tests of dependencies.
+	_, err := goCommand(ctx, slices.Concat([]string{"list", "-deps", "-test", "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay}, patterns)...)
+	return err
 }
 
 // moduleFiles returns the files that state what a module requires.
 func moduleFiles() []string { return []string{"go.mod", "go.sum"} }
 
-// checkClientGo checks that the program does not replace client-go by a version that is too old.
-func (r requirement) checkClientGo(ctx context.Context, modfile string) error {
-	const clientGo = "k8s.io/client-go"
-	used, err := moduleVersion(ctx, "-modfile="+modfile, clientGo)
+const clientGoModule = "k8s.io/client-go"
+
+// raiseClientGo raises client-go to the version that kinformer needs, and with it the modules that
+// are released together with it, if the program has all in one version.
+func (r requirement) raiseClientGo(ctx context.Context, modfile string) error {
+	file, err := readModfile(ctx, modfile)
 	if err != nil {
 		return err
 	}
-	oldest, err := moduleVersion(ctx, "-modfile="+filepath.Join(r.dir, "go.mod"), clientGo)
+	own, err := readModfile(ctx, filepath.Join(r.dir, "go.mod"))
 	if err != nil {
 		return err
 	}
-	got, err := version.ParseSemantic(used)
-	if err != nil {
-		return nil //nolint:nilerr // a folder, whose version is not known
+	now, oldest := file.version(clientGoModule), own.version(clientGoModule)
+	for _, replaced := range file.Replace {
+		if replaced.Old.Path == clientGoModule && isOlder(replaced.New.Version, oldest) {
+			return fmt.Errorf("replace k8s.io/client-go by %[1]s: kinformer needs %[2]s; in go.mod replace the modules of Kubernetes by their versions of Kubernetes %[2]s, or remove the replace directives",
+				replaced.New.Version, oldest)
+		}
 	}
-	want, err := version.ParseSemantic(oldest)
-	if err == nil && got.LessThan(want) {
-		return fmt.Errorf("go.mod replaces %[1]s by %[2]s, and kinformer needs %[3]s: go mod edit -dropreplace=%[1]s, or -replace=%[1]s=%[1]s@%[3]s, and those of k8s.io/api and k8s.io/apimachinery",
-			clientGo, used, oldest)
+	if !isOlder(now, oldest) {
+		return nil
 	}
-	return nil
+	edit := []string{"mod", "edit"}
+	for _, required := range file.Require {
+		if required.Version == now && strings.HasPrefix(required.Path, "k8s.io/") {
+			edit = append(edit, "-require="+required.Path+"@"+oldest)
+		}
+	}
+	_, err = goCommand(ctx, append(edit, modfile)...)
+	return err
 }
 
-// moduleVersion returns the version of a module that is built, which may replace another.
-func moduleVersion(ctx context.Context, modfile, path string) (string, error) {
-	out, err := goCommand(ctx, "list", "-mod=readonly", modfile, "-m", "-f", "{{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}", path)
-	return strings.TrimSpace(string(out)), err
+// moduleVersion is a module in a go.mod.
+type moduleVersion struct{ Path, Version string }
+
+// modfile is a go.mod.
+type modfile struct {
+	Require []moduleVersion
+	Replace []struct{ Old, New moduleVersion }
+}
+
+func readModfile(ctx context.Context, path string) (f modfile, err error) {
+	out, err := goCommand(ctx, "mod", "edit", "-json", path)
+	if err != nil {
+		return f, err
+	}
+	if err := json.Unmarshal(out, &f); err != nil {
+		return f, fmt.Errorf("read go mod edit: %w", err)
+	}
+	return f, nil
+}
+
+// version returns the required version of a module, or "".
+func (f modfile) version(path string) string {
+	for _, required := range f.Require {
+		if required.Path == path {
+			return required.Version
+		}
+	}
+	return ""
+}
+
+// isOlder reports whether a version is older than another. A folder has no version.
+func isOlder(a, b string) bool {
+	x, err := version.ParseSemantic(a)
+	y, err2 := version.ParseSemantic(b)
+	return err == nil && err2 == nil && x.LessThan(y)
 }

@@ -89,7 +89,7 @@ func (r *result) prepare(ctx context.Context, required requirement) error {
 	if err := errors.Join(err, os.WriteFile(overlay, content, 0o600)); err != nil {
 		return err
 	}
-	if err := required.require(ctx, r.program, r.scratch, overlay); err != nil {
+	if err := required.require(ctx, r.program, r.scratch, overlay, r.options.patterns); err != nil {
 		return err
 	}
 	for _, name := range moduleFiles() {
@@ -179,7 +179,7 @@ func (r *result) write() error {
 			return err
 		}
 	}
-	fmt.Fprintf(r.streams.Err, "%s written. Next: %sgo vet ./... && go test ./...\n", units.Plural(int64(len(r.changed)), "file"), r.vendor())
+	fmt.Fprintf(r.streams.Err, "%s written. Next: go mod tidy && %sgo vet ./... && go test ./...\n", units.Plural(int64(len(r.changed)), "file"), r.vendor())
 	return nil
 }
 

@@ -42,6 +42,8 @@ type source struct {
 	generated bool
 	imports   []*imported
 	added     map[string]string // import path to name, of imports that were added
+	taken     map[string]bool   // names that are not free
+	variables map[ast.Node]int  // the number of variables that were added to a block
 	edits     []edit
 }
 
@@ -80,7 +82,7 @@ func (p *pkg) parse(of *program) error {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
 	var files []*ast.File
 	for _, name := range p.files {
-		s := &source{pkg: p, program: of, path: filepath.Join(p.listed.Dir, name), set: set, info: info, added: map[string]string{}}
+		s := &source{pkg: p, program: of, path: filepath.Join(p.listed.Dir, name), set: set, info: info, added: map[string]string{}, variables: map[ast.Node]int{}}
 		relative, err := filepath.Rel(of.root, s.path)
 		if err != nil {
 			return err
@@ -231,40 +233,58 @@ func (s *source) use(importPath string, near *imported, names ...string) string 
 	return name
 }
 
-// unused returns the first name that neither the file nor the package has.
+// unused returns the first name that neither the file nor the package has, nor an earlier edit.
 func (s *source) unused(names ...string) string {
-	taken := map[string]bool{}
-	for _, i := range s.imports {
-		taken[i.name] = true
-	}
-	for _, name := range s.added {
-		taken[name] = true
-	}
-	ast.Inspect(s.file, func(n ast.Node) bool {
-		if selector, ok := n.(*ast.SelectorExpr); ok { // its Sel is no name of the file
-			ast.Inspect(selector.X, func(n ast.Node) bool {
-				if x, ok := n.(*ast.Ident); ok {
-					taken[x.Name] = true
-				}
-				return true
-			})
-			return false
+	s.findTaken()
+	for n := 2; ; n++ {
+		for _, name := range names {
+			if !s.taken[name] && s.pkg.scope.Lookup(name) == nil {
+				s.taken[name] = true
+				return name
+			}
 		}
-		if x, ok := n.(*ast.Ident); ok {
-			taken[x.Name] = true
+		names = []string{strings.TrimRight(names[0], "0123456789") + strconv.Itoa(n)}
+	}
+}
+
+// unusedIn returns a name for a variable of a block that neither the file has nor an earlier edit of
+// the block: the first one, or one with a number.
+func (s *source) unusedIn(block ast.Node, name string) string {
+	s.findTaken()
+	s.variables[block]++
+	if n := s.variables[block]; n > 1 {
+		name += strconv.Itoa(n)
+	}
+	for s.taken[name] {
+		name += "s"
+	}
+	return name
+}
+
+// findTaken finds the names that are not free, once.
+func (s *source) findTaken() {
+	if s.taken != nil {
+		return
+	}
+	s.taken = map[string]bool{}
+	for _, i := range s.imports {
+		s.taken[i.name] = true
+	}
+	s.take(s.file)
+}
+
+// take records the names in a node, except those that another name qualifies.
+func (s *source) take(n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			s.take(n.X)
+			return false
+		case *ast.Ident:
+			s.taken[n.Name] = true
 		}
 		return true
 	})
-	for _, name := range names {
-		if !taken[name] && s.pkg.scope.Lookup(name) == nil {
-			return name
-		}
-	}
-	for i := 2; ; i++ {
-		if name := names[len(names)-1] + strconv.Itoa(i); !taken[name] {
-			return name
-		}
-	}
 }
 
 // declarationOf returns the declaration of an import.
@@ -287,6 +307,40 @@ func (s *source) lineOf(spec *ast.ImportSpec) (at token.Pos, indent string, ok b
 	offset := s.offset(at)
 	before := s.text[bytes.LastIndexByte(s.text[:offset], '\n')+1 : offset]
 	return at - token.Pos(len(before)), string(before), len(bytes.TrimSpace(before)) == 0
+}
+
+// indentOf returns the white space at the beginning of a node's line.
+func (s *source) indentOf(n node) string {
+	offset := s.offset(n.Pos())
+	line := s.text[bytes.LastIndexByte(s.text[:offset], '\n')+1 : offset]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+// statementsOf returns the statements of a block, or of a case, which is one, too.
+func statementsOf(n ast.Node) []ast.Stmt {
+	switch n := n.(type) {
+	case *ast.BlockStmt:
+		return slices.DeleteFunc(slices.Clone(n.List), func(s ast.Stmt) bool { return isCase(s) })
+	case *ast.CaseClause:
+		return n.Body
+	case *ast.CommClause:
+		return n.Body
+	}
+	return nil
+}
+
+// isBlock reports whether a node is a block or a case.
+func isBlock(n ast.Node) bool {
+	_, ok := n.(*ast.BlockStmt)
+	return ok || isCase(n)
+}
+
+func isCase(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.CaseClause, *ast.CommClause:
+		return true
+	}
+	return false
 }
 
 // result returns the text with the edits. If the text was formatted as by gofmt, so is the result.

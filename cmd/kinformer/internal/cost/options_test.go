@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 )
 
@@ -66,20 +67,4 @@ func TestHelpIsAsked(t *testing.T) {
 	}
 }
 
-// TestHelpDescribesEachFlag checks that the help has all flags.
-func TestHelpDescribesEachFlag(t *testing.T) {
-	flags := (&options{}).flags()
-	flags.VisitAll(func(f *pflag.Flag) {
-		if !strings.Contains(Help, "--"+f.Name) {
-			t.Errorf("the help has no --%s", f.Name)
-		}
-		if f.Shorthand != "" && !strings.Contains(Help, "-"+f.Shorthand+", --"+f.Name) {
-			t.Errorf("the help has no -%s", f.Shorthand)
-		}
-	})
-	for line := range strings.Lines(Help) {
-		if len(line) > 121 {
-			t.Errorf("%d columns: %s", len(line)-1, line)
-		}
-	}
-}
+func TestHelpDescribesEachFlag(t *testing.T) { clustertest.ExpectHelp(t, Help, (&options{}).flags()) }

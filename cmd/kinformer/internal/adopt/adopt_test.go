@@ -1,0 +1,198 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adopt
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+)
+
+// TestProgramIsAdopted edits a program that makes informers in each way. It compiles afterwards, and
+// a second run changes nothing.
+func TestProgramIsAdopted(t *testing.T) {
+	h := newHarness(t)
+	h.requireKinformer()
+
+	h.mustRun("--diff", "./...")
+
+	h.expectGolden("program.diff", h.out.String())
+	h.expectGolden("notes.txt", h.err.String())
+	before := h.read("main.go")
+	h.mustRun("--yes", "./...")
+	if after := h.read("main.go"); after == before {
+		t.Error("main.go is unchanged")
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "vet", "-unusedresult=false", "./...").CombinedOutput(); err != nil {
+		t.Errorf("the result does not compile: %v\n%s", err, out)
+	}
+	h.mustRun("--yes", "./...")
+	if !strings.HasSuffix(h.err.String(), "Nothing to rewrite.\n") || h.out.String() != "" {
+		t.Errorf("a second run changes more:\n%s%s", h.out.String(), h.err.String())
+	}
+}
+
+func TestNothingIsWrittenBeforeTheAnswer(t *testing.T) {
+	h := newHarness(t)
+	h.requireKinformer()
+	before := h.read("main.go")
+	for _, answer := range []string{"", "n\n", "yesterday\n"} {
+		h.in = strings.NewReader(answer)
+		if err := h.run("./..."); !errors.Is(err, command.ErrDeclined) || h.read("main.go") != before || !strings.Contains(h.err.String(), "Write 11 files? [y/N] ") {
+			t.Errorf("answer %q: error %v, main.go is changed: %v\n%s", answer, err, h.read("main.go") != before, h.err.String())
+		}
+	}
+	h.in = strings.NewReader("y\n")
+	if err := h.run("./..."); err != nil || h.read("main.go") == before {
+		t.Errorf("error %v, main.go is changed: %v", err, h.read("main.go") != before)
+	}
+}
+
+// TestConcurrentEditIsKept edits a file between the question and the answer.
+func TestConcurrentEditIsKept(t *testing.T) {
+	h := newHarness(t)
+	h.requireKinformer()
+	before := h.read("clients.go")
+	h.in = readerFunc(func(p []byte) (int, error) {
+		h.write("main.go", "package main\n")
+		return copy(p, "y\n"), nil
+	})
+	if err := h.run("./..."); err == nil || err.Error() != "write main.go: it was changed meanwhile; nothing was written" {
+		t.Errorf("error %v", err)
+	}
+	if h.read("main.go") != "package main\n" || h.read("clients.go") != before {
+		t.Error("a file was written")
+	}
+}
+
+func TestKinformerIsRequired(t *testing.T) {
+	h := newHarness(t)
+	if err := os.Remove("begun.go"); err != nil {
+		t.Fatal(err)
+	}
+	h.mustRun("--yes", "--kinformer", h.repository, "./...")
+	gomod := h.read("go.mod")
+	for _, want := range []string{"\tgithub.com/kinformer/kinformer v0.0.0-00010101000000-000000000000\n", "\nreplace github.com/kinformer/kinformer => " + h.repository + "\n"} {
+		if !strings.Contains(gomod, want) || !strings.Contains(h.out.String(), strings.ReplaceAll(strings.TrimSpace(want), "\n", "\n+")) {
+			t.Errorf("go.mod has no %q:\n%s", want, h.out.String())
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "./...").CombinedOutput(); err != nil {
+		t.Errorf("the result does not compile: %v\n%s", err, out)
+	}
+}
+
+func TestCommandWithoutVersionNeedsAFolder(t *testing.T) {
+	h := newHarness(t)
+	if err := os.Remove("begun.go"); err != nil {
+		t.Fatal(err)
+	}
+	h.expectError("find kinformer: this command was built without a version; give --kinformer DIR, the folder of a clone", "./...")
+	h.expectError("read --kinformer: stat "+filepath.Join(h.repository, "docs", "clientgo")+": no such file or directory", "--kinformer", filepath.Join(h.repository, "docs"), "./...")
+}
+
+func TestOnlyNamedPackagesAreEdited(t *testing.T) {
+	h := newHarness(t)
+	h.requireKinformer()
+	before := h.read("main.go")
+	h.mustRun("--yes", "./pkg/...")
+	if h.read("main.go") != before || !strings.Contains(h.read("pkg/informers/externalversions/factory.go"), "clientgo.Adopt(newFunc(f.client, 0), clientgo.Options{})") {
+		t.Errorf("wrong files were written:\n%s", h.out.String())
+	}
+}
+
+func TestWorkspacesAreRefused(t *testing.T) {
+	h := newHarness(t)
+	h.requireKinformer()
+	h.write("go.work", "go 1.26.0\n\nuse .\n")
+	t.Setenv("GOWORK", "")
+	h.expectError(filepath.Join(h.dir, "go.work")+" is in use: run GOWORK=off kinformer adopt in the folder of each module", "./...")
+}
+
+func TestProgramThatDoesNotCompileIsAnError(t *testing.T) {
+	h := newHarness(t)
+	h.requireKinformer()
+	h.write("broken.go", "package main\n\nfunc {\n")
+	h.expectError("broken.go:3:6: expected 'IDENT'", "./...")
+	t.Chdir(t.TempDir())
+	h.expectError("find go.mod: the current directory is not in a module", "./...")
+}
+
+// TestClientGoIsRaised checks that the modules of one version of Kubernetes stay at one version.
+func TestClientGoIsRaised(t *testing.T) {
+	h := newHarness(t)
+	r := requirement{dir: h.repository}
+	h.write("go.mod", "module example.com/program\n\nrequire (\n\tk8s.io/client-go v0.35.1\n\tk8s.io/kubectl v0.35.1\n\tk8s.io/klog/v2 v2.1.0\n\tk8s.io/metrics v0.34.0\n)\n")
+	if err := r.raiseClientGo(t.Context(), "go.mod"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readModfile(t.Context(), "go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := readModfile(t.Context(), filepath.Join(h.repository, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"k8s.io/client-go": own.version(clientGoModule), "k8s.io/kubectl": own.version(clientGoModule), "k8s.io/klog/v2": "v2.1.0", "k8s.io/metrics": "v0.34.0",
+	} {
+		if got.version(path) != want {
+			t.Errorf("%s %s, want %s", path, got.version(path), want)
+		}
+	}
+	h.write("go.mod", "module example.com/program\n\nrequire k8s.io/client-go v0.40.0\n\nreplace k8s.io/client-go => k8s.io/client-go v0.35.1\n")
+	if err := r.raiseClientGo(t.Context(), "go.mod"); err == nil || !strings.HasPrefix(err.Error(), "replace k8s.io/client-go by v0.35.1: kinformer needs v0.36") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestDropInNamesAreKinformers checks what is read from the source of kinformer's packages.
+func TestDropInNamesAreKinformers(t *testing.T) {
+	h := newHarness(t)
+	all, err := readDropIns(h.repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := all[toolsCache]
+	for name, want := range map[string]constructor{
+		"NewSharedIndexInformer": {}, "NewIndexer": {onlyStore: true}, "NewNamespaceKeyedIndexerAndReflector": {reflector: true}, "ShutDownEventHandler": {},
+	} {
+		if got, ok := d.constructors[name]; !ok || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, ok, want)
+		}
+	}
+	for _, name := range []string{"New", "WaitForCacheSync", "Indexers", "NamespaceIndex"} {
+		if _, ok := d.constructors[name]; ok || !d.names[name] {
+			t.Errorf("%s: a constructor: %v, exported: %v", name, ok, d.names[name])
+		}
+	}
+	if d.names["constructors"] || d.names["NewTypedSharedIndexInformer"] {
+		t.Error("names that the package does not export")
+	}
+}
+
+func TestHelpHasEachFlag(t *testing.T) {
+	clustertest.ExpectHelp(t, Help, (&options{}).flags())
+}
+
+func TestInvalidOptions(t *testing.T) {
+	for args, want := range map[string]string{
+		"--yes":           "name packages, such as ./...",
+		"--yes --diff . ": "give --yes or --diff, not both",
+		"--fly .":         "unknown flag: --fly",
+	} {
+		_, err := parse(strings.Fields(args))
+		usage, ok := errors.AsType[*command.UsageError](err)
+		if !ok || usage.Message != want+"; see kinformer adopt --help" {
+			t.Errorf("%q: error %v, want %q", args, err, want)
+		}
+	}
+}

@@ -1,0 +1,16 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build newest
+
+package main
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// typed uses a name that client-go has since v0.37.
+func typed(lw cache.ListerWatcher) (cache.SharedIndexInformer, cache.TypedSharedIndexInformer[*corev1.Pod]) {
+	return cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, nil), cache.NewTypedSharedIndexInformer[*corev1.Pod](lw, 0, nil)
+}
