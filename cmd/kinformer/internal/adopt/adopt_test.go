@@ -77,13 +77,23 @@ func TestKinformerIsRequired(t *testing.T) {
 	if err := os.Remove("begun.go"); err != nil {
 		t.Fatal(err)
 	}
-	h.mustRun("--yes", "--kinformer", h.repository, "./...")
-	gomod := h.read("go.mod")
-	for _, want := range []string{"\tgithub.com/kinformer/kinformer v0.0.0-00010101000000-000000000000\n", "\nreplace github.com/kinformer/kinformer => " + h.repository + "\n"} {
-		if !strings.Contains(gomod, want) || !strings.Contains(h.out.String(), strings.ReplaceAll(strings.TrimSpace(want), "\n", "\n+")) {
-			t.Errorf("go.mod has no %q:\n%s", want, h.out.String())
+	relative, err := filepath.Rel(h.dir, h.repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{h.repository, relative} {
+		before := h.read("go.mod")
+		h.mustRun("--diff", "--kinformer", folder, "./...")
+		for _, want := range []string{"\n+\tgithub.com/kinformer/kinformer v0.0.0-00010101000000-000000000000\n", "\n+replace github.com/kinformer/kinformer => " + folder + "\n"} {
+			if !strings.Contains(h.out.String(), want) {
+				t.Errorf("the diff has no %q:\n%s", want, h.out.String())
+			}
+		}
+		if h.read("go.mod") != before {
+			t.Error("--diff has written go.mod")
 		}
 	}
+	h.mustRun("--yes", "--kinformer", relative, "./...")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "./...").CombinedOutput(); err != nil {
 		t.Errorf("the result does not compile: %v\n%s", err, out)
 	}
@@ -129,9 +139,10 @@ func TestProgramThatDoesNotCompileIsAnError(t *testing.T) {
 func TestClientGoIsRaised(t *testing.T) {
 	h := newHarness(t)
 	r := requirement{dir: h.repository}
-	h.write("go.mod", "module example.com/program\n\nrequire (\n\tk8s.io/client-go v0.35.1\n\tk8s.io/kubectl v0.35.1\n\tk8s.io/klog/v2 v2.1.0\n\tk8s.io/metrics v0.34.0\n)\n")
-	if err := r.raiseClientGo(t.Context(), "go.mod"); err != nil {
-		t.Fatal(err)
+	h.write("go.mod", "module example.com/program\n\nrequire (\n\tk8s.io/client-go v0.35.1\n\tk8s.io/kubectl v0.35.1\n\tk8s.io/klog/v2 v2.1.0\n\tk8s.io/metrics v0.34.0\n\tsigs.k8s.io/controller-runtime v0.23.3\n)\n")
+	raised, err := r.raiseClientGo(t.Context(), "go.mod")
+	if err != nil || !strings.HasPrefix(raised, "k8s.io/client-go is raised from v0.35.1 to v0.36.") {
+		t.Fatalf("%q, %v", raised, err)
 	}
 	got, err := readModfile(t.Context(), "go.mod")
 	if err != nil {
@@ -143,13 +154,14 @@ func TestClientGoIsRaised(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"k8s.io/client-go": own.version(clientGoModule), "k8s.io/kubectl": own.version(clientGoModule), "k8s.io/klog/v2": "v2.1.0", "k8s.io/metrics": "v0.34.0",
+		"sigs.k8s.io/controller-runtime": runtimeFor(own.version(clientGoModule)),
 	} {
 		if got.version(path) != want {
 			t.Errorf("%s %s, want %s", path, got.version(path), want)
 		}
 	}
 	h.write("go.mod", "module example.com/program\n\nrequire k8s.io/client-go v0.40.0\n\nreplace k8s.io/client-go => k8s.io/client-go v0.35.1\n")
-	if err := r.raiseClientGo(t.Context(), "go.mod"); err == nil || !strings.HasPrefix(err.Error(), "replace k8s.io/client-go by v0.35.1: kinformer needs v0.36") {
+	if _, err := r.raiseClientGo(t.Context(), "go.mod"); err == nil || !strings.HasPrefix(err.Error(), "replace k8s.io/client-go by v0.35.1: kinformer needs v0.36") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -84,6 +84,9 @@ func (a *adopter) noteFactory(f *factory, call *ast.CallExpr, asked []accessor) 
 		}
 		lines = append(lines, c.line(a.program.nameOf(path), "generated"))
 	}
+	if len(lines) == 0 { // what asks for informers is in packages that were not named
+		lines = append(lines, "group.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Objects().Informer()")
+	}
 	write = append(write, fmt.Sprintf("generated := clientgo.Generated(%s, clientgo.Options{})", f.name))
 	a.note(f.source, call, "a factory of another module: once it is made, ask for each informer that it is asked for later", append(write, lines...)...)
 }

@@ -21,7 +21,7 @@ import (
 // requirement is the kinformer that the program requires.
 type requirement struct {
 	dir     string // its source
-	replace bool   // whether go.mod replaces the module by dir
+	replace string // what go.mod replaces the module by, or empty
 	version string // to add to go.mod, or empty
 }
 
@@ -36,7 +36,16 @@ func findKinformer(ctx context.Context, p *program, o *options) (requirement, er
 		if _, err := os.Stat(filepath.Join(dir, "clientgo")); err != nil {
 			return requirement{}, fmt.Errorf("read --kinformer: %w", err)
 		}
-		return requirement{dir: dir, replace: true}, nil
+		target := dir
+		if !filepath.IsAbs(o.kinformer) { // relative to go.mod, too
+			if target, err = filepath.Rel(p.root, dir); err != nil {
+				return requirement{}, err
+			}
+			if target = filepath.ToSlash(target); !strings.HasPrefix(target, "../") {
+				target = "./" + target
+			}
+		}
+		return requirement{dir: dir, replace: target}, nil
 	}
 	required := requirement{}
 	if out, err := goCommand(ctx, "list", "-mod=readonly", "-m", "-json", modulePath); err == nil {
@@ -66,34 +75,35 @@ func findKinformer(ctx context.Context, p *program, o *options) (requirement, er
 }
 
 // require writes a go.mod and a go.sum into a folder, which are those of the program and what its
-// packages need after the edits. overlay is a file for the flag -overlay with the edited files.
-func (r requirement) require(ctx context.Context, p *program, folder, overlay string, patterns []string) error {
+// packages need after the edits. overlay is a file for the flag -overlay with the edited files. It
+// returns what it has raised, for the user, or "".
+func (r requirement) require(ctx context.Context, p *program, folder, overlay string, patterns []string) (raised string, err error) {
 	for _, name := range moduleFiles() {
 		content, err := os.ReadFile(filepath.Join(p.root, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err := errors.Join(err, os.WriteFile(filepath.Join(folder, name), content, 0o600)); err != nil {
-			return err
+			return "", err
 		}
 	}
 	modfile := filepath.Join(folder, "go.mod")
-	if r.replace {
-		if _, err := goCommand(ctx, "mod", "edit", "-replace="+modulePath+"="+r.dir, modfile); err != nil {
-			return err
+	if r.replace != "" {
+		if _, err := goCommand(ctx, "mod", "edit", "-replace="+modulePath+"="+r.replace, modfile); err != nil {
+			return "", err
 		}
 	}
 	if r.version != "" {
 		if _, err := goCommand(ctx, "get", "-modfile="+modfile, modulePath+"@"+r.version); err != nil {
-			return err
+			return "", err
 		}
 	}
-	if err := r.raiseClientGo(ctx, modfile); err != nil {
-		return err
+	if raised, err = r.raiseClientGo(ctx, modfile); err != nil {
+		return "", err
 	}
 	// This adds what the packages need, and no more. go mod tidy would need the tests of dependencies.
-	_, err := goCommand(ctx, slices.Concat([]string{"list", "-deps", "-test", "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay}, patterns)...)
-	return err
+	_, err = goCommand(ctx, slices.Concat([]string{"list", "-deps", "-test", "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay}, patterns)...)
+	return raised, err
 }
 
 // moduleFiles returns the files that state what a module requires.
@@ -101,35 +111,49 @@ func moduleFiles() []string { return []string{"go.mod", "go.sum"} }
 
 const clientGoModule = "k8s.io/client-go"
 
-// raiseClientGo raises client-go to the version that kinformer needs, and with it the modules that
-// are released together with it, if the program has all in one version.
-func (r requirement) raiseClientGo(ctx context.Context, modfile string) error {
+// raiseClientGo raises client-go to the version that kinformer needs, and what does not compile with
+// it otherwise: the modules that are released together with it, if the program has all in one
+// version, and controller-runtime. It returns what it has done, or "".
+func (r requirement) raiseClientGo(ctx context.Context, modfile string) (raised string, err error) {
 	file, err := readModfile(ctx, modfile)
 	if err != nil {
-		return err
+		return "", err
 	}
 	own, err := readModfile(ctx, filepath.Join(r.dir, "go.mod"))
 	if err != nil {
-		return err
+		return "", err
 	}
 	now, oldest := file.version(clientGoModule), own.version(clientGoModule)
 	for _, replaced := range file.Replace {
 		if replaced.Old.Path == clientGoModule && isOlder(replaced.New.Version, oldest) {
-			return fmt.Errorf("replace k8s.io/client-go by %[1]s: kinformer needs %[2]s; in go.mod replace the modules of Kubernetes by their versions of Kubernetes %[2]s, or remove the replace directives",
+			return "", fmt.Errorf("replace k8s.io/client-go by %[1]s: kinformer needs %[2]s; in go.mod replace the modules of Kubernetes by their versions of Kubernetes %[2]s, or remove the replace directives",
 				replaced.New.Version, oldest)
 		}
 	}
 	if !isOlder(now, oldest) {
-		return nil
+		return "", nil
 	}
 	edit := []string{"mod", "edit"}
 	for _, required := range file.Require {
 		if required.Version == now && strings.HasPrefix(required.Path, "k8s.io/") {
 			edit = append(edit, "-require="+required.Path+"@"+oldest)
 		}
+		if fitting := runtimeFor(oldest); required.Path == runtimePath && isOlder(required.Version, fitting) {
+			edit = append(edit, "-require="+required.Path+"@"+fitting)
+		}
 	}
 	_, err = goCommand(ctx, append(edit, modfile)...)
-	return err
+	return fmt.Sprintf("%s is raised from %s to %s. Modules that do not compile with it have to be raised, too.", clientGoModule, now, oldest), err
+}
+
+// runtimeFor returns the first version of controller-runtime for a version of client-go. Its minor
+// version is 12 lower, see https://github.com/kubernetes-sigs/controller-runtime#compatibility.
+func runtimeFor(clientGo string) string {
+	v, err := version.ParseSemantic(clientGo)
+	if err != nil || v.Minor() < 12 {
+		return ""
+	}
+	return fmt.Sprintf("v0.%d.0", v.Minor()-12)
 }
 
 // moduleVersion is a module in a go.mod.

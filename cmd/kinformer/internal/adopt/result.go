@@ -5,6 +5,7 @@ package adopt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/internal/units"
@@ -26,6 +28,7 @@ type result struct {
 	options *options
 	streams command.Streams
 	notes   []note
+	raised  string // what go.mod requires in a later version, for the user
 	changed []changedFile
 }
 
@@ -48,6 +51,9 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 		return err
 	}
 	r.printNotes()
+	if r.raised != "" {
+		fmt.Fprintln(r.streams.Err, r.raised)
+	}
 	switch {
 	case len(r.changed) == 0:
 		fmt.Fprintln(r.streams.Err, "Nothing to rewrite.")
@@ -84,12 +90,13 @@ func (r *result) prepare(ctx context.Context, required requirement) error {
 	if len(r.changed) == 0 {
 		return nil
 	}
+	slices.SortFunc(r.changed, func(a, b changedFile) int { return cmp.Compare(a.name, b.name) })
 	overlay := filepath.Join(r.scratch, "overlay.json")
 	content, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err := errors.Join(err, os.WriteFile(overlay, content, 0o600)); err != nil {
 		return err
 	}
-	if err := required.require(ctx, r.program, r.scratch, overlay, r.options.patterns); err != nil {
+	if r.raised, err = required.require(ctx, r.program, r.scratch, overlay, r.options.patterns); err != nil {
 		return err
 	}
 	for _, name := range moduleFiles() {
