@@ -38,7 +38,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer os.RemoveAll(scratch) //nolint:errcheck // temporary files
 	p, err := load(ctx, o.patterns)
 	if err != nil {
 		return err

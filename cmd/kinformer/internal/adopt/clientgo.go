@@ -16,14 +16,15 @@ import (
 func (a *adopter) adoptClientGo(p *pkg) {
 	reflectors := false
 	for _, s := range p.sources {
-		if s.generated {
-			continue
-		}
 		for _, importPath := range clientGoPaths() {
-			if i := s.imported(importPath); i != nil {
+			switch i := s.imported(importPath); {
+			case i == nil:
+				a.noteDotImport(s, importPath)
+			case !s.generated:
 				reflectors = a.adoptImport(s, i) || reflectors
+			case !isBy("informer-gen", s.text): // whose informers the factory adopts
+				a.noteGenerated(s, i)
 			}
-			a.noteDotImport(s, importPath)
 		}
 	}
 	if !reflectors {
@@ -84,6 +85,17 @@ func (a *adopter) noteUnadopted(s *source, i *imported, use *ast.SelectorExpr) {
 		return
 	}
 	a.note(s, use, fmt.Sprintf("%s.%s makes an informer of client-go", i.name, use.Sel.Name), importLine("", d.path), write)
+}
+
+// noteGenerated notes the first call of a constructor in a generated file.
+func (a *adopter) noteGenerated(s *source, i *imported) {
+	d := a.dropIns[i.path]
+	for _, use := range i.uses {
+		if c, ok := d.constructors[use.Sel.Name]; ok && !c.onlyStore {
+			a.note(s, use, "generated: change the import after each generation, or the generator", importLine(i.name, d.path))
+			return
+		}
+	}
 }
 
 // noteDotImport notes an import whose names are unqualified.

@@ -63,7 +63,7 @@ func (a *adopter) adoptFactory(s *source, call *ast.CallExpr, of *imported) {
 // the name of the variable for the result of clientgo.Generated.
 func (a *adopter) insertGenerated(f *factory, of *imported) string {
 	s := f.source
-	clientgo, generated, indent := s.useClientgo(of), s.unusedIn(f.block, "generated"), s.indentOf(f.made)
+	clientgo, generated, indent := s.useClientgo(of), s.generatedName(f.block), s.indentOf(f.made)
 	lines := []string{"", fmt.Sprintf("%s := %s.Generated(%s, %s.Options{})", generated, clientgo, f.name, clientgo)}
 	for _, c := range f.always {
 		path, name := f.groups[c.group], a.program.nameOf(f.groups[c.group])

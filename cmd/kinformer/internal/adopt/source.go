@@ -247,16 +247,17 @@ func (s *source) unused(names ...string) string {
 	}
 }
 
-// unusedIn returns a name for a variable of a block that neither the file has nor an earlier edit of
-// the block: the first one, or one with a number.
-func (s *source) unusedIn(block ast.Node, name string) string {
+// generatedName returns a name, for the result of clientgo.Generated, that neither the file has nor
+// an earlier edit of the block.
+func (s *source) generatedName(block ast.Node) string {
 	s.findTaken()
 	s.variables[block]++
+	name := "generated"
 	if n := s.variables[block]; n > 1 {
 		name += strconv.Itoa(n)
 	}
 	for s.taken[name] {
-		name += "s"
+		name += "Factory"
 	}
 	return name
 }
