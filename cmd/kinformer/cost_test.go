@@ -39,7 +39,7 @@ func startWithConfigMaps(t *testing.T) *clustertest.Server {
 	server := clustertest.Start(t, fake.APIServerOptions{})
 	for i := range 50 {
 		server.Create(&corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: fmt.Sprint("c-", i)}, Data: map[string]string{"text": strings.Repeat("x", 10_000)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: fmt.Sprint("c-", i)}, Data: map[string]string{"text": strings.Repeat("x", 30_000)},
 		})
 	}
 	return server
@@ -98,7 +98,7 @@ func (c *canceler) Write(p []byte) (int, error) {
 func TestInterruptEndsTheMeasurement(t *testing.T) {
 	server := startWithConfigMaps(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	stderr := &canceler{text: "configmaps: read 50 objects", cancel: func() { cancel(errors.New("interrupted")) }}
+	stderr := &canceler{text: "configmaps: 50 objects", cancel: func() { cancel(errors.New("interrupted")) }}
 	var stdout bytes.Buffer
 	code := run(ctx, []string{"cost", "cm", "--yes", "--qps=1000", "--server", server.URL()}, command.Streams{In: strings.NewReader(""), Out: &stdout, Err: stderr})
 	if code != 1 || stdout.Len() > 0 || !strings.HasSuffix(stderr.String(), "\nkinformer: interrupted\n") {
