@@ -120,9 +120,9 @@ var (
 // NewListWatchFromClient returns a ListWatch of a resource, such as "pods", in a namespace, or in
 // all namespaces if that is metav1.NamespaceAll. The client must be that of the resource's API
 // group. For custom resources with a Go type of the program, make the client with the program's
-// scheme; see the example. The field selector may be nil. The client does not repeat refused
-// requests by itself, with or without EnableStreaming: the informer does, after the server's
-// Retry-After.
+// scheme, and set the user agent, as rest.RESTClientFor sets none; see the example. The field
+// selector may be nil. The client does not repeat refused requests by itself, with or without
+// EnableStreaming: the informer does, after the server's Retry-After.
 func NewListWatchFromClient(client rest.Interface, resource, namespace string, fieldSelector fields.Selector, modify ...func(options *metav1.ListOptions)) *ListWatch {
 	if codec.IsNil(client) {
 		return &ListWatch{}

@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,13 +26,16 @@ func TestProgram(t *testing.T) {
 }
 
 // TestManifest runs the example against a server that gets widgets.yaml, and no other definition of
-// Widgets.
+// Widgets. It refuses requests whose user agent does not name the program.
 func TestManifest(t *testing.T) {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close(context.Background()) })
+	server.InjectFault(-1, func(r fake.APIRequest) bool {
+		return strings.HasPrefix(r.HTTP.UserAgent(), "Go-http-client/")
+	}, fake.RequestFault{Err: errors.New("the request has no user agent")})
 	manifest, err := os.ReadFile("widgets.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +50,6 @@ func TestManifest(t *testing.T) {
 		}
 	}
 	p := program.Start(t, "-kubeconfig", program.Kubeconfig(t, server.Config()))
-	p.Expect("typed ", "painted default/lever blue, size 2")
-	p.Expect("unstructured ", `default/lever is blue, painted "blue"`)
+	p.ExpectEach([]string{"typed ", "painted default/lever blue, size 2"}, []string{"unstructured ", `default/lever is blue, painted "blue"`})
 	p.Stop()
 }
