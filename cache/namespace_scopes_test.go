@@ -5,6 +5,7 @@ package cache_test
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,52 @@ func TestScopesOfSelectedNamespaces(t *testing.T) {
 		}
 		i.server.Create(configMap("b/2"))
 		<-time.After(time.Minute)
+		i.expect()
+	})
+}
+
+// orNamed is the selector of docs/scopes.md.
+type orNamed struct {
+	labels.Selector
+
+	names []string
+}
+
+func (s orNamed) Matches(of labels.Labels) bool {
+	return slices.Contains(s.names, of.Get(corev1.LabelMetadataName)) || s.Selector.Matches(of)
+}
+
+// A list of names beside the label: namespace b is in the list, and is created later.
+func TestScopesOfSelectedAndNamedNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewListerWatcher(&corev1.Namespace{})
+		server.Create(namespace("a", "blue"))
+		namespaces := cache.NewSharedInformer(server, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+		scopes, err := cache.NamespaceScopes(namespaces, orNamed{labels.SelectorFromSet(labels.Set{"team": "blue"}), []string{"b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := scopes.Add(cache.Scope{Namespace: "b"}); err == nil {
+			t.Error("a scope was added")
+		}
+		i := newScopedInformer(t, scopes)
+		for _, key := range []string{"a/1", "b/1", "c/1"} {
+			i.server.Create(configMap(key))
+		}
+		start(t, i, namespaces)
+		i.expect("Add a/1 initial")
+
+		for _, name := range []string{"b", "c"} {
+			created := namespace(name, "red")
+			created.Labels[corev1.LabelMetadataName] = name // as the server sets it
+			server.Create(created)
+		}
+		i.expect("Add b/1 initial")
+		changed := namespace("b", "blue")
+		changed.Labels[corev1.LabelMetadataName] = "b"
+		server.Update(changed)
+		changed.Labels["team"] = "red"
+		server.Update(changed)
 		i.expect()
 	})
 }

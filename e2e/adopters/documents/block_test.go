@@ -60,7 +60,7 @@ func (b block) programs() []program {
 // fragment returns a file with the lines of a fragment. If part is "before" or "after", it leaves
 // out the lines of the other part.
 func (b block) fragment(part string) program {
-	var imports, functions, statements section
+	var imports, declared, statements section
 	known := packages(part == "before")
 	to, current := &statements, part
 	for i, line := range b.lines {
@@ -74,8 +74,8 @@ func (b block) fragment(part string) program {
 			delete(known, importName(line))
 			imports.add(b, i, line)
 			continue
-		case strings.HasPrefix(line, "func "):
-			to = &functions
+		case strings.HasPrefix(line, "func "), strings.HasPrefix(line, "type "):
+			to = &declared
 		}
 		to.add(b, i, line)
 		if line == "}" {
@@ -86,7 +86,7 @@ func (b block) fragment(part string) program {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		source += fmt.Sprintf("import %s %q\n", name, known[name])
 	}
-	source += imports.String() + functions.String() +
+	source += imports.String() + declared.String() +
 		"func _(" + variables + ") (_ error) {\n{\n" + statements.String() + "}\nreturn nil\n}\n"
 	return program{source, true}
 }

@@ -22,7 +22,7 @@ const variables = `
 func packages(before bool) map[string]string {
 	const kinformer = "github.com/kinformer/kinformer/"
 	names := map[string]string{
-		"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "time": "time",
+		"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "slices": "slices", "time": "time",
 		"corev1":         "k8s.io/api/core/v1",
 		"metav1":         "k8s.io/apimachinery/pkg/apis/meta/v1",
 		"labels":         "k8s.io/apimachinery/pkg/labels",
