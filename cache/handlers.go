@@ -127,7 +127,8 @@ const (
 
 // HandlerOptions are the options of a handler. The zero value is right for production.
 type HandlerOptions struct {
-	// Name identifies the handler in logs, errors and Status. The default is its Go type.
+	// Name identifies the handler in logs, errors and Status. The default is its Go type
+	// without type arguments.
 	Name string
 	// Delivery selects which events a slow handler receives. The default is CoalesceWhenBehind. For
 	// AddKeyHandler, which always coalesces, EveryEvent is an error.

@@ -55,7 +55,7 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 		controller runner
 		want       []string
 	}{
-		"nil lister":           {pods(nil, 0, podFuncs{}), []string{"informer of *v1.Pod: the ListerWatcher is nil"}},
+		"nil lister":           {pods(nil, 0, podFuncs{}), []string{"informer of Pod: the ListerWatcher is nil"}},
 		"nil pointer lister":   {pods((*cache.ListWatch)(nil), 0, podFuncs{}), []string{"the ListerWatcher is nil"}},
 		"no ListFunc":          {pods(&cache.ListWatch{WatchFunc: watching}, 0, podFuncs{}), []string{"the ListWatch has no ListFunc"}},
 		"no WatchFunc":         {pods(&cache.ListWatch{ListFunc: list}, 0, podFuncs{}), []string{"the ListWatch has no WatchFunc"}},
@@ -64,7 +64,7 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 		"nil REST pointer":     {pods(cache.NewListWatchFromClient((*rest.RESTClient)(nil), "pods", "", nil), 0, podFuncs{}), []string{"nil client"}},
 		"another type":         {pods(nodes, 0, podFuncs{}), []string{"the ListWatch lists *v1.Node, not *v1.Pod"}},
 		"negative resync":      {pods(lw, -time.Second, podFuncs{}), []string{"ResyncPeriod -1s is negative"}},
-		"nil handler":          {pods(lw, 0, nil), []string{"informer of *v1.Pod: the handler is nil"}},
+		"nil handler":          {pods(lw, 0, nil), []string{"informer of Pod: the handler is nil"}},
 		"nil pointer handler":  {pods(lw, 0, (*podFuncs)(nil)), []string{"the handler is nil"}},
 		"nil function handler": {pods(lw, 0, handlerFunc(nil)), []string{"the handler is nil"}},
 		"nil FilterFunc":       {pods(lw, 0, cache.FilteringResourceEventHandler[*corev1.Pod]{Handler: podFuncs{}}), []string{"has no FilterFunc"}},
@@ -137,7 +137,7 @@ func TestInvalidReflectorReturnsError(t *testing.T) {
 		reflector *cache.Reflector[*corev1.Pod]
 		want      string
 	}{
-		"nil lister":        {cache.NewReflector(nil, &corev1.Pod{}, store, cache.ReflectorOptions{}), "reflector of *v1.Pod: the ListerWatcher is nil"},
+		"nil lister":        {cache.NewReflector(nil, &corev1.Pod{}, store, cache.ReflectorOptions{}), "reflector of Pod: the ListerWatcher is nil"},
 		"nil store":         {cache.NewReflector(lw, &corev1.Pod{}, nil, cache.ReflectorOptions{}), "the store is nil"},
 		"nil pointer store": {cache.NewReflector(lw, &corev1.Pod{}, (*cache.UndeltaStore[*corev1.Pod])(nil), cache.ReflectorOptions{}), "the store is nil"},
 		"no push function":  {cache.NewReflector(lw, &corev1.Pod{}, cache.NewUndeltaStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{}), "the UndeltaStore has no PushFunc"},

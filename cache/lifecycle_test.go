@@ -107,12 +107,12 @@ func TestInformerBeforeRun(t *testing.T) {
 		if controller.HasDelivered() || store.Len() != 0 || len(store.List()) != 0 || store.Snapshot().ResourceVersion() != "" {
 			t.Error("the informer is synced or has objects before Run")
 		}
-		if status := controller.Status(); status.Phase != cache.PhaseIdle || status.Err != nil || status.Name != "*v1.Pod" || len(status.Handlers) != 1 {
+		if status := controller.Status(); status.Phase != cache.PhaseIdle || status.Err != nil || status.Name != "Pod" || len(status.Handlers) != 1 {
 			t.Errorf("status %+v", status)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := controller.WaitForDelivery(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("*v1.Pod has not synced")(err) {
+		if err := controller.WaitForDelivery(ctx); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("Pod has not synced")(err) {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		if len(r.Requests()) != 0 {
@@ -136,7 +136,7 @@ func TestNilPointerExampleStatesType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := cachetest.New(t)
 		informer := runInformer(t, h, (*corev1.Pod)(nil), cache.InformerOptions[*corev1.Pod]{})
-		if got := cachetest.Describe(informer.Store().List()); got != "a@2 b@3 c@4" || informer.Status().Name != "*v1.Pod" {
+		if got := cachetest.Describe(informer.Store().List()); got != "a@2 b@3 c@4" || informer.Status().Name != "Pod" {
 			t.Errorf("%s has stored [%s]", informer.Status().Name, got)
 		}
 	})

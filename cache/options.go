@@ -28,7 +28,8 @@ import (
 // InformerOptions are the options of a SharedInformer: which objects it holds, how it holds them, and how
 // it requests them. The zero value is right for production.
 type InformerOptions[T Object] struct {
-	// Name identifies the informer in logs, errors and Status. The default is the objects' type.
+	// Name identifies the informer in logs, errors and Status. The default is the objects' kind, or
+	// the name of their Go type if the kind is not known.
 	Name string
 
 	// Scopes, if set, are the parts of the collection that the informer holds. They may change while

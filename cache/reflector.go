@@ -123,11 +123,8 @@ type ReflectorOptions struct {
 	Clock        clock.Clock
 }
 
-func (o ReflectorOptions) reporter(objects codec.ObjectType) *reporter {
-	name := cmp.Or(o.Name, "objects of an unknown type")
-	if o.Name == "" && objects.GoType != nil {
-		name = objects.String()
-	}
+func (o ReflectorOptions) reporter(objects codec.ObjectType, example Object) *reporter {
+	name := cmp.Or(o.Name, objects.Name(example), "objects of an unknown type")
 	return newReporter(name, o.ErrorHandler, o.Logger, clockOf(o.Clock))
 }
 
@@ -193,7 +190,7 @@ type Reflector[T Object] struct {
 func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T], options ReflectorOptions) *Reflector[T] {
 	objects, err := checkSource(lw, example, options)
 	err = errors.Join(err, checkStore(store))
-	r := &Reflector[T]{report: options.reporter(objects), clock: clockOf(options.Clock)}
+	r := &Reflector[T]{report: options.reporter(objects, example), clock: clockOf(options.Clock)}
 	if err != nil {
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ type SharedInformer[T Object] struct {
 // unknown or cannot be combined.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
-	report := options.reflectorOptions().reporter(objects)
+	report := options.reflectorOptions().reporter(objects, example)
 	spec := options.spec(lw, objects, report)
 	s := &SharedInformer[T]{options: options, mutations: options.mutationDetector()}
 	if s.mutations != nil {
@@ -127,7 +128,8 @@ func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options Han
 	if _, filters := asFiltering(handler); filters && options.WithoutOld {
 		err = errors.Join(err, errFilterNeedsOld)
 	}
-	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+	goType, _, _ := strings.Cut(fmt.Sprintf("%T", handler), "[") // without type arguments
+	return s.addHandler(err, goType, options, func(config *informer.HandlerConfig[T]) {
 		switch any(handler).(type) {
 		case ResourceEventHandlerFuncs[T], *ResourceEventHandlerFuncs[T]:
 			config.WithoutOldOfDeletions = true
@@ -143,7 +145,7 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 	if handler == nil {
 		err = errNoHandler
 	}
-	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+	return s.addHandler(err, "func([]cache.Event)", options, func(config *informer.HandlerConfig[T]) {
 		var events []Event[T] // reused by the handler's goroutine
 		config.OnBatch = func(batch []informer.Event[T]) {
 			for i := range batch {
@@ -170,7 +172,7 @@ func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options 
 	case options.Delivery == EveryEvent:
 		err = errKeysCoalesce
 	}
-	return s.addHandler(err, fmt.Sprintf("%T", handler), options, func(config *informer.HandlerConfig[T]) {
+	return s.addHandler(err, "func(cache.KeyEvent)", options, func(config *informer.HandlerConfig[T]) {
 		config.OnKey = func(event informer.KeyEvent) {
 			handler(KeyEvent{Key: event.Key, Reason: KeyReason(event.Reason), LeftScope: event.LeftScope})
 		}

@@ -88,7 +88,7 @@ func TestReflectorAndFactoryStatus(t *testing.T) {
 		if !pods.HasSynced() || !factory.HasSynced() || pods.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil || factory.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil {
 			t.Errorf("not synced or not healthy: %+v, %+v", pods.Status(), factory.Status())
 		}
-		if s := pods.Status(); s.Phase != cache.PhaseWatching || s.Name != "*v1.Pod" {
+		if s := pods.Status(); s.Phase != cache.PhaseWatching || s.Name != "Pod" {
 			t.Errorf("status %+v", s)
 		}
 		cancel()

@@ -324,7 +324,7 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 	}
 	var reported []error
 	options := InformerOptions[*corev1.Pod]{Packed: true, ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) }}
-	config := options.spec(&ListWatch{}, objects, options.reflectorOptions().reporter(objects)).StoreConfig(codec.Options{})
+	config := options.spec(&ListWatch{}, objects, options.reflectorOptions().reporter(objects, nil)).StoreConfig(codec.Options{})
 	config.Packer = damagedPacker{config.Packer.(*codec.Packer[*corev1.Pod])}
 	pods := store.New(config)
 	pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "a"))
@@ -334,7 +334,7 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 		t.Errorf("errors %v, want one on ns/a with effect %s", reported, EffectUnreadable)
 	}
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
-	report := ReflectorOptions{}.reporter(objects)
+	report := ReflectorOptions{}.reporter(objects, nil)
 	report.handle(klog.NewContext(t.Context(), logger), object)
 	log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
 	if !strings.Contains(log, "Packed object cannot be decoded, it will be fetched again") || !strings.Contains(log, `object="ns/a"`) {

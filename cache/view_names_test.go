@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -79,3 +82,41 @@ func TestUniqueNamesOfHandlers(t *testing.T) {
 		expect("[h#2 h#2#2 h]")
 	})
 }
+
+// TestDefaultNames checks the names of informers and handlers that were given none.
+func TestDefaultNames(t *testing.T) {
+	informers := map[string]cache.Viewable{
+		"Pod":                   unnamed(&corev1.Pod{}),
+		"Node":                  unnamed((*corev1.Node)(nil)),
+		"Widget":                unnamed(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget"}}),
+		"Unstructured":          unnamed(&unstructured.Unstructured{}),
+		"Deployment":            unnamed(&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}}),
+		"PartialObjectMetadata": unnamed((*metav1.PartialObjectMetadata)(nil)),
+		"specOf":                unnamed(&specOf[corev1.PodSpec]{}),
+	}
+	for want, informer := range informers {
+		if got := informer.Views()[0].Status().Name; got != want {
+			t.Errorf("got the name %q, want %q", got, want)
+		}
+	}
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
+		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{}, cache.HandlerOptions{})
+		if got := s.Status().Handlers[0].Name; got != "cache.ResourceEventHandlerFuncs" {
+			t.Errorf("got the handler's name %q", got)
+		}
+	})
+}
+
+func unnamed[T cache.Object](example T) cache.Viewable {
+	return cache.NewSharedInformer(nil, example, cache.InformerOptions[T]{})
+}
+
+// specOf is a generic type of objects.
+type specOf[S any] struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	Spec S
+}
+
+func (s *specOf[S]) DeepCopyObject() runtime.Object { c := *s; return &c }

@@ -227,7 +227,7 @@ func TestControllerRunsOnce(t *testing.T) {
 		c.Run(stop) // returns
 		close(stop)
 		synctest.Wait()
-		if log := logged.log.String(); !strings.Contains(log, "the ListerWatcher is nil") || !strings.Contains(log, "started before") || !strings.Contains(log, `informer="*v1.Pod"`) {
+		if log := logged.log.String(); !strings.Contains(log, "the ListerWatcher is nil") || !strings.Contains(log, "started before") || !strings.Contains(log, `informer="Pod"`) {
 			t.Errorf("the log is\n%s", log)
 		}
 	})

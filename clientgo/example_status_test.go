@@ -69,7 +69,7 @@ func ExampleStatusOf() {
 	cancel()
 	factory.Shutdown()
 	// Output:
-	// *v1.Pod synced: true streaming: true
+	// Pod synced: true streaming: true
 	// 2 objects
 }
 

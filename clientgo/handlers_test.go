@@ -225,7 +225,7 @@ func TestHandlerContinuesAfterPanic(t *testing.T) {
 		if len(called) != 2 || called[1].Sub(called[0]) != time.Second {
 			t.Errorf("OnAdd was called at %v, want twice, a second apart", called)
 		}
-		if text := logged.String(); !strings.Contains(text, "the handler's") || !strings.Contains(text, "handlers_test.go") || !strings.Contains(text, `informer="*v1.Pod"`) {
+		if text := logged.String(); !strings.Contains(text, "the handler's") || !strings.Contains(text, "handlers_test.go") || !strings.Contains(text, `informer="Pod"`) {
 			t.Errorf("the handler's logger has %q, want the panic, its stack and the informer", text)
 		}
 	})

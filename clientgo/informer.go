@@ -4,6 +4,7 @@
 package clientgo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,12 +57,10 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 		indexer:   &indexer{key: clientcache.DeletionHandlingMetaNamespaceKeyFunc},
 		mutations: clientcache.NewCacheMutationDetector(fmt.Sprintf("%T", example)),
 	}
-	if s.options.ObjectDescription == "" {
-		s.options.ObjectDescription = describe(example)
-	}
-	s.errors = newObjectLog(true, "informer", s.options.ObjectDescription)
-	s.watchErrors.reflector = newReflectorFunc("kinformer", s.options.ObjectDescription)
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
+	s.options.ObjectDescription = cmp.Or(options.ObjectDescription, s.objects.Name(example), describe(example))
+	s.errors = newObjectLog(true, "informer", s.options.ObjectDescription)
+	s.watchErrors.reflector = newReflectorFunc("kinformer", cmp.Or(options.ObjectDescription, describe(example))) // as client-go's
 	if options.Scopes != nil {
 		s.scopes = scope.SetOf(options.Scopes(example))
 	}
@@ -249,8 +248,8 @@ type doneChecker struct {
 func (c doneChecker) Name() string          { return c.name() }
 func (c doneChecker) Done() <-chan struct{} { return c.done }
 
-// describe describes the type of an example: the kind of an unstructured object, otherwise the Go
-// type.
+// describe describes the type of an example as client-go does: the kind of an unstructured object,
+// otherwise the Go type.
 func describe(example any) string {
 	if example == nil {
 		return "<unspecified>"

@@ -90,7 +90,7 @@ func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
 			t.Errorf("synced after %v", took)
 		}
 		synctest.Wait()
-		for _, want := range []string{`"Failed to watch" err="failed to list *v1.Pod: refused"`, `"Object not stored" err="transform: gave up"`, `object="ns/bad"`, `informer="*v1.Pod"`} {
+		for _, want := range []string{`"Failed to watch" err="failed to list *v1.Pod: refused"`, `"Object not stored" err="transform: gave up"`, `object="ns/bad"`, `informer="Pod"`} {
 			if logged.count(want) == 0 {
 				t.Errorf("the log does not contain %s:\n%s", want, &logged.log)
 			}

@@ -40,7 +40,7 @@ func TestStatusOf(t *testing.T) {
 		h := runInformer(t, informer)
 		cachetest.Advance(time.Second)
 		status := clientgo.StatusOf(informer)
-		if status.Name != "*v1.Pod" || status.Phase != cache.PhaseWatching || status.Objects != 2 || !status.Synced || status.NotStreamingReason == "" {
+		if status.Name != "Pod" || status.Phase != cache.PhaseWatching || status.Objects != 2 || !status.Synced || status.NotStreamingReason == "" {
 			t.Errorf("while a handler blocks: %+v", status)
 		}
 		if len(status.Handlers) != 1 || status.Handlers[0].Backlog != 2 || status.Handlers[0].Lag < time.Second {
@@ -168,7 +168,7 @@ func TestUnsyncedFactoryHasCause(t *testing.T) {
 		if !apierrors.IsForbidden(err) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
-		if !strings.Contains(err.Error(), "*v1.Pod") || strings.Contains(err.Error(), "*v1.Service") {
+		if !strings.Contains(err.Error(), "Pod: list") || strings.Contains(err.Error(), "Service: ") {
 			t.Errorf("the error names the wrong informer: %v", err)
 		}
 		stop()

@@ -49,7 +49,7 @@ func TestPackedKeepsOtherTypesUnpacked(t *testing.T) {
 		}
 		server.relist()
 		h.expectEvents()
-		if logged.count("are not packed") != 1 || logged.count("*v1.PartialObjectMetadata, not *v1.Pod") != 1 || logged.count(`informer="*v1.Pod"`) == 0 {
+		if logged.count("are not packed") != 1 || logged.count("*v1.PartialObjectMetadata, not *v1.Pod") != 1 || logged.count(`informer="Pod"`) == 0 {
 			t.Errorf("want one warning, the log has %s", logged.log.String())
 		}
 	})

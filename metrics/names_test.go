@@ -99,7 +99,7 @@ func TestEqualNames(t *testing.T) {
 		for range 2 {
 			expectSeries(t, registry, "kinformer_handler_synced", `handler="h",informer="equal",kind="Pod" handler="h",informer="equal#2",kind="Pod" `+
 				`handler="h#2",informer="equal",kind="Pod" handler="h#2",informer="equal#2",kind="Pod"`)
-			expectSeries(t, registry, "reflector_lists_total", `name="*v1.Pod" name="bad`+"\uFFFD"+`" name="equal" name="equal#2"`)
+			expectSeries(t, registry, "reflector_lists_total", `name="Pod" name="bad`+"\uFFFD"+`" name="equal" name="equal#2"`)
 		}
 	})
 }

@@ -30,7 +30,7 @@ func TestProgram(t *testing.T) {
 	for path, want := range map[string]string{
 		"/healthz":          "ok",
 		"/readyz":           "ok",
-		"/metrics":          `kinformer_synced{informer="*v1.Pod",kind="Pod"} 1`,
+		"/metrics":          `kinformer_synced{informer="Pod",kind="Pod"} 1`,
 		"/debug/informers/": "count Pods",
 	} {
 		if got := get(t, url+path); !strings.Contains(got, want) {

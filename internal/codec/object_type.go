@@ -64,7 +64,25 @@ func (t ObjectType) Kind() string {
 	case t.GoType == nil || t.IsUnstructured() || t.IsMetadata():
 		return ""
 	}
-	return t.GoType.Elem().Name() // the Go types of the API are named like their kinds
+	return t.typeName() // the Go types of the API are named like their kinds
+}
+
+// Name returns a name for objects such as example, which may be a nil pointer: their kind or, if it
+// is not known, the name of their Go type. It is empty for objects of any type.
+func (t ObjectType) Name(example runtime.Object) string {
+	if metadata, ok := example.(*metav1.PartialObjectMetadata); ok && metadata != nil && metadata.Kind != "" {
+		return metadata.Kind
+	}
+	if kind := t.Kind(); kind != "" || t.GoType == nil {
+		return kind
+	}
+	return t.typeName()
+}
+
+// typeName returns the name of the Go type, without its package and type arguments.
+func (t ObjectType) typeName() string {
+	name, _, _ := strings.Cut(t.GoType.Elem().Name(), "[")
+	return name
 }
 
 // String describes the type for logs and errors.
