@@ -1,17 +1,18 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package debug serves a page that shows the informers of a program: phase and cause of failures,
-// objects, freshness, rate of events, relists, and the backlog of each handler.
+// Package debug serves a page that shows the informers of a program: what needs attention, with the
+// cause, and phase, objects, freshness, rate of events and relists of each informer. An informer's
+// own page shows the backlog of each handler.
 //
 //	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, pods, factory))
 //
 // The page is read-only and has no outside dependency: its style and script are part of the
-// program. Without JavaScript it is a plain table. It uses relative links only, so that it works
-// below any prefix that ends in a slash, with or without http.StripPrefix. The overview reads the
-// Status of each informer, and no object. Requests that read all keys of an informer, or the
-// content of an object, are limited to two at a time. Another one waits for up to two seconds, and
-// then gets 503.
+// program. Without JavaScript it is a plain table. Answers are compressed by gzip if the client
+// accepts it. Links are relative, so that the page works below any prefix that ends in a slash,
+// with or without http.StripPrefix. The overview reads the Status of each informer, and no object.
+// Requests that read all keys of an informer, or the content of an object, are limited to two at a
+// time. Another one waits for up to two seconds, and then gets 503.
 //
 // # What it discloses
 //

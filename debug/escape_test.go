@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package debug_test
+package debug
 
 import (
 	"errors"
@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/debug"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -43,10 +42,11 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		}
 		server.InjectWatchFault(-1, fake.Fault{Err: errors.New("failed " + hostile)})
 		run(t, informer)
-		handler, id := debug.Handler(withObjects, informer), informer.Views()[0].ID()
+		handler, id := Handler(withObjects, informer), informer.Views()[0].ID()
 		key := "ns%2F" + url.QueryEscape(hostile)
 		for target, parts := range map[string][]string{
-			"/":                      {"name ", "handler ", "failed "},
+			"/":                      {"name ", "failed ", "cause "},
+			"/?filter=" + key:        {"value=\"ns/"},
 			page("informer", id, ""): {"name ", "handler ", "failed ", "cause ", "index", "bad"},
 			page("informer", id, "") + "&find=%3Cscript%3E": {`value="&lt;script&gt;"`, "1 found"},
 			page("object", id, key):                         {"note"},

@@ -89,7 +89,7 @@ func setSecurityHeaders(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Vary", "Accept")
+	header.Set("Vary", "Accept, Accept-Encoding")
 }
 
 // route serves one page, or returns why it cannot.
@@ -98,17 +98,17 @@ func (h *handler) route(w http.ResponseWriter, r *http.Request) *failure {
 	case "":
 		return h.overview(w, r)
 	case "informers.json":
-		return h.writeJSON(w, h.readAll())
+		return h.writeJSON(w, r, h.readAll())
 	case "informer", "informer.json":
 		return h.informer(w, r)
 	case "object", "object.json":
 		return h.object(w, r)
 	case "style.css":
-		return h.asset(w, page, "text/css; charset=utf-8")
+		return h.asset(w, r, page, "text/css; charset=utf-8")
 	case "refresh.js":
-		return h.asset(w, page, "text/javascript; charset=utf-8")
+		return h.asset(w, r, page, "text/javascript; charset=utf-8")
 	case "icon.svg":
-		return h.asset(w, page, "image/svg+xml")
+		return h.asset(w, r, page, "image/svg+xml")
 	default:
 		return &failure{http.StatusNotFound, "There is no such page."}
 	}
@@ -121,9 +121,10 @@ func (h *handler) overview(w http.ResponseWriter, r *http.Request) *failure {
 	}
 	all := h.readAll()
 	if wantsJSON(r) {
-		return h.writeJSON(w, all)
+		return h.writeJSON(w, r, all)
 	}
-	return h.writePage(w, http.StatusOK, "overview.html", all)
+	all.Filter = r.FormValue("filter")
+	return h.writePage(w, r, http.StatusOK, "overview.html", all)
 }
 
 // missingSlash returns where the overview is, relative to a request that http.StripPrefix has left

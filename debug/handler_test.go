@@ -1,16 +1,17 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package debug_test
+package debug
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
-
-	"github.com/kinformer/kinformer/debug"
 )
 
 func TestOverviewShowsInformers(t *testing.T) {
@@ -18,7 +19,7 @@ func TestOverviewShowsInformers(t *testing.T) {
 		informer, server := pods("pods")
 		server.Create(pod("web"))
 		run(t, informer)
-		page := get(t, debug.Handler(debug.Options{}, informer), "/")
+		page := get(t, Handler(Options{}, informer), "/")
 		expect(t, page, "<title>Informers</title>", ">"+informer.Views()[0].UniqueName()+"<", "Watching", "1 informer, 1 Watching · 1 object")
 		expectNot(t, page, "Needs attention")
 	})
@@ -26,7 +27,7 @@ func TestOverviewShowsInformers(t *testing.T) {
 
 func TestOnlyGetAndHead(t *testing.T) {
 	informer, _ := pods("pods")
-	handler := debug.Handler(debug.Options{}, informer)
+	handler := Handler(Options{}, informer)
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace, "X"} {
 		for _, target := range []string{"/", "/informers.json", page("informer", informer.Views()[0].ID(), "")} {
 			answer := serve(t, handler, method+" "+target)
@@ -43,11 +44,11 @@ func TestOnlyGetAndHead(t *testing.T) {
 
 func TestSecurityHeaders(t *testing.T) {
 	informer, _ := pods("pods")
-	handler := debug.Handler(debug.Options{}, informer)
+	handler := Handler(Options{}, informer)
 	for _, target := range []string{"GET /", "GET /style.css", "GET /refresh.js", "GET /icon.svg", "GET /informers.json", "GET /none", "POST /"} {
 		header := serve(t, handler, target).Header()
 		for name, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Accept",
+			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Accept, Accept-Encoding",
 			"Cross-Origin-Resource-Policy": "same-origin",
 		} {
 			if got := header.Get(name); got != want {
@@ -56,6 +57,26 @@ func TestSecurityHeaders(t *testing.T) {
 		}
 		expect(t, header.Get("Content-Security-Policy"), "default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'")
 		expectNot(t, header.Get("Content-Security-Policy"), "unsafe", "*", "http")
+	}
+}
+
+// TestCompressed asks for pages with and without compression.
+func TestCompressed(t *testing.T) {
+	handler := Handler(Options{})
+	for accepted, want := range map[string]string{"": "", "gzip": "gzip", "br, gzip;q=0.5": "gzip", "gzip;q=0, br": "", "gzip; q=0.0": "", "xgzip": ""} {
+		for _, target := range []string{"/", "/informers.json", "/style.css", "/none"} {
+			answer := serve(t, handler, "GET "+target, "Accept-Encoding: "+accepted)
+			content := io.Reader(answer.Body)
+			if got := answer.Header().Get("Content-Encoding"); got != want || answer.Header().Get("Content-Length") != strconv.Itoa(answer.Body.Len()) {
+				t.Fatalf("%q: got Content-Encoding %q", accepted, got)
+			}
+			if want == "gzip" {
+				content, _ = gzip.NewReader(content)
+			}
+			if text, err := io.ReadAll(content); err != nil || string(text) != serve(t, handler, "GET "+target).Body.String() && target != "/" && target != "/informers.json" {
+				t.Errorf("%q: %s is %q, %v", accepted, target, text, err)
+			}
+		}
 	}
 }
 
@@ -80,7 +101,7 @@ func TestUnknownPages(t *testing.T) {
 			page("object", id, "ns/other"):                                  http.StatusNotFound,
 			page("object", id, "ns/web"):                                    http.StatusOK,
 		} {
-			if got := serve(t, debug.Handler(withObjects, informer), "GET "+target).Code; got != want {
+			if got := serve(t, Handler(withObjects, informer), "GET "+target).Code; got != want {
 				t.Errorf("%.60s: got status %d, want %d", target, got, want)
 			}
 		}
@@ -90,7 +111,7 @@ func TestUnknownPages(t *testing.T) {
 // TestPrefix mounts the handler in several ways, and follows the links of its pages.
 func TestPrefix(t *testing.T) {
 	informer, _ := pods("pods")
-	handler := debug.Handler(debug.Options{}, informer)
+	handler := Handler(Options{}, informer)
 	below := http.NewServeMux()
 	below.Handle("/a/b/", handler)
 	stripped := http.NewServeMux()
@@ -146,7 +167,7 @@ func resolve(t *testing.T, page, link string) string {
 
 // TestMissingSlash redirects from a path below which relative links would not work.
 func TestMissingSlash(t *testing.T) {
-	handler := http.StripPrefix("/a/b", debug.Handler(debug.Options{}))
+	handler := http.StripPrefix("/a/b", Handler(Options{}))
 	answer := serve(t, handler, "GET /a/b")
 	if to := answer.Header().Get("Location"); answer.Code != http.StatusPermanentRedirect || to != "./b/" {
 		t.Errorf("got status %d, Location %q", answer.Code, to)

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package debug_test
+package debug
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/debug"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -122,4 +121,4 @@ func expectNot(t *testing.T, text string, parts ...string) {
 	}
 }
 
-var withObjects = debug.Options{ShowObjects: true}
+var withObjects = Options{ShowObjects: true}

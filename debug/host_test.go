@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package debug_test
+package debug
 
 import (
 	"context"
@@ -9,15 +9,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-
-	"github.com/kinformer/kinformer/debug"
 )
 
 // TestLoopbackAddressAnswersToNoOtherHost sends requests as a browser does for a name that resolves
 // to a loopback address.
 func TestLoopbackAddressAnswersToNoOtherHost(t *testing.T) {
 	informer, _ := pods("pods")
-	handler := debug.Handler(debug.Options{Hosts: []string{"debug.example"}}, informer)
+	handler := Handler(Options{Hosts: []string{"debug.example"}}, informer)
 	for _, c := range []struct {
 		local net.Addr
 		host  string
@@ -71,7 +69,7 @@ func serveHost(t *testing.T, handler http.Handler, target string, local net.Addr
 
 // TestServedOnLoopback asks a server by its address, and by another name.
 func TestServedOnLoopback(t *testing.T) {
-	server := httptest.NewServer(debug.Handler(debug.Options{}))
+	server := httptest.NewServer(Handler(Options{}))
 	defer server.Close()
 	for host, want := range map[string]int{"": http.StatusOK, "attacker.example": http.StatusMisdirectedRequest} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/kinformer/kinformer/cache"
@@ -34,12 +33,13 @@ type detail struct {
 	QuarantinedKeys []quarantinedKey `json:"quarantinedKeys"`
 	Keys            *keyList         `json:"keys,omitempty"`
 
-	showObjects bool
+	ShowObjects bool `json:"-"` // keys are links to the content of objects
 }
 
 type index struct {
 	Name   string `json:"name"`
 	Values int    `json:"values"`
+	Errors uint64 `json:"errors"`
 }
 
 type quarantinedKey struct {
@@ -69,9 +69,9 @@ func (h *handler) informer(w http.ResponseWriter, r *http.Request) *failure {
 		}
 	}
 	if wantsJSON(r) {
-		return h.writeJSON(w, page)
+		return h.writeJSON(w, r, page)
 	}
-	return h.writePage(w, http.StatusOK, "informer.html", page)
+	return h.writePage(w, r, http.StatusOK, "informer.html", page)
 }
 
 func (h *handler) readDetail(view cache.View) detail {
@@ -79,12 +79,12 @@ func (h *handler) readDetail(view cache.View) detail {
 	page := detail{
 		informer: newInformer(view, status, now),
 		Indexes:  []index{}, QuarantinedKeys: []quarantinedKey{},
-		showObjects: h.options.ShowObjects && !isSecretKind(view.Kind()),
+		ShowObjects: h.options.ShowObjects && !isSecretKind(view.Kind()),
 	}
 	page.Scopes, page.ScopeCount = scopes(view)
 	values := view.Indexes()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		page.Indexes = append(page.Indexes, index{Name: name, Values: values[name]})
+		page.Indexes = append(page.Indexes, index{Name: name, Values: values[name], Errors: status.IndexErrors[name]})
 	}
 	for _, failed := range status.QuarantinedKeys {
 		page.QuarantinedKeys = append(page.QuarantinedKeys, quarantinedKey{failed.Key, shorten(failed.Err.Error(), maxCause)})
@@ -107,9 +107,3 @@ func (h *handler) findKeys(r *http.Request, view cache.View, text string) (*keyL
 	}
 	return &keyList{Find: text, Found: found, Keys: keys}, nil
 }
-
-// Now returns when the status was read.
-func (d detail) Now() time.Time { return d.now.UTC() }
-
-// ShowObjects reports whether keys are links to the content of objects.
-func (d detail) ShowObjects() bool { return d.showObjects }

@@ -1,9 +1,10 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package debug_test
+package debug
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/debug"
 )
 
 // TestSearchForKeys finds keys by a part of them, at most 200, and says how many there are.
@@ -24,9 +24,9 @@ func TestSearchForKeys(t *testing.T) {
 			server.Create(pod(fmt.Sprintf("web-%04d", n)))
 		}
 		run(t, informer)
-		handler, id := debug.Handler(debug.Options{}, informer), informer.Views()[0].ID()
-		search := func(query string) *keys {
-			return getJSON[informerJSON](t, handler, page("informer.json", id, "")+query).Keys
+		handler, id := Handler(Options{}, informer), informer.Views()[0].ID()
+		search := func(query string) *keyList {
+			return getJSON[detail](t, handler, page("informer.json", id, "")+query).Keys
 		}
 		if got := search(""); got != nil {
 			t.Errorf("%d keys without a search, of many", len(got.Keys))
@@ -56,19 +56,19 @@ func TestKeysLinkToObjects(t *testing.T) {
 		informer, server := pods("pods")
 		server.Create(pod("web"))
 		run(t, informer)
-		handler, id := debug.Handler(withObjects, informer), informer.Views()[0].ID()
+		handler, id := Handler(withObjects, informer), informer.Views()[0].ID()
 		expect(t, get(t, handler, page("informer", id, "")), fmt.Sprintf(`href="object?id=%d&amp;key=ns%%2fweb"`, id))
 		text := get(t, handler, page("object", id, "ns%2Fweb"))
 		expect(t, text, "node-7", "<title>ns/web – "+informer.Views()[0].UniqueName()+" – Informers</title>")
 		if got := getJSON[corev1.Pod](t, handler, page("object.json", id, "ns%2Fweb")); got.Spec.NodeName != "node-7" {
 			t.Errorf("got %+v", got)
 		}
-		without := fails(t, debug.Handler(debug.Options{}, informer), page("object", id, "ns%2Fweb"), 403)
+		without := fails(t, Handler(Options{}, informer), page("object", id, "ns%2Fweb"), 403)
 		expectNot(t, without, "node-7")
 	})
 }
 
-// TestIndexes shows the indexes with the number of their values.
+// TestIndexes shows the indexes with the number of their values, and one whose function fails.
 func TestIndexes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, server := pods("")
@@ -76,15 +76,24 @@ func TestIndexes(t *testing.T) {
 			server.Create(pod(fmt.Sprint("web-", n)))
 		}
 		informer := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Indexers: cache.Indexers[*corev1.Pod]{
-			"last":               cache.ByObject(func(pod *corev1.Pod) ([]string, error) { return []string{strings.TrimLeft(pod.Name, "web-")}, nil }),
+			"last": cache.ByObject(func(pod *corev1.Pod) ([]string, error) {
+				if pod.Name == "web-4" {
+					return nil, errors.New("no number")
+				}
+				return []string{strings.TrimLeft(pod.Name, "web-")}, nil
+			}),
 			cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc),
 		}})
 		run(t, informer)
-		handler, id := debug.Handler(debug.Options{}, informer), informer.Views()[0].ID()
-		got := getJSON[informerJSON](t, handler, page("informer.json", id, "")).Indexes
-		if want := []index{{"last", 5}, {"namespace", 1}}; !slices.Equal(got, want) {
+		handler, id := Handler(Options{}, informer), informer.Views()[0].ID()
+		got := getJSON[detail](t, handler, page("informer.json", id, "")).Indexes
+		if want := []index{{"last", 4, 1}, {"namespace", 1, 0}}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		expect(t, get(t, handler, page("informer", id, "")), `<bdi>namespace</bdi></th><td class="n">1</td>`)
+		expect(t, get(t, handler, page("informer", id, "")), `<bdi>namespace</bdi></th><td class="n">1</td>`, `<td class="n late">1</td>`)
+		expect(t, get(t, handler, "/"), "the function of index &#34;last&#34; failed", "(1 failure)", "Watching, 1 warning")
+		if all := getJSON[overview](t, handler, "/informers.json"); all.Informers[0].IndexErrors["last"] != 1 {
+			t.Errorf("got the index errors %v", all.Informers[0].IndexErrors)
+		}
 	})
 }

@@ -19,6 +19,7 @@ const recentEventsInterval = 5 * time.Second
 type overview struct {
 	Time      time.Time  `json:"time"`
 	Informers []informer `json:"informers"`
+	Filter    string     `json:"-"` // of the rows
 }
 
 // informer is the JSON of an informer's status. Its names are documented in docs/observing.md.
@@ -54,10 +55,12 @@ type informer struct {
 	NotStreamingReason          string            `json:"notStreamingReason,omitempty"`
 	Quarantined                 int               `json:"quarantined"`
 	Unnamed                     int               `json:"unnamed"`
+	IndexErrors                 map[string]uint64 `json:"indexErrors,omitempty"`
 	OmitFieldsNotFound          []string          `json:"omitFieldsNotFound,omitempty"`
 	Handlers                    []handlerStatus   `json:"handlers"`
 
-	now time.Time
+	Now      time.Time `json:"-"`
+	Troubles []trouble `json:"-"`
 }
 
 type request struct {
@@ -76,8 +79,7 @@ type handlerStatus struct {
 	Calls                uint64  `json:"calls"`
 	CallSeconds          float64 `json:"callSeconds"`
 	SecondsPerCall       float64 `json:"secondsPerCall"`
-
-	lag time.Duration
+	Late                 bool    `json:"-"`
 }
 
 // readAll reads the status of every informer.
@@ -107,8 +109,8 @@ func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 		Lists:                       s.Lists, Watches: s.Watches, WatchRestarts: s.WatchRestarts,
 		Relists: map[string]uint64{}, Requests: requests(s),
 		Streaming: s.Streaming, NotStreamingReason: s.NotStreamingReason,
-		Quarantined: s.Quarantined, Unnamed: s.Unnamed, OmitFieldsNotFound: s.OmitFieldsNotFound,
-		Handlers: handlers(s), now: now,
+		Quarantined: s.Quarantined, Unnamed: s.Unnamed, IndexErrors: s.IndexErrors, OmitFieldsNotFound: s.OmitFieldsNotFound,
+		Handlers: handlers(s), Now: now.UTC(),
 	}
 	for reason, n := range s.Relists {
 		if n > 0 {
@@ -122,6 +124,7 @@ func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 		seconds := s.Staleness.Seconds()
 		i.FreshAt, i.StalenessSeconds = s.FreshAt.UTC(), &seconds
 	}
+	i.Troubles = i.troubles(s)
 	return i
 }
 
@@ -140,7 +143,8 @@ func handlers(s cache.Status) []handlerStatus {
 	for _, h := range s.Handlers {
 		status := handlerStatus{
 			Name: h.Name, UniqueName: h.UniqueName, Synced: h.Synced, Backlog: h.Backlog, OldestPendingSeconds: h.Lag.Seconds(), Coalesced: h.Coalesced,
-			Calls: h.Calls, CallSeconds: h.CallTime.Seconds(), lag: h.Lag,
+			Calls: h.Calls, CallSeconds: h.CallTime.Seconds(),
+			Late: h.Backlog > 0 && h.Lag >= lateAfter,
 		}
 		if h.Calls > 0 {
 			status.SecondsPerCall = h.CallTime.Seconds() / float64(h.Calls)

@@ -39,9 +39,9 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request) *failure {
 		return failed
 	}
 	if wantsJSON(r) {
-		return write(w, http.StatusOK, typeJSON, text)
+		return write(w, r, http.StatusOK, typeJSON, text)
 	}
-	return h.writePage(w, http.StatusOK, "object.html", objectPage{informer: h.read(view), Key: key, Text: string(text)})
+	return h.writePage(w, r, http.StatusOK, "object.html", objectPage{informer: h.read(view), Key: key, Text: string(text)})
 }
 
 // readObject returns the content of an object, at most maxScans at a time. It does not wait for the

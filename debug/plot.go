@@ -37,6 +37,27 @@ func (i informer) Plot() plot {
 	return p
 }
 
+// Sparkline returns the recent events as text, with a character for each 25 s, or an empty text if
+// there were none.
+func (i informer) Sparkline() string {
+	var sums []int
+	for interval := range slices.Chunk(i.RecentEvents[:max(0, len(i.RecentEvents)-1)], 5) {
+		sum := 0
+		for _, n := range interval {
+			sum += int(n)
+		}
+		sums = append(sums, sum*5/len(interval))
+	}
+	if len(sums) == 0 || slices.Max(sums) == 0 {
+		return ""
+	}
+	var line strings.Builder
+	for _, sum := range sums {
+		line.WriteRune('▁' + rune((7*sum+slices.Max(sums)-1)/slices.Max(sums)))
+	}
+	return line.String()
+}
+
 // bars returns a path with a rectangle for each number, at least one unit high unless it is zero.
 func bars(numbers []uint32, peak uint32) string {
 	var path strings.Builder

@@ -5,15 +5,24 @@ package debug
 
 import (
 	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/kinformer/kinformer/cache"
 )
 
-// maxScopes is the number of scopes that a page shows.
-const maxScopes = 100
+const (
+	// maxScopes is the number of scopes that a page shows.
+	maxScopes = 100
+	// maxSlots is the largest number of slots that package shard cuts the hashes into.
+	maxSlots = 4096
+)
 
-// scopeStatus is the JSON of a scope of an informer.
+// scopeStatus is the JSON of a scope of an informer, or of all those in one condition that differ in
+// their hashes alone.
 type scopeStatus struct {
 	Scope            string      `json:"scope"`
 	Phase            cache.Phase `json:"phase"`
@@ -22,17 +31,41 @@ type scopeStatus struct {
 	ResourceVersion  string      `json:"resourceVersion"`
 	StalenessSeconds *float64    `json:"stalenessSeconds,omitempty"`
 	Error            string      `json:"error,omitempty"`
+
+	hashes []cache.HashRange // in order
 }
 
 // scopes returns the first maxScopes scopes of an informer and the number of all: first those with
 // an error, then those that have not been listed.
 func scopes(view cache.View) (shown []scopeStatus, number int) {
-	all := view.ScopeStatus()
-	slices.SortStableFunc(all, func(a, b cache.ScopeStatus) int { return cmp.Compare(rank(a), rank(b)) })
-	for _, s := range all[:min(len(all), maxScopes)] {
-		shown = append(shown, newScopeStatus(s))
+	type condition struct {
+		scope  cache.Scope // without the ends of the hashes
+		phase  cache.Phase
+		synced bool
+		err    string
 	}
-	return shown, len(all)
+	all, at := view.ScopeStatus(), map[condition]int{}
+	slices.SortStableFunc(all, func(a, b cache.ScopeStatus) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Scope.Hash.First, b.Scope.Hash.First))
+	})
+	for _, s := range all {
+		c := condition{s.Scope, s.Phase, s.Synced, ""}
+		c.scope.Hash = cache.HashRange{Field: s.Scope.Hash.Field}
+		if s.Err != nil {
+			c.err = shorten(s.Err.Error(), maxCause)
+		}
+		n, known := at[c]
+		if !known {
+			n = len(shown)
+			at[c] = n
+			shown = append(shown, scopeStatus{Phase: s.Phase, Synced: s.Synced, Error: c.err, ResourceVersion: s.ResourceVersion})
+		}
+		shown[n].add(s)
+	}
+	for c, n := range at {
+		shown[n].Scope = shorten(describe(c.scope, shown[n].hashes), maxCause)
+	}
+	return shown[:min(len(shown), maxScopes)], len(shown)
 }
 
 func rank(s cache.ScopeStatus) int {
@@ -45,17 +78,66 @@ func rank(s cache.ScopeStatus) int {
 	return 2
 }
 
-func newScopeStatus(s cache.ScopeStatus) scopeStatus {
-	status := scopeStatus{
-		Scope: shorten(s.Scope.String(), maxCause), Phase: s.Phase, Synced: s.Synced,
-		Objects: s.Objects, ResourceVersion: s.ResourceVersion,
+// add adds a scope. Of all scopes, the status has the oldest resourceVersion and confirmation.
+func (status *scopeStatus) add(s cache.ScopeStatus) {
+	status.hashes = append(status.hashes, s.Scope.Hash)
+	status.Objects += s.Objects
+	if cmp.Or(cmp.Compare(len(s.ResourceVersion), len(status.ResourceVersion)), cmp.Compare(s.ResourceVersion, status.ResourceVersion)) < 0 {
+		status.ResourceVersion = s.ResourceVersion
 	}
-	if s.Err != nil {
-		status.Error = shorten(s.Err.Error(), maxCause)
-	}
-	if !s.FreshAt.IsZero() {
-		seconds := s.Staleness.Seconds()
+	if seconds := s.Staleness.Seconds(); !s.FreshAt.IsZero() && (status.StalenessSeconds == nil || *status.StalenessSeconds < seconds) {
 		status.StalenessSeconds = &seconds
 	}
-	return status
+}
+
+// describe describes scopes that differ in their hashes alone: by the numbers of slots if the hashes
+// are those of slots, otherwise by their ends. Adjacent ones are one.
+func describe(scope cache.Scope, hashes []cache.HashRange) string {
+	field := string(scope.Hash.Field)
+	if field == "" {
+		return scope.String()
+	}
+	slots := slotsOf(hashes)
+	format, noun, of := "%016x", "hashes", ""
+	if slots > 0 {
+		format, noun, of = "%d", "slots", fmt.Sprintf(" of %d", slots)
+	}
+	var texts []string
+	for n := 0; n < len(hashes); n++ {
+		first, last := hashes[n].First, hashes[n].Last
+		for ; n+1 < len(hashes) && hashes[n+1].First == last+1; n++ {
+			last = hashes[n+1].Last
+		}
+		if slots > 0 {
+			first, last = slotOf(first, slots), slotOf(last, slots)
+		}
+		text := fmt.Sprintf(format, first)
+		if last > first {
+			text += " to " + fmt.Sprintf(format, last)
+		}
+		texts = append(texts, text)
+	}
+	text := fmt.Sprintf("%s %s%s by %s", noun, strings.Join(texts, ", "), of, field[strings.LastIndex(field, ".")+1:])
+	if scope.Hash = (cache.HashRange{}); scope != (cache.Scope{}) {
+		text += ", " + scope.String()
+	}
+	return text
+}
+
+// slotsOf returns into how many slots the hash space is cut if each range is one of them, or 0.
+func slotsOf(hashes []cache.HashRange) uint64 {
+	size := hashes[0].Last - hashes[0].First + 1
+	slots := math.Round(math.Ldexp(1, 64) / float64(size))
+	for _, h := range hashes {
+		if n := uint64(slots); slots > maxSlots || slotOf(h.First, n) != slotOf(h.Last, n) || slotOf(h.First-1, n) == slotOf(h.First, n) || slotOf(h.Last+1, n) == slotOf(h.Last, n) {
+			return 0
+		}
+	}
+	return uint64(slots)
+}
+
+// slotOf returns the slot of a hash, of slots of equal size as package shard has them.
+func slotOf(hash, slots uint64) uint64 {
+	slot, _ := bits.Mul64(hash, slots)
+	return slot
 }

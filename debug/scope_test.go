@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package debug_test
+package debug
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/debug"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
@@ -49,7 +48,7 @@ func TestScopes(t *testing.T) {
 		informer := cache.NewSharedInformer(forbidding{server}, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Scopes: all})
 		start(t, informer.Run)
 		cachetest.Advance(time.Minute)
-		handler := debug.Handler(debug.Options{}, informer)
+		handler := Handler(Options{}, informer)
 		id := informer.Views()[0].ID()
 		html := get(t, handler, page("informer", id, ""))
 		expect(t, html, "Scopes, 100 of 120, failing ones first", "Retrying, not synced", "<td>Watching</td>", "not allowed", "namespace &#34;ns-098&#34;")
@@ -72,6 +71,6 @@ func TestNoScopes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer, _ := pods("pods")
 		run(t, informer)
-		expectNot(t, get(t, debug.Handler(debug.Options{}, informer), page("informer", informer.Views()[0].ID(), "")), "Scopes")
+		expectNot(t, get(t, Handler(Options{}, informer), page("informer", informer.Views()[0].ID(), "")), "Scopes")
 	})
 }

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package debug_test
+package debug
 
 import (
 	"encoding/base64"
@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/debug"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -120,7 +119,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shown := informer(t)
-				handler := debug.Handler(withObjects, shown)
+				handler := Handler(withObjects, shown)
 				id := shown.Views()[0].ID()
 				keys, _ := shown.Views()[0].FindKeys("", 1)
 				for _, target := range []string{"/", "/informers.json", page("informer", id, ""), page("informer.json", id, ""),
@@ -191,7 +190,7 @@ func TestKindsThatHoldSecretsAreNotShown(t *testing.T) {
 				shown := stored(t, test.obj)
 				view := shown.Views()[0]
 				keys, _ := view.FindKeys("", 1)
-				answer := serve(t, debug.Handler(withObjects, shown), "GET "+page("object.json", view.ID(), keys[0]))
+				answer := serve(t, Handler(withObjects, shown), "GET "+page("object.json", view.ID(), keys[0]))
 				if hidden := answer.Code == http.StatusForbidden; hidden != test.hidden {
 					t.Errorf("got status %d: %s", answer.Code, answer.Body)
 				}

@@ -4,6 +4,7 @@
 package debug
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,15 +15,15 @@ import (
 	"github.com/kinformer/kinformer/internal/units"
 )
 
-// level is how well an informer does. Its values are also CSS classes and names of shapes.
+// level is how well an informer does. Its values are also CSS classes.
 type level string
 
 const (
-	levelOK      level = "ok"      // it watches
-	levelBusy    level = "busy"    // it works on its first state, or opens a watch
-	levelWarning level = "warning" // it works, but something needs attention
 	levelError   level = "error"   // it does not work
+	levelWarning level = "warning" // it works, but something needs attention
+	levelBusy    level = "busy"    // it works on its first state, or opens a watch
 	levelOff     level = "off"     // it does not run
+	levelOK      level = "ok"      // it watches
 )
 
 const (
@@ -40,7 +41,7 @@ func (i informer) Level() level {
 		return levelError
 	case i.Phase == cache.PhaseIdle || i.Phase == cache.PhaseStopped:
 		return levelOff
-	case len(i.Warnings()) > 0:
+	case len(i.Troubles) > 0:
 		return levelWarning
 	case !i.Synced || i.Phase != cache.PhaseWatching:
 		return levelBusy
@@ -48,67 +49,114 @@ func (i informer) Level() level {
 	return levelOK
 }
 
-// State returns the phase and, if it is not obvious, whether the informer has synced.
+// State returns the phase and, if it is not obvious, whether the informer has synced and what needs
+// attention.
 func (i informer) State() string {
+	state := string(i.Phase)
 	switch {
 	case i.Phase == cache.PhaseListing && i.ReceivedObjects > 0:
-		return fmt.Sprintf("%s, %s received", i.Phase, units.Plural(i.ReceivedObjects, "object"))
-	case i.Synced || i.Phase == cache.PhaseIdle || i.Phase == cache.PhaseInvalid:
-		return string(i.Phase)
+		state += ", " + units.Plural(i.ReceivedObjects, "object") + " received"
+	case !i.Synced && i.Phase != cache.PhaseIdle && i.Phase != cache.PhaseInvalid:
+		state += ", not synced"
 	}
-	return string(i.Phase) + ", not synced"
+	if i.Level() == levelWarning {
+		state += ", " + units.Plural(len(i.Troubles), "warning")
+	}
+	return state
 }
 
-// Failing returns for how long and how often attempts have failed, or an empty text.
-func (i informer) Failing() string {
-	if i.ErrorSince.IsZero() || i.FailedAttempts == 0 {
-		return ""
-	}
-	return fmt.Sprintf("for %s, %s", duration(i.now.Sub(i.ErrorSince)), units.Plural(i.FailedAttempts, "attempt"))
+// trouble is a reason for attention, of one informer or of several.
+type trouble struct {
+	Level     level
+	Text      string
+	Informers []informer
+
+	age   time.Duration // the longest
+	count uint64        // of all informers
+	noun  string
 }
 
-// Warnings returns what needs attention although the informer works.
-func (i informer) Warnings() (warnings []string) {
-	add := func(condition bool, format string, args ...any) {
-		if condition {
-			warnings = append(warnings, fmt.Sprintf(format, args...))
+// troubles returns what needs attention.
+func (i informer) troubles(s cache.Status) (all []trouble) {
+	add := func(level level, text string, age time.Duration, count uint64, noun string) {
+		all = append(all, trouble{Level: level, Text: text, age: age, count: count, noun: noun})
+	}
+	if s.Err != nil {
+		age := i.Now.Sub(cmp.Or(i.ErrorSince, i.Now))
+		add(levelError, s.Err.Error(), age, uint64(s.FailedAttempts), "attempt")
+	}
+	if len(s.QuarantinedKeys) > 0 {
+		add(levelWarning, s.QuarantinedKeys[0].Err.Error(), 0, uint64(s.Quarantined), "object")
+	}
+	if s.Unnamed > 0 {
+		add(levelWarning, "objects without a readable name are not stored", 0, uint64(s.Unnamed), "object")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.IndexErrors)) {
+		add(levelWarning, fmt.Sprintf("the function of index %q failed: ByIndex does not find such objects", name), 0, s.IndexErrors[name], "failure")
+	}
+	if s.Staleness >= staleAfter && s.Phase != cache.PhaseStopped {
+		add(levelWarning, "not confirmed up to date", s.Staleness, 0, "")
+	}
+	for n, h := range s.Handlers {
+		if i.Handlers[n].Late {
+			add(levelWarning, "handler "+h.UniqueName+" is behind", h.Lag, h.Backlog, "event")
 		}
 	}
-	add(i.Quarantined > 0, "%s quarantined: the newest state could not be stored", units.Plural(i.Quarantined, "object"))
-	add(i.Unnamed > 0, "%s without a readable name, not stored", units.Plural(i.Unnamed, "object"))
-	stale := i.staleness()
-	add(stale >= staleAfter && i.Phase != cache.PhaseStopped, "last confirmed up to date %s ago", duration(stale))
-	for _, h := range i.Handlers {
-		add(h.Late(), "handler %s is %s behind, %s", shorten(h.UniqueName, maxName), duration(h.lag), units.Plural(h.Backlog, "event"))
+	if len(s.OmitFieldsNotFound) > 0 {
+		add(levelWarning, "OmitFields that no object has: "+strings.Join(s.OmitFieldsNotFound, ", "), 0, 0, "")
 	}
-	add(len(i.OmitFieldsNotFound) > 0, "OmitFields that no object has: %s", strings.Join(i.OmitFieldsNotFound, ", "))
-	return warnings
+	return all
 }
 
-// staleness returns the time since the store was last confirmed up to date, zero if it never was.
-func (i informer) staleness() time.Duration {
-	if i.StalenessSeconds == nil {
-		return 0
+// Detail returns for how long there has been the trouble, and how often, or an empty text.
+func (t trouble) Detail() string {
+	var details []string
+	if t.age > 0 && len(t.Informers) > 1 {
+		details = append(details, "for up to "+duration(t.age))
+	} else if t.age > 0 {
+		details = append(details, "for "+duration(t.age))
 	}
-	return time.Duration(*i.StalenessSeconds * float64(time.Second))
+	if t.count > 0 {
+		details = append(details, units.Plural(t.count, t.noun))
+	}
+	return strings.Join(details, ", ")
 }
 
-// Late reports whether the handler's backlog is old.
-func (h handlerStatus) Late() bool { return h.Backlog > 0 && h.lag >= lateAfter }
-
-// NeedAttention returns the informers with an error, and then those with a warning.
-func (o overview) NeedAttention() []informer {
-	var failing, warning []informer
+// Troubles returns what needs attention, errors first. Equal troubles are one.
+func (o overview) Troubles() (all []trouble) {
+	type key struct {
+		level level
+		text  string
+	}
+	at := map[key]int{}
 	for _, i := range o.Informers {
-		switch i.Level() {
-		case levelError:
-			failing = append(failing, i)
-		case levelWarning:
-			warning = append(warning, i)
-		default:
+		for _, t := range i.Troubles {
+			n, known := at[key{t.Level, t.Text}]
+			if !known {
+				n = len(all)
+				at[key{t.Level, t.Text}] = n
+				all = append(all, trouble{Level: t.Level, Text: t.Text, noun: t.noun})
+			}
+			all[n].Informers = append(all[n].Informers, i)
+			all[n].age = max(all[n].age, t.age)
+			all[n].count += t.count
 		}
 	}
-	return append(failing, warning...)
+	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(a.Level, b.Level) }) // "error", "warning"
+	return all
+}
+
+// Rows returns the informers that match the filter, those that need attention first.
+func (o overview) Rows() []informer {
+	rows := slices.DeleteFunc(slices.Clone(o.Informers), func(i informer) bool {
+		text := strings.Join([]string{i.UniqueName, i.Kind, i.State(), i.Error}, "\n")
+		return !strings.Contains(strings.ToLower(text), strings.ToLower(o.Filter))
+	})
+	order := []level{levelError, levelWarning, levelBusy, levelOff, levelOK}
+	slices.SortStableFunc(rows, func(a, b informer) int {
+		return cmp.Compare(slices.Index(order, a.Level()), slices.Index(order, b.Level()))
+	})
+	return rows
 }
 
 // Summary counts the informers by phase, and adds up their objects and events.
@@ -126,26 +174,25 @@ func (o overview) Summary() string {
 	return fmt.Sprintf("%s · %s · %s events/s", strings.Join(texts, ", "), units.Plural(objects, "object"), rate(events))
 }
 
-// RelistCount returns how often the informer has relisted.
-func (i informer) RelistCount() (n uint64) {
-	for _, count := range i.Relists {
-		n += count
+// Requested returns the numbers of lists and watches in words.
+func (i informer) Requested() string {
+	watches := units.Count(i.Watches) + " watches"
+	if i.Watches == 1 {
+		watches = "1 watch"
 	}
-	return n
+	if i.WatchRestarts > 0 {
+		watches += ", of which " + units.Count(i.WatchRestarts) + " resumed an earlier one"
+	}
+	return units.Plural(i.Lists, "list") + ", " + watches
 }
 
 // RelistReasons returns the reasons for relists with their numbers, the most frequent first.
 func (i informer) RelistReasons() string {
 	var texts []string
 	for _, reason := range slices.SortedFunc(maps.Keys(i.Relists), func(a, b string) int {
-		if d := int(i.Relists[b]) - int(i.Relists[a]); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(i.Relists[b], i.Relists[a]), cmp.Compare(a, b))
 	}) {
-		if n := i.Relists[reason]; n > 0 {
-			texts = append(texts, fmt.Sprintf("%s %s", units.Count(n), reason))
-		}
+		texts = append(texts, units.Count(i.Relists[reason])+" "+reason)
 	}
 	return strings.Join(texts, ", ")
 }

@@ -1,12 +1,13 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package debug_test
+package debug
 
 import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,92 +16,31 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/debug"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// overview has the fields of the JSON that the tests look at.
-type overview struct {
-	Time      time.Time      `json:"time"`
-	Informers []informerJSON `json:"informers"`
-}
-
-type informerJSON struct {
-	ID                   uint64            `json:"id"`
-	Name                 string            `json:"name"`
-	UniqueName           string            `json:"uniqueName"`
-	Kind                 string            `json:"kind"`
-	Phase                string            `json:"phase"`
-	Synced               bool              `json:"synced"`
-	Error                string            `json:"error"`
-	ErrorSince           time.Time         `json:"errorSince"`
-	FailedAttempts       int               `json:"failedAttempts"`
-	ResourceVersion      string            `json:"resourceVersion"`
-	FreshAt              time.Time         `json:"freshAt"`
-	StalenessSeconds     *float64          `json:"stalenessSeconds"`
-	Objects              int               `json:"objects"`
-	EventsPerSecond      float64           `json:"eventsPerSecond"`
-	RecentEvents         []uint32          `json:"recentEvents"`
-	Relists              map[string]uint64 `json:"relists"`
-	Requests             []request         `json:"requests"`
-	Quarantined          int               `json:"quarantined"`
-	QuarantinedKeys      []quarantinedKey  `json:"quarantinedKeys"`
-	Indexes              []index           `json:"indexes"`
-	Handlers             []handlerStatus   `json:"handlers"`
-	Keys                 *keys             `json:"keys"`
-	NotStreamingReason   string            `json:"notStreamingReason"`
-	RecentEventsInterval float64           `json:"recentEventsIntervalSeconds"`
-}
-
-type request struct {
-	Verb, Code string
-	Count      uint64
-}
-
-type quarantinedKey struct{ Key, Error string }
-
-type index struct {
-	Name   string
-	Values int
-}
-
-type handlerStatus struct {
-	Name, UniqueName     string
-	Synced               bool
-	Backlog, Calls       uint64
-	OldestPendingSeconds float64
-	CallSeconds          float64
-	SecondsPerCall       float64
-}
-
-type keys struct {
-	Find  string
-	Found int
-	Keys  []string
-}
-
 // TestFailingInformer shows an informer whose lists fail, and its recovery.
 func TestFailingInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		informer, server := pods("pods")
-		server.InjectListFault(-1, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("not allowed"))})
-		handler := debug.Handler(debug.Options{}, informer)
-		read := func() informerJSON { return getJSON[overview](t, handler, "/informers.json").Informers[0] }
+		failing, server := pods("pods")
+		server.InjectListFault(-1, fake.Fault{Err: errForbidden})
+		handler, run := Handler(Options{}, failing), failing.Run
+		read := func() informer { return getJSON[overview](t, handler, "/informers.json").Informers[0] }
 		if idle := read(); idle.Phase != "Idle" || idle.StalenessSeconds != nil || idle.Kind != "Pod" || idle.FailedAttempts != 0 {
 			t.Errorf("before Run: %+v", idle)
 		}
 		expect(t, get(t, handler, "/informers.json"), `"relists": {}`)
-		start(t, informer.Run)
+		start(t, run)
 		cachetest.Advance(2 * time.Minute)
-		failing := read()
-		if failing.Phase != "Retrying" || failing.Synced || failing.FailedAttempts < 2 || !failing.ErrorSince.Equal(time.Now().Add(-2*time.Minute)) {
-			t.Errorf("failing: %+v", failing)
+		shown := read()
+		if shown.Phase != "Retrying" || shown.Synced || shown.FailedAttempts < 2 || !shown.ErrorSince.Equal(time.Now().Add(-2*time.Minute)) {
+			t.Errorf("failing: %+v", shown)
 		}
 		const cause = "pods is forbidden: not allowed"
-		expect(t, failing.Error, cause)
-		expect(t, get(t, handler, "/"), "Needs attention", "Retrying for 2 min", "state error", cause, "never", "Retrying, not synced")
-		expect(t, get(t, handler, page("informer", failing.ID, "")), "state error", "for 2 min", cause)
+		expect(t, shown.Error, cause)
+		expect(t, get(t, handler, "/"), "Needs attention", "(for 2 min, ", cause, "never", `<td class="error">Retrying, not synced</td>`)
+		expect(t, get(t, handler, page("informer", shown.ID, "")), "headline error", "(for 2 min, ", cause)
 
 		server.ClearFaults()
 		cachetest.Advance(time.Minute)
@@ -111,6 +51,37 @@ func TestFailingInformer(t *testing.T) {
 	})
 }
 
+var errForbidden = apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("not allowed"))
+
+// TestEqualTroublesAreOne shows one error of 13 informers, whose rows are the first ones, and filters
+// the rows.
+func TestEqualTroublesAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var group cache.Group
+		for n := range 39 {
+			informer, server := pods(fmt.Sprint("pods-", n))
+			if n%3 == 2 {
+				server.InjectListFault(-1, fake.Fault{Err: errForbidden})
+			}
+			group.Add(informer)
+			start(t, informer.Run)
+			time.Sleep(time.Second) // in the bubble: they fail at different times, and differently often
+		}
+		cachetest.Advance(time.Minute)
+		handler := Handler(Options{}, &group)
+		text := get(t, handler, "/")
+		expect(t, text, `13 informers: <bdi class="cause">list: pods is forbidden: not allowed</bdi> <span class="none">(for up to 1 min 37 s, `)
+		if boxes, last, first := strings.Count(text, `<li class="error">`), strings.LastIndex(text, `<td class="error">`), strings.Index(text, `<td class="ok">`); boxes != 1 || last > first {
+			t.Errorf("got %d boxes, the last failing row at %d, the first healthy one at %d", boxes, last, first)
+		}
+		text = get(t, handler, "/?filter=PODS-3")
+		expect(t, text, "Informers, 10 of 39", `value="PODS-3"`, "13 informers: ", ">pods-38<")
+		expectNot(t, text, ">pods-4<")
+		expect(t, get(t, handler, "/?filter=forbidden"), "Informers, 13 of 39")
+		expect(t, get(t, handler, "/?filter=none"), "There are no informers that contain the text.")
+	})
+}
+
 // TestStaleInformer shows an informer whose watch has brought nothing for longer than a server is
 // silent.
 func TestStaleInformer(t *testing.T) {
@@ -118,12 +89,12 @@ func TestStaleInformer(t *testing.T) {
 		informer, server := pods("pods")
 		server.InjectWatchFault(-1, fake.Fault{Stall: true})
 		run(t, informer)
-		handler := debug.Handler(debug.Options{}, informer)
+		handler := Handler(Options{}, informer)
 		cachetest.Advance(5*time.Minute - time.Second)
 		expect(t, get(t, handler, "/"), "4 min 59 s ago")
 		expectNot(t, get(t, handler, "/"), "Needs attention")
 		cachetest.Advance(time.Second)
-		expect(t, get(t, handler, "/"), "Needs attention", "last confirmed up to date 5 min ago", "state warning", " (warning)<")
+		expect(t, get(t, handler, "/"), "Needs attention", "not confirmed up to date", "(for 5 min)", `<td class="warning">Watching, 1 warning<`)
 		if age := getJSON[overview](t, handler, "/informers.json").Informers[0].StalenessSeconds; *age != 300 {
 			t.Errorf("got age %v, want 300", *age)
 		}
@@ -149,7 +120,7 @@ func TestBlockedHandler(t *testing.T) {
 			server.Create(pod(fmt.Sprint("web-", n)))
 		}
 		cachetest.Advance(30 * time.Second)
-		handler := debug.Handler(debug.Options{}, informer)
+		handler := Handler(Options{}, informer)
 		all := getJSON[overview](t, handler, "/informers.json").Informers[0].Handlers
 		blocked, other := all[0], all[1]
 		if blocked.Backlog != 40 || blocked.OldestPendingSeconds < 30 || blocked.UniqueName != "audit" || blocked.Calls != 0 {
@@ -158,7 +129,9 @@ func TestBlockedHandler(t *testing.T) {
 		if other.Backlog != 0 || other.UniqueName != "audit#2" || other.Calls != 40 || other.Name != "audit" {
 			t.Errorf("other: %+v", other)
 		}
-		expect(t, get(t, handler, "/"), "handler audit is 30 s behind, 40 events", `<td class="n late">40</td>`, `<bdi>audit#2</bdi>`)
+		expect(t, get(t, handler, "/"), "handler audit is behind", "(for 30 s, 40 events)")
+		expectNot(t, get(t, handler, "/"), "audit#2")
+		expect(t, get(t, handler, page("informer", informer.Views()[0].ID(), "")), `<td class="n late">40</td>`, `<bdi>audit#2</bdi>`)
 		close(release)
 		synctest.Wait()
 		expectNot(t, get(t, handler, "/"), "Needs attention")
@@ -178,9 +151,9 @@ func TestRelistsAndEvents(t *testing.T) {
 		server.InjectWatchFault(2, fake.Fault{Err: apierrors.NewResourceExpired("too old")})
 		server.CloseWatches()
 		cachetest.Advance(20 * time.Second)
-		handler := debug.Handler(debug.Options{}, informer)
+		handler := Handler(Options{}, informer)
 		shown := getJSON[overview](t, handler, "/informers.json").Informers[0]
-		if shown.Relists["Expired"] != 1 || len(shown.RecentEvents) != 60 || shown.RecentEventsInterval != 5 {
+		if shown.Relists["Expired"] != 1 || len(shown.RecentEvents) != 60 || shown.RecentEventsIntervalSeconds != 5 {
 			t.Errorf("got %+v", shown)
 		}
 		if want := (request{"WATCH", "410", 2}); !slices.Contains(shown.Requests, want) {
@@ -190,8 +163,9 @@ func TestRelistsAndEvents(t *testing.T) {
 		if shown.EventsPerSecond < 0.1 || shown.EventsPerSecond > 0.2 {
 			t.Errorf("got %v events per second", shown.EventsPerSecond)
 		}
-		expect(t, get(t, handler, "/"), "1 Expired", `role="img" aria-label="events in the last 4 min 55 s: 0.1 per second now, at most 0.2"`)
+		expect(t, get(t, handler, "/"), "<td>1 Expired</td>", `<td data-plot="▁▁▁▁▁▁▇████▁">0.1</td>`)
 		expect(t, get(t, handler, page("informer", shown.ID, "")), `<th scope="row">Expired</th><td class="n">1</td>`, "at most 0.2 in five seconds",
+			`role="img" aria-label="events in the last 4 min 55 s: 0.1 per second now, at most 0.2"`, "2 lists, 4 watches</dd>",
 			`<th scope="row">WATCH</th><td>410</td><td class="n">2</td>`)
 	})
 }
@@ -209,15 +183,15 @@ func TestQuarantinedKeys(t *testing.T) {
 			return pod, nil
 		}})
 		run(t, informer)
-		handler := debug.Handler(withObjects, informer)
+		handler := Handler(withObjects, informer)
 		id := informer.Views()[0].ID()
-		shown := getJSON[informerJSON](t, handler, page("informer.json", id, ""))
+		shown := getJSON[detail](t, handler, page("informer.json", id, ""))
 		if shown.Quarantined != 1 || len(shown.QuarantinedKeys) != 1 || shown.QuarantinedKeys[0].Key != "ns/bad" || shown.Objects != 1 {
 			t.Errorf("got %+v", shown)
 		}
 		expect(t, shown.QuarantinedKeys[0].Error, "no such node pool")
 		expect(t, get(t, handler, page("informer", id, "")), "Quarantined keys", "<bdi>ns/bad</bdi>", "no such node pool")
-		expect(t, get(t, handler, "/"), "1 object quarantined")
+		expect(t, get(t, handler, "/"), "no such node pool", "(1 object)")
 		expect(t, fails(t, handler, page("object", id, "ns/bad"), 404), "no such node pool")
 	})
 }
@@ -225,12 +199,12 @@ func TestQuarantinedKeys(t *testing.T) {
 // TestInvalidInformer shows why an informer cannot run.
 func TestInvalidInformer(t *testing.T) {
 	informer := cache.NewSharedInformer(nil, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
-	handler := debug.Handler(debug.Options{}, informer)
+	handler := Handler(Options{}, informer)
 	shown := getJSON[overview](t, handler, "/informers.json").Informers[0]
 	if shown.Phase != "Invalid" || shown.Error == "" {
 		t.Fatalf("got %+v", shown)
 	}
-	expect(t, get(t, handler, "/"), "Needs attention", "state error", "Invalid: <bdi")
+	expect(t, get(t, handler, "/"), "Needs attention", "the ListerWatcher is nil", `<td class="error">Invalid<`)
 	get(t, handler, page("informer", shown.ID, ""))
 }
 
@@ -242,11 +216,11 @@ func TestInitialList(t *testing.T) {
 		server.InjectListFault(1, fake.Fault{Hold: hold})
 		start(t, informer.Run)
 		synctest.Wait()
-		handler := debug.Handler(debug.Options{}, informer)
-		expect(t, get(t, handler, "/"), "state busy", "Listing, not synced")
+		handler := Handler(Options{}, informer)
+		expect(t, get(t, handler, "/"), `<td class="busy">Listing, not synced<`)
 		close(hold)
 		synctest.Wait()
-		expect(t, get(t, handler, "/"), "state ok", "Watching")
+		expect(t, get(t, handler, "/"), `<td class="ok">Watching<`)
 	})
 }
 
@@ -261,13 +235,13 @@ func TestStoppedInformers(t *testing.T) {
 		synctest.Wait()
 		id := page("informer", informer.Views()[0].ID(), "")
 		for _, shown := range []cache.Viewable{informer, &group} {
-			get(t, debug.Handler(debug.Options{}, shown), id)
+			get(t, Handler(Options{}, shown), id)
 		}
 		stop()
-		get(t, debug.Handler(debug.Options{}, informer), id)
-		expect(t, get(t, debug.Handler(debug.Options{}, informer), "/"), "Stopped", "state off")
-		expect(t, fails(t, debug.Handler(debug.Options{}, &group), id, 404), "It may have stopped")
-		expect(t, get(t, debug.Handler(debug.Options{}, &group), "/"), "There are no informers.")
+		get(t, Handler(Options{}, informer), id)
+		expect(t, get(t, Handler(Options{}, informer), "/"), `<td class="off">Stopped`)
+		expect(t, fails(t, Handler(Options{}, &group), id, 404), "It may have stopped")
+		expect(t, get(t, Handler(Options{}, &group), "/"), "There are no informers.")
 	})
 }
 
@@ -277,7 +251,7 @@ func TestInformersAreShownOnce(t *testing.T) {
 	second, _ := pods("same")
 	var group cache.Group
 	group.Add(second, first)
-	all := getJSON[overview](t, debug.Handler(debug.Options{}, second, &group, first), "/", "Accept: application/json").Informers
+	all := getJSON[overview](t, Handler(Options{}, second, &group, first), "/", "Accept: application/json").Informers
 	if len(all) != 2 || all[0].ID >= all[1].ID || all[0].Name != "same" || all[1].Name != "same" || all[0].UniqueName == all[1].UniqueName {
 		t.Errorf("got %+v", all)
 	}

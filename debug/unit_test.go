@@ -74,6 +74,35 @@ func TestState(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	if got := (informer{Lists: 1, Watches: 17, WatchRestarts: 16}).Requested(); got != "1 list, 17 watches, of which 16 resumed an earlier one" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestHashesAreSlots describes hash ranges: of slots, of a number of slots that is no power of two, and
+// of none.
+func TestHashesAreSlots(t *testing.T) {
+	const eighth = 1 << 61
+	third := uint64(math.MaxUint64) / 3
+	for want, ends := range map[string][][2]uint64{
+		"slots 0 to 1, 4 of 8 by uid":                        {{0, eighth - 1}, {eighth, 2*eighth - 1}, {4 * eighth, 5*eighth - 1}},
+		"slots 7 of 8 by uid":                                {{7 * eighth, math.MaxUint64}},
+		"slots 0, 2 of 3 by uid":                             {{0, third}, {2*third + 1, math.MaxUint64}},
+		"slots 0 to 1 of 2 by uid":                           {{0, 4*eighth - 1}, {4 * eighth, math.MaxUint64}},
+		"hashes 0000000000000000 to 3fffffffffffffff by uid": {{0, eighth - 1}, {eighth, eighth}, {eighth + 1, 2*eighth - 1}},
+		"hashes 0000000000000007, 0000000000000009 by uid":   {{7, 7}, {9, 9}},
+		"hashes 0000000000000000 to ffffffffffffffff by uid": {{0, math.MaxUint64}},
+		"hashes 0000000000000000 to 1ffffffffffffffe by uid": {{0, eighth - 2}},
+		"hashes 0000000000000001 to 2000000000000000 by uid": {{1, eighth}},
+	} {
+		var hashes []cache.HashRange
+		for _, e := range ends {
+			hashes = append(hashes, cache.HashRange{Field: cache.HashUID, First: e[0], Last: e[1]})
+		}
+		if got := describe(cache.Scope{Hash: cache.HashRange{Field: cache.HashUID}}, hashes); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }
 
 func TestPlot(t *testing.T) {
@@ -187,10 +216,10 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), "## Debug page")
-	for _, value := range []any{overview{}, informer{}, request{}, handlerStatus{}, detail{}, index{}, quarantinedKey{}, keyList{}, failure{}} {
+	for _, value := range []any{overview{}, informer{}, request{}, handlerStatus{}, detail{}, index{}, quarantinedKey{}, keyList{}, scopeStatus{}, failure{}} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(value)) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if name != "" && !strings.Contains(section, "`"+name+"`") {
+			if name != "" && name != "-" && !strings.Contains(section, "`"+name+"`") {
 				t.Errorf("docs/observing.md does not name the field %s of %T", name, value)
 			}
 		}

@@ -4,6 +4,7 @@
   const interval = 2000;
   const pause = document.getElementById("pause");
   const announce = document.getElementById("announce");
+  const filter = document.getElementById("filter");
   if (!pause || !announce) return;
   let paused = false;
   let failing = false;
@@ -13,7 +14,7 @@
     const url = new URL(location.href);
     url.hash = "";
     url.searchParams.delete("find");
-    return url;
+    return url.href;
   }
 
   function setFailing(text) {
@@ -23,15 +24,19 @@
     announce.textContent = text;
   }
 
-  async function refresh() {
-    const response = await fetch(address(), { headers: { Accept: "text/html" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
+  async function fetchPage() {
+    const from = address();
+    const response = await fetch(from, { headers: { Accept: "text/html" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (response.status === 404) throw new Error("The informer is gone; the figures are its last ones.");
     if (!response.ok) throw new Error("The server answers with an error; the figures are old.");
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (from !== address()) return; // there is a newer filter
+    const focused = document.activeElement;
     for (const part of document.querySelectorAll("[data-live]")) {
       const newer = page.getElementById(part.id);
       if (newer) morph(part, newer);
     }
+    if (focused.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
   }
 
   // morph changes a node to equal another one, and keeps what is equal, so that focus and selection stay.
@@ -44,26 +49,18 @@
     for (const { name } of [...node.attributes]) if (!newer.hasAttribute(name)) node.removeAttribute(name);
     for (const { name, value } of newer.attributes) if (node.getAttribute(name) !== value) node.setAttribute(name, value);
     let at = node.firstChild;
-    for (const child of [...newer.childNodes]) {
-      const match = find(at, child);
-      if (!match) {
+    for (const child of newer.childNodes) {
+      while (at?.id && !newer.ownerDocument.getElementById(at.id)) at = remove(at);
+      const match = child.id ? document.getElementById(child.id) : at;
+      if (match?.parentNode !== node || match.nodeName !== child.nodeName || (match.id || "") !== (child.id || "")) {
         node.insertBefore(document.importNode(child, true), at);
         continue;
       }
-      while (at !== match) at = remove(at);
+      if (match === at) at = at.nextSibling;
+      else node.insertBefore(match, at);
       morph(match, child);
-      at = match.nextSibling;
     }
     while (at) at = remove(at);
-  }
-
-  // find returns the first of the siblings that stands for the same thing.
-  function find(sibling, wanted) {
-    for (; sibling; sibling = sibling.nextSibling) {
-      if (sibling.nodeName === wanted.nodeName && sibling.id === wanted.id) return sibling;
-      if (!wanted.id) return null;
-    }
-    return null;
   }
 
   function remove(node) {
@@ -72,17 +69,26 @@
     return next;
   }
 
-  async function run() {
-    if (!paused && !document.hidden) {
-      try {
-        await refresh();
-        setFailing("");
-      } catch (error) {
-        setFailing(error instanceof TypeError || error.name === "TimeoutError" ? "No connection; the figures are old." : error.message);
-      }
+  async function refresh() {
+    try {
+      await fetchPage();
+      setFailing("");
+    } catch (error) {
+      setFailing(error instanceof TypeError || error.name === "TimeoutError" ? "No connection; the figures are old." : error.message);
     }
+  }
+
+  async function run() {
+    if (!paused && !document.hidden) await refresh();
     setTimeout(run, interval);
   }
+
+  filter?.addEventListener("input", () => {
+    const url = new URL(location.href);
+    url.searchParams.set("filter", filter.value);
+    history.replaceState(null, "", url);
+    refresh();
+  });
 
   pause.hidden = false;
   pause.addEventListener("click", () => {
