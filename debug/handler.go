@@ -39,7 +39,7 @@ func Handler(options Options, informers ...cache.Viewable) http.Handler {
 		options:   options,
 		informers: slices.Clone(informers),
 		pages:     template.Must(template.New("").Funcs(functions()).ParseFS(assets, "assets/*.html")),
-		scans:     newLimiter(maxScans),
+		scans:     make(chan struct{}, maxScans),
 		clock:     clock.RealClock{},
 	}
 }
@@ -51,7 +51,7 @@ type handler struct {
 	options   Options
 	informers []cache.Viewable
 	pages     *template.Template
-	scans     limiter
+	scans     chan struct{}
 	clock     clock.PassiveClock
 }
 

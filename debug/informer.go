@@ -97,10 +97,10 @@ func (h *handler) findKeys(r *http.Request, view cache.View, text string) (*keyL
 	if len(text) > maxText || !utf8.ValidString(text) {
 		return nil, &failure{http.StatusBadRequest, "The search text is too long or not valid text."}
 	}
-	if failed := h.scans.acquire(r); failed != nil {
+	if failed := h.acquire(r); failed != nil {
 		return nil, failed
 	}
-	defer h.scans.release()
+	defer func() { <-h.scans }()
 	keys, found := view.FindKeys(text, maxKeys)
 	if keys == nil {
 		keys = []string{}

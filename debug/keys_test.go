@@ -42,7 +42,7 @@ func TestSearchForKeys(t *testing.T) {
 		}
 		text := get(t, handler, page("informer", id, "")+"&find=web")
 		expect(t, text, "The first 200 of 1,001 found", `value="web"`, "<bdi>ns/web-0000</bdi>")
-		expectNot(t, text, "ns/web-0200", "object?")
+		expectNot(t, text, "ns/web-0200", "object?", "Scopes")
 
 		server.Delete("ns/web-0000") // 1,000 are few
 		synctest.Wait()

@@ -44,18 +44,13 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request) *failure {
 	return h.writePage(w, r, http.StatusOK, "object.html", objectPage{informer: h.read(view), Key: key, Text: string(text)})
 }
 
-// readObject returns the content of an object, at most maxScans at a time. It does not wait for the
-// client to receive it.
+// readObject returns an object as JSON unless it is, or may be, a Secret. It reads at most maxScans
+// objects at a time, and does not wait for the client to receive them.
 func (h *handler) readObject(r *http.Request, view cache.View, key string) ([]byte, *failure) {
-	if failed := h.scans.acquire(r); failed != nil {
+	if failed := h.acquire(r); failed != nil {
 		return nil, failed
 	}
-	defer h.scans.release()
-	return content(view, key)
-}
-
-// content returns an object as JSON unless it is, or may be, a Secret.
-func content(view cache.View, key string) ([]byte, *failure) {
+	defer func() { <-h.scans }()
 	if len(key) > maxText {
 		return nil, &failure{http.StatusBadRequest, "The key is too long."}
 	}

@@ -32,7 +32,12 @@ func (i informer) Plot() plot {
 	}
 	peak := slices.Max(over)
 	p.Peak = float64(peak) / recentEventsInterval.Seconds()
-	p.Path = bars(over, peak)
+	for n, events := range over {
+		if events > 0 {
+			height := max(1, float64(events)/float64(peak)*(plotHeight-1))
+			p.Path += fmt.Sprintf("M%d %dv-%.1fh1.5v%.1fz", 2*n, plotHeight, height, height)
+		}
+	}
 	p.Label = fmt.Sprintf("events in the last %s: %s per second now, at most %s", duration(p.Span), rate(i.EventsPerSecond), rate(p.Peak))
 	return p
 }
@@ -46,7 +51,7 @@ func (i informer) Sparkline() string {
 		for _, n := range interval {
 			sum += int(n)
 		}
-		sums = append(sums, sum*5/len(interval))
+		sums = append(sums, sum)
 	}
 	if len(sums) == 0 || slices.Max(sums) == 0 {
 		return ""
@@ -56,16 +61,4 @@ func (i informer) Sparkline() string {
 		line.WriteRune('▁' + rune((7*sum+slices.Max(sums)-1)/slices.Max(sums)))
 	}
 	return line.String()
-}
-
-// bars returns a path with a rectangle for each number, at least one unit high unless it is zero.
-func bars(numbers []uint32, peak uint32) string {
-	var path strings.Builder
-	for i, n := range numbers {
-		if n > 0 {
-			height := max(1, float64(n)/float64(peak)*(plotHeight-1))
-			fmt.Fprintf(&path, "M%d %dv-%.1fh1.5v%.1fz", 2*i, plotHeight, height, height)
-		}
-	}
-	return path.String()
 }

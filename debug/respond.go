@@ -96,21 +96,15 @@ const (
 	scanWait = 2 * time.Second
 )
 
-// limiter bounds the number of expensive requests.
-type limiter chan struct{}
-
-func newLimiter(n int) limiter { return make(limiter, n) }
-
-// acquire waits for its turn. The caller must call release unless it fails.
-func (l limiter) acquire(r *http.Request) *failure {
+// acquire waits for the turn of an expensive request. The caller must receive from h.scans unless it
+// fails.
+func (h *handler) acquire(r *http.Request) *failure {
 	ctx, cancel := context.WithTimeout(r.Context(), scanWait)
 	defer cancel()
 	select {
-	case l <- struct{}{}:
+	case h.scans <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return &failure{http.StatusServiceUnavailable, "Other searches are in progress. Try again later."}
 	}
 }
-
-func (l limiter) release() { <-l }

@@ -4,6 +4,7 @@
 package debug
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +15,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -220,7 +223,7 @@ func TestInitialList(t *testing.T) {
 		expect(t, get(t, handler, "/"), `<td class="busy">Listing, not synced<`)
 		close(hold)
 		synctest.Wait()
-		expect(t, get(t, handler, "/"), `<td class="ok">Watching<`)
+		expect(t, get(t, handler, "/"), `<td class="ok">Watching<`, "<title>Informers</title>", "1 informer, 1 Watching · 0 objects")
 	})
 }
 
@@ -255,4 +258,67 @@ func TestInformersAreShownOnce(t *testing.T) {
 	if len(all) != 2 || all[0].ID >= all[1].ID || all[0].Name != "same" || all[1].Name != "same" || all[0].UniqueName == all[1].UniqueName {
 		t.Errorf("got %+v", all)
 	}
+}
+
+// forbidding refuses to list the last of the namespaces.
+type forbidding struct {
+	*fake.ListerWatcher[*corev1.Pod]
+}
+
+func (f forbidding) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if options.FieldSelector == "metadata.namespace=ns-119" {
+		return nil, errForbidden
+	}
+	return f.ListerWatcher.List(ctx, options)
+}
+
+// TestScopes shows an informer with more scopes than a page has room for, one of which cannot be
+// listed.
+func TestScopes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := cache.NewScopes()
+		for n := range 120 {
+			if err := all.Add(cache.Scope{Namespace: fmt.Sprintf("ns-%03d", n), LabelSelector: "app"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		server := fake.NewListerWatcher(&corev1.Pod{})
+		informer := cache.NewSharedInformer(forbidding{server}, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Scopes: all})
+		start(t, informer.Run)
+		cachetest.Advance(time.Minute)
+		handler := Handler(Options{}, informer)
+		id := informer.Views()[0].ID()
+		html := get(t, handler, page("informer", id, ""))
+		expect(t, html, "Scopes, 100 of 120, failing ones first", "Retrying, not synced", "<td>Watching</td>", "not allowed", "namespace &#34;ns-098&#34;")
+		expectNot(t, html, "ns-099")
+		if strings.Index(html, "ns-119") > strings.Index(html, "ns-000") {
+			t.Error("the scope with an error is not the first one")
+		}
+		read := getJSON[detail](t, handler, page("informer.json", id, ""))
+		if len(read.Scopes) != 100 || read.ScopeCount != 120 || read.Scopes[0].Phase != "Retrying" || read.Scopes[1].Error != "" {
+			t.Errorf("JSON: %+v", read)
+		}
+	})
+}
+
+// TestSlotsAreOneRow shows the slots of a shard, which were added in another order.
+func TestSlotsAreOneRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slots := cache.NewScopes()
+		for _, slot := range []uint64{12, 3, 2, 0} {
+			if err := slots.Add(cache.Scope{Namespace: "ns", Hash: cache.HashRange{Field: cache.HashUID, First: slot << 59, Last: slot<<59 + (1<<59 - 1)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		server := fake.NewListerWatcher(&corev1.Pod{})
+		for n := range 100 {
+			server.Create(pod(fmt.Sprint("web-", n)))
+		}
+		informer := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Scopes: slots})
+		run(t, informer)
+		shown := getJSON[detail](t, Handler(Options{}, informer), page("informer.json", informer.Views()[0].ID(), ""))
+		if all := shown.Scopes; len(all) != 1 || all[0].Scope != `slots 0, 2 to 3, 12 of 32 by uid, namespace "ns"` || all[0].Objects != shown.Objects || shown.Objects == 0 {
+			t.Errorf("got %+v of %d objects", all, shown.Objects)
+		}
+	})
 }

@@ -4,10 +4,8 @@
 package debug
 
 import (
-	"fmt"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"reflect"
 	"regexp"
@@ -74,6 +72,10 @@ func TestState(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	both := overview{Informers: []informer{{Troubles: []trouble{{Level: levelWarning}}}, {Troubles: []trouble{{Level: levelError}}}}}
+	if first := both.Troubles()[0].Level; first != levelError {
+		t.Errorf("the first trouble is a %s", first)
+	}
 	if got := (informer{Lists: 1, Watches: 17, WatchRestarts: 16}).Requested(); got != "1 list, 17 watches, of which 16 resumed an earlier one" {
 		t.Errorf("got %q", got)
 	}
@@ -85,15 +87,17 @@ func TestHashesAreSlots(t *testing.T) {
 	const eighth = 1 << 61
 	third := uint64(math.MaxUint64) / 3
 	for want, ends := range map[string][][2]uint64{
-		"slots 0 to 1, 4 of 8 by uid":                        {{0, eighth - 1}, {eighth, 2*eighth - 1}, {4 * eighth, 5*eighth - 1}},
-		"slots 7 of 8 by uid":                                {{7 * eighth, math.MaxUint64}},
-		"slots 0, 2 of 3 by uid":                             {{0, third}, {2*third + 1, math.MaxUint64}},
-		"slots 0 to 1 of 2 by uid":                           {{0, 4*eighth - 1}, {4 * eighth, math.MaxUint64}},
-		"hashes 0000000000000000 to 3fffffffffffffff by uid": {{0, eighth - 1}, {eighth, eighth}, {eighth + 1, 2*eighth - 1}},
-		"hashes 0000000000000007, 0000000000000009 by uid":   {{7, 7}, {9, 9}},
-		"hashes 0000000000000000 to ffffffffffffffff by uid": {{0, math.MaxUint64}},
-		"hashes 0000000000000000 to 1ffffffffffffffe by uid": {{0, eighth - 2}},
-		"hashes 0000000000000001 to 2000000000000000 by uid": {{1, eighth}},
+		"slots 0 to 1, 4 of 8 by uid":                                                              {{0, eighth - 1}, {eighth, 2*eighth - 1}, {4 * eighth, 5*eighth - 1}},
+		"slots 7 of 8 by uid":                                                                      {{7 * eighth, math.MaxUint64}},
+		"slots 0, 2 of 3 by uid":                                                                   {{0, third}, {2*third + 1, math.MaxUint64}},
+		"slots 0 to 1 of 2 by uid":                                                                 {{0, 4*eighth - 1}, {4 * eighth, math.MaxUint64}},
+		"hashes 0000000000000000 to 3fffffffffffffff by uid":                                       {{0, eighth - 1}, {eighth, eighth}, {eighth + 1, 2*eighth - 1}},
+		"hashes 0000000000000007, 0000000000000009 by uid":                                         {{7, 7}, {9, 9}},
+		"hashes 0000000000000000 to ffffffffffffffff by uid":                                       {{0, math.MaxUint64}},
+		"hashes 0000000000000000 to 1ffffffffffffffe by uid":                                       {{0, eighth - 2}},
+		"hashes 0000000000000001 to 1fffffffffffffff by uid":                                       {{1, eighth - 1}},
+		"hashes 0000000000000000 to 1fffffffffffffff, 4000000000000000 to 7fffffffffffffff by uid": {{0, eighth - 1}, {2 * eighth, 4*eighth - 1}},
+		"hashes 0000000000000000 to 0003ffffffffffff by uid":                                       {{0, 1<<50 - 1}},
 	} {
 		var hashes []cache.HashRange
 		for _, e := range ends {
@@ -128,36 +132,23 @@ func TestPlot(t *testing.T) {
 func TestSearchesAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shown := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
-		h := Handler(Options{ShowObjects: true}, shown).(*handler)
-		get := func(target string) *httptest.ResponseRecorder {
-			answer := httptest.NewRecorder()
-			h.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil))
-			return answer
-		}
+		h := Handler(withObjects, shown).(*handler)
 		id := shown.Views()[0].ID()
-		search, object := fmt.Sprintf("/informer?id=%d&find=x", id), fmt.Sprintf("/object?id=%d&key=x", id)
+		search, object := page("informer", id, "")+"&find=x", page("object", id, "x")
 		for range maxScans {
-			if failed := h.scans.acquire(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)); failed != nil {
-				t.Fatal(failed)
-			}
+			h.scans <- struct{}{}
 		}
 		for _, target := range []string{search, object} {
 			began := time.Now()
-			if answer := get(target); answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" || time.Since(began) != scanWait {
+			if answer := serve(t, h, "GET "+target); answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" || time.Since(began) != scanWait {
 				t.Errorf("%s: got status %d, Retry-After %q after %v", target, answer.Code, answer.Header().Get("Retry-After"), time.Since(began))
 			}
 		}
-		if code := get("/").Code; code != http.StatusOK {
-			t.Errorf("overview: got status %d", code)
-		}
-		h.scans.release()
+		get(t, h, "/")
+		<-h.scans
 		for range 2 * maxScans { // each releases its turn
-			if code := get(search).Code; code != http.StatusOK {
-				t.Errorf("search: got status %d", code)
-			}
-			if code := get(object).Code; code != http.StatusNotFound {
-				t.Errorf("object: got status %d", code)
-			}
+			get(t, h, search)
+			fails(t, h, object, http.StatusNotFound)
 		}
 	})
 }
@@ -169,14 +160,11 @@ func TestContrast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	light, dark, found := strings.Cut(string(style), "prefers-color-scheme: dark")
-	if !found {
-		t.Fatal("no dark scheme")
-	}
-	for name, scheme := range map[string]string{"light": light, "dark": dark} {
+	matches := regexp.MustCompile(`--([a-z]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\);`).FindAllStringSubmatch(string(style), -1)
+	for scheme, name := range []string{"light", "dark"} {
 		colours := map[string]float64{}
-		for _, match := range regexp.MustCompile(`--([a-z]+): #([0-9a-f]{6});`).FindAllStringSubmatch(scheme, -1) {
-			colours[match[1]] = luminance(t, match[2])
+		for _, match := range matches {
+			colours[match[1]] = luminance(t, match[2+scheme])
 		}
 		for _, background := range []string{"page", "raised"} {
 			for text, least := range map[string]float64{"text": 4.5, "muted": 4.5, "link": 4.5, "ok": 4.5, "busy": 4.5, "warning": 4.5, "error": 4.5, "bars": 3} {

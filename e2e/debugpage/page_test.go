@@ -34,6 +34,7 @@ func TestDebugPage(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *tab){
 		"refresh":       func(t *testing.T, tb *tab) { testRefresh(t, tb, s) },
 		"pause":         testPause,
+		"filter":        testFilter,
 		"no JavaScript": testWithoutJavaScript,
 		"keyboard":      testKeyboard,
 		"accessibility": testAccessibility,
@@ -59,7 +60,7 @@ func TestDebugPage(t *testing.T) {
 func testRefresh(t *testing.T, tb *tab, s *scene) {
 	t.Helper()
 	row := eval[string](tb, `[...document.querySelectorAll("#informer-rows tr")].find(row => row.textContent.includes("configmaps")).id`)
-	objects := fmt.Sprintf(`document.querySelector("#%s .n").textContent`, row)
+	objects := fmt.Sprintf(`document.querySelector("#%s td:nth-child(3)").textContent`, row)
 	before := eval[string](tb, objects)
 	eval[bool](tb, fmt.Sprintf(`window.loadedOnce = true; document.querySelector("#%s a").focus(); true`, row))
 	s.addConfigMap("added")
@@ -93,14 +94,30 @@ func testPause(t *testing.T, tb *tab) {
 	}
 }
 
-// testWithoutJavaScript reads the overview, follows a link and searches for keys.
+// testFilter filters the rows while the user types, also while the page is paused.
+func testFilter(t *testing.T, tb *tab) {
+	t.Helper()
+	tb.do(chromedp.Click(chromedp.CSS("#pause")), chromedp.SendKeys(chromedp.CSS("#filter"), "CONFIG"))
+	tb.wait(`document.querySelectorAll("#informer-rows tr").length === 1`)
+	if got := tb.text("#informers") + ": " + tb.text("#informer-rows a"); got != "Informers, 1 of 7: configmaps" {
+		t.Errorf("got %s", got)
+	}
+	if !eval[bool](tb, `document.activeElement.id === "filter" && document.activeElement.value === "CONFIG" && location.search === "?filter=CONFIG"`) {
+		t.Error("the filter lost its text, the focus or its place in the address")
+	}
+	eval[bool](tb, `const filter = document.getElementById("filter"); filter.value = ""; filter.dispatchEvent(new Event("input")); true`)
+	tb.wait(`document.querySelectorAll("#informer-rows tr").length === 7`)
+}
+
+// testWithoutJavaScript reads the overview, filters it, follows a link and searches for keys.
 func testWithoutJavaScript(t *testing.T, tb *tab) {
 	t.Helper()
 	call(tb, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	tb.do(chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS("noscript")), chromedp.WaitNotVisible(chromedp.CSS("#pause")))
-	if rows := tb.text("#informer-rows"); !strings.Contains(rows, "pods Watching 1,3") || !strings.Contains(rows, "ingresses Retrying") {
+	if rows := tb.text("#informer-rows"); !strings.Contains(rows, "podsWatching1,3") || !strings.HasPrefix(rows, "ingressesRetrying") {
 		t.Errorf("got rows %s", rows)
 	}
+	tb.do(chromedp.SendKeys(chromedp.CSS("#filter"), "pods\n"), chromedp.WaitNotPresent(chromedp.CSS("#informer-rows .error")))
 	tb.do(chromedp.Click(chromedp.CSS("#informer-rows a")), chromedp.WaitVisible(chromedp.CSS("#find")))
 	tb.do(chromedp.SendKeys(chromedp.CSS("#find"), "shop/last\n"), chromedp.WaitVisible(chromedp.CSS(".keys a")))
 	if got := tb.text("#keys p"); got != "1 found" {
@@ -117,7 +134,7 @@ func testKeyboard(t *testing.T, tb *tab) {
 	t.Helper()
 	tb.do(chromedp.Click(chromedp.CSS("#pause"))) // whose text would change the order otherwise
 	eval[bool](tb, `document.activeElement.blur(); document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute("tabindex"); true`)
-	want := eval[[]string](tb, `[...document.querySelectorAll("a, button, [tabindex]")].map(e => e.textContent)`)
+	want := eval[[]string](tb, `[...document.querySelectorAll("a, button, input, [tabindex]")].map(e => e.textContent)`)
 	var got []string
 	for range want {
 		tb.do(chromedp.KeyEvent(kb.Tab))
@@ -140,12 +157,13 @@ func testAccessibility(t *testing.T, tb *tab) {
 	for role, names := range map[string][]string{
 		"RootWebArea":  {"Informers"},
 		"heading":      {"Informers", "Needs attention"},
-		"table":        {"Informers", "Handlers"},
-		"region":       {"Informers", "Handlers"},
-		"columnheader": {"Informer", "State", "Objects", "Relists", "Backlog, events", "Oldest pending", "Time per call"},
-		"rowheader":    {"pods", "ingresses", "audit log"},
-		"cell":         {"Watching (warning)", "Retrying, not synced"},
-		"button":       {"Pause"},
+		"table":        {"Informers"},
+		"region":       {"Informers"},
+		"columnheader": {"Informer", "State", "Objects", "Events/s, last 5 minutes", "Handlers", "Relists"},
+		"rowheader":    {"pods", "ingresses"},
+		"cell":         {"Watching", "Watching, 1 warning", "Retrying, not synced"}, // without their shapes
+		"searchbox":    {"Informers that contain"},
+		"button":       {"Pause", "Filter"},
 	} {
 		for _, name := range names {
 			if !slices.Contains(nodes[role], name) {
@@ -153,18 +171,15 @@ func testAccessibility(t *testing.T, tb *tab) {
 			}
 		}
 	}
-	if len(nodes["image"]) != 7 {
-		t.Errorf("got plots %q", nodes["image"])
-	}
-	for _, name := range nodes["image"] {
-		if !strings.HasPrefix(name, "events in the last 4 min 55 s: ") {
-			t.Errorf("got a plot named %q", name)
-		}
-	}
 	tb.do(chromedp.Click(chromedp.CSS("#informer-rows a")), chromedp.WaitVisible(chromedp.CSS("#find")))
 	nodes = accessibilityTree(tb)
-	if !slices.Contains(nodes["searchbox"], "Keys that contain") || !slices.Contains(nodes["table"], "Indexes") {
-		t.Errorf("got search boxes %q, tables %q", nodes["searchbox"], nodes["table"])
+	for role, name := range map[string]string{"searchbox": "Keys that contain", "table": "Indexes", "columnheader": "Oldest pending", "rowheader": "routes"} {
+		if !slices.Contains(nodes[role], name) {
+			t.Errorf("no %s is named %q: %q", role, name, nodes[role])
+		}
+	}
+	if plots := nodes["image"]; len(plots) != 1 || !strings.HasPrefix(plots[0], "events in the last 4 min 55 s: ") {
+		t.Errorf("got plots %q", plots)
 	}
 }
 
@@ -233,7 +248,7 @@ func testScreenshots(t *testing.T, tb *tab) {
 		t.Skip("no -screenshots")
 	}
 	base := eval[string](tb, "location.href")
-	informer := base + eval[string](tb, `document.querySelector("#informer-rows a").getAttribute("href")`)
+	informer := base + eval[string](tb, `[...document.querySelectorAll("#informer-rows a")].find(link => link.textContent === "pods").getAttribute("href")`)
 	for _, c := range []struct {
 		name, scheme, url string
 		width             int64
