@@ -31,6 +31,7 @@ func functions() template.FuncMap {
 		"name":     func(s string) string { return shorten(printable(s), maxName) },
 		"cause":    func(s string) string { return shorten(printable(s), maxCause) },
 		"clock":    func(t time.Time) string { return t.Format("15:04:05 MST") },
+		"reasons":  reasons,
 		"date":     func(t time.Time) string { return t.Format(time.RFC3339) },
 	}
 }

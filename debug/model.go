@@ -17,9 +17,10 @@ const recentEventsInterval = 5 * time.Second
 
 // overview is the JSON of all informers.
 type overview struct {
-	Time      time.Time  `json:"time"`
-	Informers []informer `json:"informers"`
-	Filter    string     `json:"-"` // of the rows
+	Time      time.Time     `json:"time"`
+	Informers []informer    `json:"informers"`
+	Members   []shardMember `json:"shardMembers,omitempty"`
+	Filter    string        `json:"-"` // of the rows
 }
 
 // informer is the JSON of an informer's status. Its names are documented in docs/observing.md.
@@ -84,7 +85,7 @@ type handlerStatus struct {
 
 // readAll reads the status of every informer.
 func (h *handler) readAll() overview {
-	all := overview{Time: h.clock.Now().UTC(), Informers: []informer{}}
+	all := overview{Time: h.clock.Now().UTC(), Informers: []informer{}, Members: h.members()}
 	for _, view := range h.views() {
 		all.Informers = append(all.Informers, h.read(view))
 	}

@@ -1,0 +1,92 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package debug
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kinformer/kinformer/shard"
+)
+
+// shardMember is the JSON of a member of a shard group over whose scopes informers are.
+type shardMember struct {
+	Group                string            `json:"group"`
+	Member               string            `json:"member"`
+	Running              bool              `json:"running"`
+	Incarnation          string            `json:"incarnation,omitempty"`
+	Members              int               `json:"members"`
+	OwnedSlots           int               `json:"ownedSlots"`
+	FreeSlots            int               `json:"freeSlots"`
+	Slots                int               `json:"slots"`
+	Taken                map[string]uint64 `json:"taken"`
+	Lost                 map[string]uint64 `json:"lost"`
+	RenewalAgeSeconds    float64           `json:"renewalAgeSeconds"`
+	RenewDeadlineSeconds float64           `json:"renewDeadlineSeconds"`
+	StaleSince           time.Time         `json:"staleSince,omitzero"`
+	Error                string            `json:"error,omitempty"`
+}
+
+// members reads the status of each member, by group and name.
+func (h *handler) members() (members []shardMember) {
+	for _, member := range shard.MembersOf(h.views()) {
+		s := member.Status()
+		m := shardMember{
+			Group: s.Group, Member: s.Identity, Running: s.Running, Incarnation: s.Incarnation,
+			Members: s.Members, OwnedSlots: s.Owned, FreeSlots: s.Free, Slots: s.Slots, Taken: s.Taken, Lost: s.Lost,
+			RenewalAgeSeconds: s.RenewalAge.Seconds(), RenewDeadlineSeconds: s.RenewDeadline.Seconds(), StaleSince: s.StaleSince.UTC(),
+		}
+		if s.Err != nil {
+			m.Error = shorten(s.Err.Error(), maxCause)
+		}
+		members = append(members, m)
+	}
+	slices.SortFunc(members, func(a, b shardMember) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Member, b.Member))
+	})
+	return members
+}
+
+// Level returns how well the member does.
+func (m shardMember) Level() level {
+	switch {
+	case !m.Running:
+		return levelOff
+	case m.RenewalAgeSeconds > m.RenewDeadlineSeconds:
+		return levelError
+	case m.FreeSlots > 0 || m.Error != "" || !m.StaleSince.IsZero():
+		return levelWarning
+	}
+	return levelOK
+}
+
+// State says what the level is about.
+func (m shardMember) State() string {
+	switch {
+	case !m.Running:
+		return "not running"
+	case m.RenewalAgeSeconds > m.RenewDeadlineSeconds:
+		return "cannot renew its Lease, and writes nothing"
+	case m.FreeSlots > 0:
+		return "slots have no owner"
+	case !m.StaleSince.IsZero():
+		return "the watch of Leases is stuck"
+	}
+	return "member"
+}
+
+// reasons lists counts that are not zero, such as "Expired 3, New 11".
+func reasons(counts map[string]uint64) string {
+	var texts []string
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[reason]; n > 0 {
+			texts = append(texts, fmt.Sprintf("%s %d", reason, n))
+		}
+	}
+	return cmp.Or(strings.Join(texts, ", "), "none")
+}
