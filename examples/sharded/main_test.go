@@ -5,9 +5,12 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/kinformer/kinformer/examples/internal/program"
+	"github.com/kinformer/kinformer/examples/internal/terminal"
 )
 
 // TestMain runs the tests, or a replica that they have started.
@@ -26,6 +29,19 @@ func TestProgram(t *testing.T) {
 	p.Expect("  b_", "running")
 	p.Expect("  c_", "running")
 	p.Wait()
+}
+
+func TestTableFitsTerminalOf80Columns(t *testing.T) {
+	now := time.Now()
+	shown := table{configMaps: 10_000, now: now, statuses: []status{{
+		name: "a", state: running, since: now.Add(-10*time.Minute + time.Second), alive: true,
+		report: report{Incarnation: "a_OEHH7HMM", Objects: 9999, Received: 999e6, Foreign: 99_999, Stamped: 99_999, Conflicts: 99_999},
+	}}}
+	for line := range strings.Lines(terminal.Text("", shown.state())) {
+		if len(line) > 81 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
 }
 
 func TestInvalidFlags(t *testing.T) {

@@ -106,6 +106,9 @@ func TestFramesFitTerminal(t *testing.T) {
 				if len(lines) > height {
 					t.Fatalf("got %d lines, want at most %d", len(lines), height)
 				}
+				if height >= minWithHead && width > 10 && !strings.Contains(frameText(lines), "q quit") {
+					t.Fatalf("no keys in %d lines", height)
+				}
 				for _, l := range lines {
 					if utf8.RuneCountInString(l.text) > width || strings.ContainsAny(l.text, "\n\t\x1b") {
 						t.Fatalf("got %q in %d columns", l.text, width)

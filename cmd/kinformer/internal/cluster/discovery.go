@@ -83,7 +83,11 @@ func (c *Client) Discover() (*Catalog, error) {
 func (c *Catalog) Find(name string) (*Resource, error) {
 	resource, err := c.lookUp(strings.ToLower(name))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("unknown resource %q; kubectl api-resources lists those of the server", name), c.client.failure())
+		unknown := fmt.Errorf("unknown resource %q; kubectl api-resources lists those of the server", name)
+		if failed := c.client.failure(); failed != nil {
+			return nil, fmt.Errorf("%w; %w", unknown, failed)
+		}
+		return nil, unknown
 	}
 	list, err := c.client.ServerResourcesForGroupVersion(resource.GroupVersion().String())
 	if err != nil {

@@ -130,16 +130,15 @@ func (p *plan) printResources(out io.Writer) {
 			sum.sizes.most += boundsOf(e).most
 		}
 	}
-	const most = 8
 	for _, e := range p.estimates {
 		switch {
 		case e.Unknown:
 			table.add(e.Name(), "unknown", "unknown")
-		case small <= most || !isSmall(e):
+		case small <= maxNames || !isSmall(e):
 			table.add(e.Name(), units.Count(e.Objects), boundsOf(e).String())
 		}
 	}
-	if small > most {
+	if small > maxNames {
 		table.add(fmt.Sprintf("%d resources, probably below 1 MB", small), units.Count(sum.objects), sum.sizes.String())
 	}
 	if len(p.estimates) > 0 {
@@ -150,7 +149,7 @@ func (p *plan) printResources(out io.Writer) {
 // printOthers prints which resources are not read.
 func (p *plan) printOthers(out io.Writer) {
 	if len(p.empty) > 0 {
-		printWrapped(out, "  ", "without objects: "+few(p.empty, func(name string) string { return name }))
+		printWrapped(out, "  ", "without objects: "+few(p.empty))
 	}
 	reasons, resources := []string{}, map[string][]string{}
 	for _, s := range p.skipped {

@@ -79,16 +79,20 @@ func (r *report) writeTable(out io.Writer) error {
 	}
 	table := newColumns("CACHE", ">HEAP", ">", ">PEAK RSS", ">CPU")
 	var large, small []measured
+	var names []string // of the small ones
 	for _, m := range r.Resources {
 		if m.isSmall() {
-			small = append(small, m)
+			small, names = append(small, m), append(names, m.Resource)
 			continue
 		}
 		large = append(large, m)
 		m.addTo(table)
 	}
+	if len(large) == 0 {
+		table.rows = nil // no header
+	}
 	if len(small) > 0 {
-		table.add(total("below 1 MB, "+few(small, func(m measured) string { return m.Resource }), small).size())
+		table.add(total("below 1 MB, "+few(names), small).size())
 	}
 	if len(large) > 1 {
 		total(fmt.Sprintf("total of %d resources", len(r.Resources)), r.Resources).addTo(table)
@@ -189,15 +193,13 @@ func percent(part, whole int64) string {
 	return strconv.FormatInt((100*part+whole/2)/whole, 10) + " %"
 }
 
-// few returns the names of things, or their number if there are many.
-func few[T any](things []T, name func(T) string) string {
-	const most = 8
-	if len(things) > most {
-		return units.Plural(len(things), "resource")
-	}
-	var names []string
-	for _, thing := range things {
-		names = append(names, name(thing))
+// maxNames is the number of small or empty resources that are named.
+const maxNames = 8
+
+// few returns the names of resources, or their number if there are many.
+func few(names []string) string {
+	if len(names) > maxNames {
+		return units.Plural(len(names), "resource")
 	}
 	return strings.Join(names, ", ")
 }

@@ -141,10 +141,10 @@ func (s *session) showPage(e reader.Estimate, got reader.Received, elapsed time.
 		units.Bytes(got.Bytes), rate(got.Bytes, elapsed))
 }
 
-// showRead shows that a resource was read. The line of a small one does not stay.
+// showRead shows that a resource was read. The line of a small one of many does not stay.
 func (s *session) showRead(e reader.Estimate, c *collection.Collection, elapsed time.Duration) {
 	show := s.progress.print
-	if c.WireBytes < 1_000_000 {
+	if s.options.all && c.WireBytes < 1_000_000 {
 		show = s.progress.begin
 	}
 	show(e.Name(), "%s, %s in %v, %s", units.Plural(len(c.Items), "object"),
