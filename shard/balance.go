@@ -88,12 +88,12 @@ func (i *incarnation) update(ctx context.Context, action string, lease *coordina
 // send sends a request for a state of a Lease that others may write, too, if the budget allows it.
 // A conflict means that they have. It reports whether the request has succeeded.
 func (i *incarnation) send(ctx context.Context, action string, lease *coordinationv1.Lease, request func(context.Context) error) bool {
-	if !i.budget.allows(lease.Name, lease.ResourceVersion) {
+	if ctx.Err() != nil || !i.budget.allows(lease.Name, lease.ResourceVersion) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, i.options.RenewDeadline)
+	lasting, cancel := i.lasting(ctx, i.options.RenewDeadline)
 	defer cancel()
-	err := request(ctx)
+	err := request(lasting)
 	i.budget.spend(lease.Name, lease.ResourceVersion, err)
 	if err != nil && !isLost(err) {
 		i.report(ctx, action, err)

@@ -147,10 +147,24 @@ func (i *incarnation) renew(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
+// lasting returns a context for a request. It ends with ctx or, if the member is stopped, up to a
+// RetryPeriod later: client-go logs a request that is cut off as an error.
+func (i *incarnation) lasting(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), errExpired) {
+			cancel()
+		} else {
+			time.AfterFunc(i.options.RetryPeriod, cancel)
+		}
+	})
+	return lasting, func() { stop(); cancel() }
+}
+
 // renewOnce renews the Lease, of which lease is the last known state. It sends a second request if
 // the Lease has been changed by others than members, or by a renewal whose response was lost.
 func (i *incarnation) renewOnce(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, i.options.RenewDeadline/4)
+	ctx, cancel := i.lasting(ctx, i.options.RenewDeadline/4)
 	defer cancel()
 	renewed, err := i.updateLease(ctx, lease)
 	if !isLost(err) {

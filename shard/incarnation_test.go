@@ -53,3 +53,48 @@ func TestTermCountsFromRequestToJoin(t *testing.T) {
 		}
 	})
 }
+
+// slowUpdate takes a while to respond to an update of a Lease, and records the errors of contexts.
+type slowUpdate struct {
+	*leaseServer
+
+	takes   time.Duration
+	started chan struct{}
+	cut     []error
+}
+
+func (s *slowUpdate) Update(ctx context.Context, lease *coordinationv1.Lease, options metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	if holderOf(lease) != "" { // not the last one, by which the Lease is given up
+		s.started <- struct{}{}
+		select {
+		case <-ctx.Done():
+			s.cut = append(s.cut, ctx.Err())
+			return nil, ctx.Err()
+		case <-time.After(s.takes):
+		}
+	}
+	return s.leaseServer.Update(ctx, lease, options)
+}
+
+// TestStoppedMemberFinishesItsRequest stops a member while a renewal is under way.
+func TestStoppedMemberFinishesItsRequest(t *testing.T) {
+	for takes, cut := range map[time.Duration]int{time.Second: 0, time.Hour: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			leases := &slowUpdate{leaseServer: newLeaseServer(), takes: takes, started: make(chan struct{})}
+			m, err := New(leases, Options{Group: "web", Identity: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop := runMember(t, m)
+			<-leases.started
+			began := time.Now()
+			stop()
+			if took := time.Since(began); len(leases.cut) != cut || took != min(takes, m.options.RetryPeriod) {
+				t.Errorf("a renewal of %v: %v, stopped after %v", takes, leases.cut, took)
+			}
+			if lease, err := leases.Get(t.Context(), m.options.memberLeaseName(), metav1.GetOptions{}); err != nil || holderOf(lease) != "" {
+				t.Errorf("the Lease is held by %q, error %v", holderOf(lease), err)
+			}
+		})
+	}
+}
