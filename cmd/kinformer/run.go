@@ -9,17 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"github.com/spf13/pflag"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/adopt"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/cost"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/try"
 )
 
-const help = `kinformer shows what a cache of a Kubernetes cluster's resources costs, and
-adopts kinformer in a program.
+const help = `kinformer shows what a cache of a cluster's resources costs, and tries and adopts
+kinformer's informers in a program.
 
 Usage: kinformer COMMAND [flags]
 
@@ -27,14 +27,25 @@ Commands:
   adopt   make a program that uses client-go's informers use kinformer's
   cost    measure what a cache of a resource takes: memory, CPU, bytes on the
           wire
+  try     run a program's own tests on client-go's informers and on kinformer's
 
 "kinformer COMMAND --help" describes a command, and "kinformer --version" prints
-the version. The cluster of cost is chosen as for kubectl: by --kubeconfig, KUBECONFIG,
-~/.kube/config or the service account of the Pod, and --context.
+the version. cost chooses the cluster as kubectl does: by --kubeconfig,
+KUBECONFIG, ~/.kube/config or the service account of the Pod, and --context.
 
 The exit code is 0 after success, 1 after an error and 2 for an invalid command
 line.
 `
+
+// commands are the commands by name.
+var commands = map[string]struct { //nolint:gochecknoglobals // a constant
+	run  func(ctx context.Context, args []string, streams command.Streams) error
+	help string
+}{
+	"adopt": {adopt.Run, adopt.Help},
+	"cost":  {cost.Run, cost.Help},
+	"try":   {try.Run, try.Help},
+}
 
 // run runs a command and returns the exit code.
 func run(ctx context.Context, args []string, streams command.Streams) int {
@@ -63,23 +74,26 @@ func dispatch(ctx context.Context, args []string, streams command.Streams) error
 	if len(args) == 0 {
 		return &command.UsageError{Help: help}
 	}
-	switch args[0] {
-	case "adopt":
-		return adopt.Run(ctx, args[1:], streams)
-	case "cost":
-		return cost.Run(ctx, args[1:], streams)
+	switch name := args[0]; name {
 	case "--help", "-h":
 		return pflag.ErrHelp
 	case "--version":
 		fmt.Fprintln(streams.Out, version())
 		return nil
 	case "help":
-		if len(args) == 1 || slices.Contains([]string{"adopt", "cost", "--help", "-h"}, args[1]) {
+		if len(args) == 1 || args[1] == "--help" || args[1] == "-h" {
+			return pflag.ErrHelp
+		}
+		if _, ok := commands[args[1]]; ok {
 			return pflag.ErrHelp
 		}
 		return unknownCommand(args[1])
+	default:
+		if command, ok := commands[name]; ok {
+			return command.run(ctx, args[1:], streams)
+		}
+		return unknownCommand(name)
 	}
-	return unknownCommand(args[0])
 }
 
 // version returns the versions of the command, of client-go, which it measures too, and of Go.
@@ -106,11 +120,10 @@ func helpOf(args []string) string {
 	if args[0] == "help" {
 		args = args[1:]
 	}
-	switch {
-	case len(args) > 0 && args[0] == "adopt":
-		return adopt.Help
-	case len(args) > 0 && args[0] == "cost":
-		return cost.Help
+	if len(args) > 0 {
+		if command, ok := commands[args[0]]; ok {
+			return command.help
+		}
 	}
 	return help
 }

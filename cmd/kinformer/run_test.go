@@ -28,6 +28,7 @@ func TestHelpIsPrinted(t *testing.T) {
 		"--help": "help.txt", "-h": "help.txt", "help": "help.txt",
 		"adopt --help": "adopt.txt", "help adopt": "adopt.txt",
 		"cost --help": "cost.txt", "help cost": "cost.txt", "cost pods -h": "cost.txt",
+		"try --help": "try.txt", "help try": "try.txt", "try ./... -h": "try.txt",
 	} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
 		if code != 0 || stderr != "" {
@@ -38,7 +39,7 @@ func TestHelpIsPrinted(t *testing.T) {
 }
 
 func TestMissingArgumentsPrintTheHelp(t *testing.T) {
-	for args, file := range map[string]string{"": "help.txt", "adopt": "adopt.txt", "cost": "cost.txt"} {
+	for args, file := range map[string]string{"": "help.txt", "adopt": "adopt.txt", "cost": "cost.txt", "try": "try.txt"} {
 		code, stdout, stderr := execute(t, strings.Fields(args)...)
 		if code != 2 || stdout != "" {
 			t.Errorf("%q: exit code %d, stdout %q", args, code, stdout)
@@ -56,6 +57,9 @@ func TestErrorsAreOneLine(t *testing.T) {
 		"fly":                                   {2, `kinformer: unknown command "fly"; see kinformer --help`},
 		"help nonsense":                         {2, `kinformer: unknown command "nonsense"; see kinformer --help`},
 		"cost pods --fly":                       {2, "kinformer: unknown flag: --fly; see kinformer cost --help"},
+		"try ./... --fly":                       {2, "kinformer: unknown flag: --fly; see kinformer try --help"},
+		"try --packed":                          {2, "kinformer: name packages, such as ./...; see kinformer try --help"},
+		"try ./... -o yaml":                     {2, `kinformer: --output must be table or json, not "yaml"; see kinformer try --help`},
 		"cost pods --context nowhere":           {1, `context "nowhere" not found, available contexts: <none>`},
 		"cost pods":                             {1, "kinformer: no cluster configured: kubeconfig ("},
 		"cost pods --server http://127.0.0.1:1": {1, "kinformer: discover the resources of http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},

@@ -1,0 +1,26 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package try
+
+// Help describes the command.
+const Help = `kinformer try runs the tests of the Go module in this folder on client-go's informers and on kinformer's, and says what
+differs. No file of the module changes.
+
+Usage: kinformer try PACKAGE... [flags]        such as: kinformer try ./...
+
+The tests are compiled once, with a temporary go.mod that requires kinformer, and with files that replace client-go's
+constructors of informers, also for the code of other modules. Each test binary then runs on either side.
+For each package the report has the number of informers made, of tests, of failures, the time, and the peak resident
+memory. A package whose tests make no informer is not tried. If other tests fail on one side than on the other, both run
+three times. The exit code is 1 if a difference remains, or if nothing was tried.
+
+  --run REGEXP          run only these tests, as in go test
+  --packed              kinformer's informers store objects as bytes
+  --omit-fields PATHS   kinformer's informers leave out fields, such as metadata.managedFields
+  --kinformer DIR       use kinformer's source in a folder. By default, it is of the command's own version
+  -o, --output FORMAT   table (default) or json
+
+Flags of the go command, such as -tags or -race, are given in the environment: GOFLAGS=-tags=x kinformer try ./...
+docs/command.md of the repository says more.
+`

@@ -1,0 +1,11 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package try
+
+import "os"
+
+// peakRSS returns 0: the operating system does not say.
+func peakRSS(*os.ProcessState) int64 { return 0 }

@@ -1,0 +1,166 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package try
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+const (
+	clientGo = "k8s.io/client-go"
+	library  = "github.com/kinformer/kinformer"
+)
+
+// program is the module in the working directory.
+type program struct {
+	path     string // of the module
+	goMod    string // the file
+	packages []testPackage
+	modules  map[string]module // that the tests are compiled from, by path
+}
+
+// testPackage is a package with tests.
+type testPackage struct {
+	path, packageName, dir string
+	hasCache               bool // its test binary contains client-go's tools/cache
+}
+
+// name returns the name of the package relative to the module.
+func (p testPackage) name(modulePath string) string {
+	if rest, ok := strings.CutPrefix(p.path, modulePath); ok && (rest == "" || rest[0] == '/') {
+		return "." + rest
+	}
+	return p.path
+}
+
+// module is a selected version of a module.
+type module struct {
+	version string // of the replacement, if it is replaced; "" for a folder
+	dir     string
+}
+
+// readProgram reads the packages that patterns select. It returns an error if no module can be added
+// to the program, with the command that helps: args are those of this one.
+func readProgram(ctx context.Context, patterns, args []string) (*program, error) {
+	out, err := goCommand(ctx, "", "env", "GOMOD", "GOWORK", "GOFLAGS")
+	if err != nil {
+		return nil, err
+	}
+	env := strings.Split(string(out), "\n")
+	p := &program{goMod: strings.TrimSpace(env[0])}
+	if err := checkEnvironment(p.goMod, strings.TrimSpace(env[1]), env[2], args); err != nil {
+		return nil, err
+	}
+	if out, err = goCommand(ctx, "", "list", "-m"); err != nil {
+		return nil, err
+	}
+	p.path = strings.TrimSpace(string(out))
+	if p.path == library {
+		return nil, fmt.Errorf("%s is kinformer itself", p.goMod)
+	}
+	if p.packages, p.modules, err = listPackages(ctx, patterns); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(p.packages, func(pkg testPackage) bool { return pkg.hasCache }) {
+		return nil, fmt.Errorf("no test of these packages has informers: none contains %s/tools/cache", clientGo)
+	}
+	return p, nil
+}
+
+// checkEnvironment refuses what takes the modules from elsewhere than go.mod.
+func checkEnvironment(goMod, goWork, goFlags string, args []string) error {
+	again := "kinformer try"
+	for _, arg := range args {
+		if strings.ContainsAny(arg, " |()[]*?^$;&<>\"\\") {
+			arg = "'" + arg + "'"
+		}
+		again += " " + arg
+	}
+	if goMod == "" || goMod == os.DevNull {
+		return errors.New("no go.mod in this folder or those above it")
+	}
+	if goWork != "" {
+		return fmt.Errorf("the workspace %s is in force, to which kinformer cannot be added; to use the module's go.mod alone: GOWORK=off %s", goWork, again)
+	}
+	vendored := filepath.Join(filepath.Dir(goMod), "vendor", "modules.txt")
+	if _, err := os.Stat(vendored); err == nil && !slices.Contains(strings.Fields(goFlags), "-mod=mod") {
+		return fmt.Errorf("%s is in force, to which kinformer cannot be added; to use the modules of go.mod instead: GOFLAGS=%q %s",
+			vendored, strings.TrimSpace(goFlags+" -mod=mod"), again)
+	}
+	return nil
+}
+
+// listFormat prints a line for each module, and one for each package that the patterns select.
+const listFormat = `{{with .Module}}module	{{.Path}}	{{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}	{{.Dir}}
+{{end}}{{if not .DepOnly}}package	{{.ImportPath}}	{{.Name}}	{{.Dir}}	{{range .Deps}}{{if eq . "` + clientGo + `/tools/cache"}}cache{{end}}{{end}}{{end}}`
+
+// listPackages returns the packages with tests that patterns select, and the modules that these are
+// compiled from.
+func listPackages(ctx context.Context, patterns []string, flags ...string) ([]testPackage, map[string]module, error) {
+	args := slices.Concat([]string{"list", "-deps", "-test", "-f", listFormat}, flags, []string{"--"}, patterns)
+	out, err := goCommand(ctx, "", args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	modules, listed := map[string]module{}, map[string]testPackage{}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		switch f := strings.Split(lines.Text(), "\t"); f[0] {
+		case "module":
+			modules[f[1]] = module{version: f[2], dir: f[3]}
+		case "package":
+			listed[f[1]] = testPackage{path: f[1], packageName: f[2], dir: f[3], hasCache: f[4] != ""}
+		}
+	}
+	var packages []testPackage
+	for path, binary := range listed {
+		if tested, ok := listed[strings.TrimSuffix(path, ".test")]; ok && strings.HasSuffix(path, ".test") {
+			tested.hasCache = binary.hasCache
+			packages = append(packages, tested)
+		}
+	}
+	slices.SortFunc(packages, func(a, b testPackage) int { return strings.Compare(a.path, b.path) })
+	return packages, modules, nil
+}
+
+// checkClientGo checks that kinformer works with the program's minor version of client-go. A later
+// patch release of it is a raised module like others.
+func (p *program) checkClientGo(minimum string) error {
+	has, err := version.ParseSemantic(p.modules[clientGo].version)
+	if err != nil { // a folder replaces it
+		return nil //nolint:nilerr // the compiler finds what is missing in it
+	}
+	least, err := version.ParseSemantic(minimum)
+	if err != nil || !has.LessThan(version.MajorMinor(least.Major(), least.Minor())) {
+		return err
+	}
+	return fmt.Errorf("%s %s is older than %s, the oldest version that kinformer works with; to raise it: go get %s@%s && go mod tidy",
+		clientGo, p.modules[clientGo].version, minimum, clientGo, minimum)
+}
+
+// goCommand runs the go command in a folder and returns its standard output.
+func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	command := exec.CommandContext(ctx, "go", args...)
+	command.Dir = dir
+	var failure bytes.Buffer
+	command.Stderr = &failure
+	out, err := command.Output()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(failure.String()))
+	}
+	return out, nil
+}

@@ -1,0 +1,75 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package try_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRefusalsNameTheCommandThatHelps starts the command where no module can be added.
+func TestRefusalsNameTheCommandThatHelps(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(t *testing.T)
+		want   []string
+	}{
+		"workspace": {func(t *testing.T) {
+			t.Helper()
+			write(t, "go.work", "go 1.26.0\n\nuse .\n")
+		}, []string{"go.work is in force", "GOWORK=off kinformer try '--run=A|B' ./..."}},
+		"vendored": {func(t *testing.T) {
+			t.Helper()
+			if err := os.Mkdir("vendor", 0o700); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join("vendor", "modules.txt"), "")
+			t.Setenv("GOFLAGS", "-tags=x")
+		}, []string{"modules.txt is in force", `GOFLAGS="-tags=x -mod=mod" kinformer try '--run=A|B' ./...`}},
+		"no module": {func(t *testing.T) {
+			t.Helper()
+			t.Chdir(t.TempDir())
+		}, []string{"no go.mod in this folder or those above it"}},
+		"no client-go": {func(t *testing.T) {
+			t.Helper()
+			t.Chdir("plain")
+			write(t, "go.mod", "module example.com/plain\n\ngo 1.26.0\n")
+		}, []string{"no test of these packages has informers"}},
+		"broken": {func(t *testing.T) {
+			t.Helper()
+			write(t, filepath.Join("plain", "other_test.go"), "package other\n")
+		}, []string{"go list: ", "found packages other (other_test.go) and plain (plain_test.go)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repository := inProgram(t)
+			test.change(t)
+			stdout, err := execute(t, "--run=A|B", "./...", "--kinformer", repository)
+			if err == nil || stdout != "" {
+				t.Fatalf("error %v, output %q", err, stdout)
+			}
+			for _, text := range test.want {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("error %q, want %q", err, text)
+				}
+			}
+		})
+	}
+}
+
+// TestCommandOfNoVersionNeedsAFolder runs the command of a test binary, which has no version.
+func TestCommandOfNoVersionNeedsAFolder(t *testing.T) {
+	inProgram(t)
+	_, err := execute(t, "./...")
+	if err == nil || !strings.Contains(err.Error(), "--kinformer=DIR") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestKinformerItselfIsRefused(t *testing.T) {
+	t.Chdir(inProgram(t))
+	if _, err := execute(t, "./..."); err == nil || !strings.HasSuffix(err.Error(), "go.mod is kinformer itself") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,62 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package try is the command that runs a program's own tests on client-go's informers and on
+// kinformer's.
+//
+// options.go parses the command line. program.go reads the program's packages and modules, and
+// refuses those that cannot be tried. workspace.go makes the temporary folder that a test binary is
+// compiled with: a go.mod that requires kinformer, and the files of overlay.go. These make
+// client-go's constructors call a variable, which the test binary sets if the environment selects
+// kinformer, so both sides run the same binary. execution.go runs a binary once, trial.go runs it on
+// both sides and compares the results, report.go prints them.
+package try
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+)
+
+// Run runs the command.
+func Run(ctx context.Context, args []string, streams command.Streams) error {
+	if len(args) == 0 {
+		return &command.UsageError{Help: Help}
+	}
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "kinformer-try-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	p, err := readProgram(ctx, o.patterns, args)
+	if err != nil {
+		return err
+	}
+	w, err := newWorkspace(ctx, p, folder, o)
+	if err != nil {
+		return err
+	}
+	result := &report{Raised: w.raised}
+	for _, pkg := range p.packages {
+		if !pkg.hasCache {
+			result.Packages = append(result.Packages, tried{Package: pkg.name(p.path), Result: notTried, Reason: "no informers linked"})
+			continue
+		}
+		t := &trial{workspace: w, pkg: pkg, run: o.run, progress: func(step string) {
+			fmt.Fprintf(streams.Err, "%s: %s\n", pkg.name(p.path), step)
+		}}
+		of, err := t.compare(ctx)
+		if err != nil {
+			return err
+		}
+		of.Package = pkg.name(p.path)
+		result.Packages = append(result.Packages, of)
+	}
+	return result.finish(o.output, streams.Out)
+}

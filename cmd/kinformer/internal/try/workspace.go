@@ -1,0 +1,176 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package try
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// workspace compiles the tests of a program with kinformer, without a change of its folder.
+type workspace struct {
+	folder  string
+	program *program
+	flags   []string // of the go command
+	raised  []raise
+	// clientGo is the version of client-go, or "" if the program replaces it by a folder.
+	clientGo string
+}
+
+// raise is a module whose version kinformer's requirements change.
+type raise struct {
+	Module string `json:"module"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+}
+
+// newWorkspace writes go.mod, go.sum and the overlay into a folder.
+func newWorkspace(ctx context.Context, p *program, folder string, o *options) (*workspace, error) {
+	goMod := filepath.Join(folder, "go.mod")
+	w := &workspace{folder: folder, program: p, flags: []string{"-mod=mod", "-modfile=" + goMod}}
+	if err := errors.Join(copyFile(p.goMod, goMod), copySums(p.goMod, folder)); err != nil {
+		return nil, err
+	}
+	if err := require(ctx, goMod, o.kinformer); err != nil {
+		return nil, err
+	}
+	minimum, err := w.minimum(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkClientGo(minimum); err != nil {
+		return nil, err
+	}
+	original, copied, err := w.replaceClientGo(ctx, goMod)
+	if err != nil {
+		return nil, err
+	}
+	overlay, err := writeOverlay(folder, p, original, copied, o)
+	if err != nil {
+		return nil, err
+	}
+	w.flags = append(w.flags, "-overlay="+overlay)
+	return w, w.listRaised(ctx, o.patterns)
+}
+
+// replaceClientGo makes a go.mod take client-go from another folder, and returns both folders. The
+// other one does not exist, but has the same path in each run, so that the build cache has its
+// packages the next time.
+func (w *workspace) replaceClientGo(ctx context.Context, goMod string) (original, copied string, err error) {
+	const format = "{{.Version}}\n{{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}\n{{.Dir}}\n"
+	out, err := goCommand(ctx, "", slices.Concat([]string{"list", "-m", "-f", format}, w.flags, []string{clientGo})...)
+	if err != nil {
+		return "", "", err
+	}
+	lines := strings.Split(string(out), "\n")
+	selected, original := lines[0], lines[2]
+	w.clientGo = lines[1]
+	if out, err = goCommand(ctx, "", "env", "GOMODCACHE"); err != nil {
+		return "", "", err
+	}
+	copied = filepath.Join(strings.TrimSpace(string(out))+"-kinformer-try", clientGo+"@"+selected)
+	_, err = goCommand(ctx, "", "mod", "edit", "-replace="+clientGo+"@"+selected+"="+copied, goMod)
+	return original, copied, err
+}
+
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o600)
+}
+
+// copySums copies the go.sum beside a go.mod. A module without requirements has none.
+func copySums(goMod, folder string) error {
+	err := copyFile(strings.TrimSuffix(goMod, ".mod")+".sum", filepath.Join(folder, "go.sum"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// require makes a go.mod require kinformer: a folder, or the command's own version.
+func require(ctx context.Context, goMod, source string) error {
+	edits := []string{"mod", "edit"}
+	if source != "" {
+		const anyVersion = "v0.0.0-00010101000000-000000000000"
+		edits = append(edits, "-require="+library+"@"+anyVersion, "-replace="+library+"="+source)
+	} else {
+		v, err := ownVersion()
+		if err != nil {
+			return err
+		}
+		edits = append(edits, "-require="+library+"@"+v)
+	}
+	_, err := goCommand(ctx, "", append(edits, goMod)...)
+	return err
+}
+
+// ownVersion returns the version of this command.
+func ownVersion() (string, error) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Path != library || info.Main.Version == "(devel)" || strings.Contains(info.Main.Version, "+") {
+		return "", errors.New("this build of kinformer is of no version that can be required; name the folder of its source: --kinformer=DIR")
+	}
+	return info.Main.Version, nil
+}
+
+// minimum returns the version of client-go that kinformer requires.
+func (w *workspace) minimum(ctx context.Context) (string, error) {
+	args := slices.Concat([]string{"list", "-find", "-f", "{{.Module.Dir}}"}, w.flags, []string{library + "/clientgo"})
+	out, err := goCommand(ctx, "", args...)
+	if err != nil {
+		return "", err
+	}
+	goMod := filepath.Join(strings.TrimSpace(string(out)), "go.mod")
+	if out, err = goCommand(ctx, "", "mod", "edit", "-json", goMod); err != nil {
+		return "", err
+	}
+	var file struct {
+		Require []struct{ Path, Version string }
+	}
+	if err := json.Unmarshal(out, &file); err != nil {
+		return "", err
+	}
+	for _, r := range file.Require {
+		if r.Path == clientGo {
+			return r.Version, nil
+		}
+	}
+	return "", fmt.Errorf("%s does not require %s", goMod, clientGo)
+}
+
+// listRaised compares the modules that the tests are compiled from with the program's own.
+func (w *workspace) listRaised(ctx context.Context, patterns []string) error {
+	_, modules, err := listPackages(ctx, patterns, w.flags...)
+	if err != nil {
+		return err
+	}
+	modules[clientGo] = module{version: w.clientGo}
+	for path, before := range w.program.modules {
+		if after, ok := modules[path]; ok && path != library && after.version != before.version {
+			w.raised = append(w.raised, raise{path, before.version, after.version})
+		}
+	}
+	slices.SortFunc(w.raised, func(a, b raise) int { return strings.Compare(a.Module, b.Module) })
+	return nil
+}
+
+// compile compiles the test binary of a package and returns its path.
+func (w *workspace) compile(ctx context.Context, pkg testPackage) (string, error) {
+	binary := filepath.Join(w.folder, "package.test")
+	// vet reads the folders of packages, which do not have the files of the overlay.
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", binary}, w.flags, []string{pkg.path})
+	_, err := goCommand(ctx, "", args...)
+	return binary, err
+}
