@@ -91,7 +91,7 @@ func checkEnvironment(goMod, goWork, goFlags string, args []string) error {
 	if goMod == "" || goMod == os.DevNull {
 		return errors.New("no go.mod in this folder or those above it")
 	}
-	if goWork != "" {
+	if goWork != "" && goWork != "off" {
 		return fmt.Errorf("the workspace %s is in force, to which kinformer cannot be added; to use the module's go.mod alone: GOWORK=off %s", goWork, again)
 	}
 	vendored := filepath.Join(filepath.Dir(goMod), "vendor", "modules.txt")

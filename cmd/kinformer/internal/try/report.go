@@ -23,6 +23,9 @@ const (
 	flakyWithout = "flaky on client-go"
 )
 
+// notLinked is why a package was not run: its test binary does not contain client-go's tools/cache.
+const notLinked = "no informers linked"
+
 // report is the result of the command, and its form in JSON.
 type report struct {
 	Packages []tried `json:"packages"`
@@ -102,7 +105,12 @@ func (r *report) writeJSON(out io.Writer) error {
 func (r *report) writeTable(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "PACKAGE\tINFORMERS\tTESTS\tFAILED\tSECONDS\tPEAK RSS, MB\tRESULT")
+	without := 0
 	for _, p := range r.Packages {
+		if p.Reason == notLinked {
+			without++
+			continue
+		}
 		fmt.Fprintln(table, p.row())
 	}
 	if err := table.Flush(); err != nil {
@@ -110,6 +118,9 @@ func (r *report) writeTable(out io.Writer) error {
 	}
 	for _, p := range r.Packages {
 		p.writeDetails(out)
+	}
+	if without > 0 {
+		fmt.Fprintf(out, "not tried: %s whose tests do not contain client-go's informers\n", units.Plural(without, "package"))
 	}
 	for _, m := range r.Raised {
 		fmt.Fprintf(out, "raised on both sides: %s %s to %s\n", m.Module, m.From, m.To)
@@ -120,7 +131,7 @@ func (r *report) writeTable(out io.Writer) error {
 
 const legend = `
 Of two figures, the first is client-go's and the second kinformer's. INFORMERS are those that kinformer made. TESTS
-include subtests, and PEAK RSS the processes that the tests started.
+include subtests, and PEAK RSS the processes that the tests start; it is "?" if it is less than that of this command.
 `
 
 // row returns the cells of the package's row.

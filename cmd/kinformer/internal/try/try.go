@@ -45,7 +45,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	result := &report{Raised: w.raised}
 	for _, pkg := range p.packages {
 		if !pkg.hasCache {
-			result.Packages = append(result.Packages, tried{Package: pkg.name(p.path), Result: notTried, Reason: "no informers linked"})
+			result.Packages = append(result.Packages, tried{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})
 			continue
 		}
 		t := &trial{workspace: w, pkg: pkg, run: o.run, progress: func(step string) {

@@ -3,7 +3,11 @@
 
 package try
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestOldClientGoIsRefused(t *testing.T) {
 	for version, want := range map[string]string{
@@ -20,5 +24,23 @@ func TestOldClientGoIsRefused(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: error %q, want %q", version, got, want)
 		}
+	}
+}
+
+// TestRefusedProgramsAreTriedAfterTheCommandThatHelps applies what the refusals say.
+func TestRefusedProgramsAreTriedAfterTheCommandThatHelps(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("vendor", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("vendor/modules.txt", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	goMod, err := filepath.Abs("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkEnvironment(goMod, "off", "-tags=x -mod=mod", nil); err != nil {
+		t.Error(err)
 	}
 }
