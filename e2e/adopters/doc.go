@@ -5,6 +5,7 @@
 // module, so that neither the library nor the other end-to-end tests depend on them.
 //
 // The tests of this folder pass the generated factories of cert-manager and istio through package
-// clientgo, and run kinformer adopt on packages of cert-manager. Package prometheus builds and tests
-// prometheus' Kubernetes discovery with one of its imports changed.
+// clientgo, run kinformer adopt on packages of cert-manager, and run the tests of two programs of
+// Kubernetes by kinformer try. Package prometheus builds and tests prometheus' Kubernetes discovery
+// with one of its imports changed.
 package adopters

@@ -5,6 +5,7 @@ package try
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -91,7 +92,7 @@ func (r *report) finish(format string, out io.Writer) error {
 	case results[differs] > 0:
 		return fmt.Errorf("the tests of %s differ", units.Plural(results[differs], "package"))
 	case results[equal] == 0:
-		return fmt.Errorf("nothing was tried: no test made an informer")
+		return errors.New("nothing was tried: no test made an informer")
 	}
 	return nil
 }
@@ -119,6 +120,7 @@ func (r *report) writeTable(out io.Writer) error {
 	for _, p := range r.Packages {
 		p.writeDetails(out)
 	}
+	fmt.Fprintln(out)
 	if without > 0 {
 		fmt.Fprintf(out, "not tried: %s whose tests do not contain client-go's informers\n", units.Plural(without, "package"))
 	}
@@ -129,8 +131,7 @@ func (r *report) writeTable(out io.Writer) error {
 	return err
 }
 
-const legend = `
-Of two figures, the first is client-go's and the second kinformer's. INFORMERS are those that kinformer made. TESTS
+const legend = `Of two figures, the first is client-go's and the second kinformer's. INFORMERS are those that kinformer made. TESTS
 include subtests, and PEAK RSS the processes that the tests start; it is "?" if it is less than that of this command.
 `
 
@@ -166,7 +167,7 @@ func (p tried) writeDetails(out io.Writer) {
 		writeLines(out, strings.Split(p.Reason, "\n"))
 	}
 	if p.NotReplaced > 0 {
-		fmt.Fprintf(out, "\n%s: client-go made %s on kinformer's side, before package clientgo was initialized\n", p.Package,
+		fmt.Fprintf(out, "\n%s: client-go made %s on kinformer's side, before its constructors were replaced\n", p.Package,
 			units.Plural(p.NotReplaced, "informer"))
 	}
 	for _, f := range p.Failures {

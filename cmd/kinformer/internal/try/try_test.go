@@ -76,8 +76,9 @@ type failure struct {
 	Output              []string
 }
 
-// TestTestsRunOnBothSides tries a program of four packages: one with each constructor, one with
-// tests that fail on either side, and two that make no informer.
+// TestTestsRunOnBothSides tries a program of five packages: one with each constructor, one with
+// tests that fail on either side, one that makes an informer while it is initialized, and two that
+// make none.
 func TestTestsRunOnBothSides(t *testing.T) {
 	repository := inProgram(t)
 	goMod := read(t, "go.mod")
@@ -98,6 +99,7 @@ func TestTestsRunOnBothSides(t *testing.T) {
 			{"test": "TestOfKinformer", "clientGo": 3, "kinformer": 0},
 			{"test": "TestOfNone", "clientGo": 3, "kinformer": 3}
 		 ]},
+		{"package": "./early", "result": "equal", "runs": 1, "informers": 1, "notReplaced": 1, "clientGo": {"tests": 1}, "kinformer": {"tests": 1}},
 		{"package": "./equal", "result": "equal", "runs": 1, "informers": 8, "clientGo": {"tests": 1}, "kinformer": {"tests": 1}},
 		{"package": "./plain", "result": "not tried", "reason": "no informers linked"},
 		{"package": "./without", "result": "not tried", "reason": "no informer made", "runs": 1, "clientGo": {"tests": 1}, "kinformer": {"tests": 1}}
