@@ -5,9 +5,9 @@ package try
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 )
 
@@ -29,10 +29,11 @@ func (t *trial) compare(ctx context.Context) (tried, error) {
 	switch {
 	case ctx.Err() != nil:
 		return tried{}, context.Cause(ctx)
+	case errors.Is(err, errBroken):
+		return tried{Result: notTried, Reason: err.Error()}, nil
 	case err != nil:
 		return tried{Result: differs, Reason: err.Error()}, nil
 	}
-	defer os.Remove(binary)
 	runs := map[side][]*execution{}
 	for i := range maxRuns {
 		for _, on := range []side{clientGoSide, kinformer} {

@@ -33,7 +33,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }() // the system removes temporary files that are left
 	p, err := readProgram(ctx, o.patterns, args)
 	if err != nil {
 		return err

@@ -76,9 +76,9 @@ type failure struct {
 	Output              []string
 }
 
-// TestTestsRunOnBothSides tries a program of five packages: one with each constructor, one with
-// tests that fail on either side, one that makes an informer while it is initialized, and two that
-// make none.
+// TestTestsRunOnBothSides tries a program of six packages: one that does not compile, one with tests
+// that fail on either side, one that makes an informer while it is initialized, one with each
+// constructor, and two that make no informer.
 func TestTestsRunOnBothSides(t *testing.T) {
 	repository := inProgram(t)
 	goMod := read(t, "go.mod")
@@ -92,6 +92,7 @@ func TestTestsRunOnBothSides(t *testing.T) {
 	}
 	var want report
 	if err := json.Unmarshal([]byte(`{"packages": [
+		{"package": "./broken", "result": "not tried", "reason": "does not compile without kinformer either"},
 		{"package": "./differs", "result": "differs", "runs": 3, "informers": 3, "clientGo": {"tests": 6, "failed": 2}, "kinformer": {"tests": 6, "failed": 2},
 		 "failures": [
 			{"test": "TestFlaky", "clientGo": 1, "kinformer": 0},
@@ -109,7 +110,7 @@ func TestTestsRunOnBothSides(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(failure{}, "Output")); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
-	for _, f := range want.Packages[0].Failures[1:3] {
+	for _, f := range want.Packages[1].Failures[1:3] {
 		if output := strings.Join(outputOf(got, f.Test), "\n"); !strings.Contains(output, "differs_test.go:") {
 			t.Errorf("%s: output %q", f.Test, output)
 		}
@@ -120,7 +121,7 @@ func TestTestsRunOnBothSides(t *testing.T) {
 }
 
 func outputOf(r report, test string) []string {
-	for _, f := range r.Packages[0].Failures {
+	for _, f := range r.Packages[1].Failures {
 		if f.Test == test {
 			return f.Output
 		}

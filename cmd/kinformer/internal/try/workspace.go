@@ -166,11 +166,20 @@ func (w *workspace) listRaised(ctx context.Context, patterns []string) error {
 	return nil
 }
 
-// compile compiles the test binary of a package and returns its path.
+// errBroken reports that a package's tests do not compile, with the program's own go.mod either.
+var errBroken = errors.New("does not compile without kinformer either")
+
+// compile compiles the test binary of a package, in place of the last one, and returns its path.
 func (w *workspace) compile(ctx context.Context, pkg testPackage) (string, error) {
-	binary := filepath.Join(w.folder, "package.test")
+	binary := filepath.Join(w.folder, "package.test.exe") // as Windows wants it
 	// vet reads the folders of packages, which do not have the files of the overlay.
-	args := slices.Concat([]string{"test", "-c", "-vet=off", "-o", binary}, w.flags, []string{pkg.path})
-	_, err := goCommand(ctx, "", args...)
-	return binary, err
+	args := []string{"test", "-c", "-vet=off", "-o", binary}
+	_, err := goCommand(ctx, "", slices.Concat(args, w.flags, []string{pkg.path})...)
+	if err == nil || ctx.Err() != nil {
+		return binary, err
+	}
+	if _, own := goCommand(ctx, "", append(args, pkg.path)...); own != nil {
+		return "", errBroken
+	}
+	return "", err
 }
