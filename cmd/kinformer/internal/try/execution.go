@@ -55,6 +55,7 @@ func execute(ctx context.Context, folder, binary string, pkg testPackage, on sid
 	command.Dir = pkg.dir
 	command.Env = append(os.Environ(), "PWD="+pkg.dir, sideVariable+"="+string(on), countVariable+"="+count)
 	command.Stdout, command.Stderr = out, out // a file, since a pipe that a child process keeps would not end
+	lowerPeak()
 	began := time.Now()
 	err = command.Run()
 	e := &execution{seconds: time.Since(began).Seconds()}
