@@ -68,7 +68,7 @@ func TestEqualTroublesAreOne(t *testing.T) {
 			}
 			group.Add(informer)
 			start(t, informer.Run)
-			time.Sleep(time.Second) // in the bubble: they fail at different times, and differently often
+			cachetest.Advance(time.Second) // they fail at different times, and differently often
 		}
 		cachetest.Advance(time.Minute)
 		handler := Handler(Options{}, &group)

@@ -152,11 +152,10 @@ func (i *incarnation) renew(ctx context.Context, end context.CancelCauseFunc) {
 func (i *incarnation) lasting(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	stop := context.AfterFunc(ctx, func() {
-		if errors.Is(context.Cause(ctx), errExpired) {
-			cancel()
-		} else {
-			time.AfterFunc(i.options.RetryPeriod, cancel)
+		if !errors.Is(context.Cause(ctx), errExpired) {
+			i.sleep(lasting, i.options.RetryPeriod)
 		}
+		cancel()
 	})
 	return lasting, func() { stop(); cancel() }
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -102,13 +103,13 @@ func version() string {
 	if !ok {
 		return "kinformer, of an unknown version"
 	}
-	text := "kinformer " + cmp.Or(info.Main.Version, "(devel)")
+	versions := []string{"kinformer " + cmp.Or(info.Main.Version, "(devel)")}
 	for _, module := range info.Deps {
 		if module.Path == "k8s.io/client-go" {
-			text += ", client-go " + module.Version
+			versions = append(versions, "client-go "+module.Version)
 		}
 	}
-	return text + ", " + info.GoVersion
+	return strings.Join(append(versions, info.GoVersion), ", ")
 }
 
 func unknownCommand(name string) error {

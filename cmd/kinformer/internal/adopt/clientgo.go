@@ -75,7 +75,8 @@ func (a *adopter) noteUnadopted(s *source, i *imported, use *ast.SelectorExpr) {
 	if i.path != toolsCache {
 		return
 	}
-	d, write := a.dropIns[toolsCache], ""
+	d := a.dropIns[toolsCache]
+	var write string
 	switch name := use.Sel.Name; {
 	case name == "New":
 		write = "store, controller := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: lw, ObjectType: example, Handler: handler})"

@@ -54,7 +54,7 @@ type module struct {
 // readProgram reads the packages that patterns select. It returns an error if no module can be added
 // to the program, with the command that helps: args are those of this one.
 func readProgram(ctx context.Context, patterns, args []string) (*program, error) {
-	out, err := goCommand(ctx, "", "env", "GOMOD", "GOWORK", "GOFLAGS")
+	out, err := goCommand(ctx, "env", "GOMOD", "GOWORK", "GOFLAGS")
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func readProgram(ctx context.Context, patterns, args []string) (*program, error)
 	if err := checkEnvironment(p.goMod, strings.TrimSpace(env[1]), env[2], args); err != nil {
 		return nil, err
 	}
-	if out, err = goCommand(ctx, "", "list", "-m"); err != nil {
+	if out, err = goCommand(ctx, "list", "-m"); err != nil {
 		return nil, err
 	}
 	p.path = strings.TrimSpace(string(out))
@@ -81,13 +81,14 @@ func readProgram(ctx context.Context, patterns, args []string) (*program, error)
 
 // checkEnvironment refuses what takes the modules from elsewhere than go.mod.
 func checkEnvironment(goMod, goWork, goFlags string, args []string) error {
-	again := "kinformer try"
+	words := []string{"kinformer", "try"}
 	for _, arg := range args {
 		if strings.ContainsAny(arg, " |()[]*?^$;&<>\"\\") {
 			arg = "'" + arg + "'"
 		}
-		again += " " + arg
+		words = append(words, arg)
 	}
+	again := strings.Join(words, " ")
 	if goMod == "" || goMod == os.DevNull {
 		return errors.New("no go.mod in this folder or those above it")
 	}
@@ -110,7 +111,7 @@ const listFormat = `{{with .Module}}module	{{.Path}}	{{with .Replace}}{{.Version
 // compiled from.
 func listPackages(ctx context.Context, patterns []string, flags ...string) ([]testPackage, map[string]module, error) {
 	args := slices.Concat([]string{"list", "-deps", "-test", "-f", listFormat}, flags, []string{"--"}, patterns)
-	out, err := goCommand(ctx, "", args...)
+	out, err := goCommand(ctx, args...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,10 +150,9 @@ func (p *program) checkClientGo(minimum string) error {
 		clientGo, p.modules[clientGo].version, minimum, clientGo, minimum)
 }
 
-// goCommand runs the go command in a folder and returns its standard output.
-func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
+// goCommand runs the go command and returns its standard output.
+func goCommand(ctx context.Context, args ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, "go", args...)
-	command.Dir = dir
 	var failure bytes.Buffer
 	command.Stderr = &failure
 	out, err := command.Output()

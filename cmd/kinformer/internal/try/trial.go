@@ -32,7 +32,7 @@ func (t *trial) compare(ctx context.Context) (tried, error) {
 	case errors.Is(err, errBroken):
 		return tried{Result: notTried, Reason: err.Error()}, nil
 	case err != nil:
-		return tried{Result: differs, Reason: err.Error()}, nil
+		return tried{Result: differs, Reason: err.Error()}, nil //nolint:nilerr // the error is the result
 	}
 	runs := map[side][]*execution{}
 	for i := range maxRuns {

@@ -67,18 +67,18 @@ func newWorkspace(ctx context.Context, p *program, folder string, o *options) (*
 // packages the next time.
 func (w *workspace) replaceClientGo(ctx context.Context, goMod string) (original, copied string, err error) {
 	const format = "{{.Version}}\n{{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}\n{{.Dir}}\n"
-	out, err := goCommand(ctx, "", slices.Concat([]string{"list", "-m", "-f", format}, w.flags, []string{clientGo})...)
+	out, err := goCommand(ctx, slices.Concat([]string{"list", "-m", "-f", format}, w.flags, []string{clientGo})...)
 	if err != nil {
 		return "", "", err
 	}
 	lines := strings.Split(string(out), "\n")
 	selected, original := lines[0], lines[2]
 	w.clientGo = lines[1]
-	if out, err = goCommand(ctx, "", "env", "GOMODCACHE"); err != nil {
+	if out, err = goCommand(ctx, "env", "GOMODCACHE"); err != nil {
 		return "", "", err
 	}
 	copied = filepath.Join(strings.TrimSpace(string(out))+"-kinformer-try", clientGo+"@"+selected)
-	_, err = goCommand(ctx, "", "mod", "edit", "-replace="+clientGo+"@"+selected+"="+copied, goMod)
+	_, err = goCommand(ctx, "mod", "edit", "-replace="+clientGo+"@"+selected+"="+copied, goMod)
 	return original, copied, err
 }
 
@@ -112,7 +112,7 @@ func require(ctx context.Context, goMod, source string) error {
 		}
 		edits = append(edits, "-require="+library+"@"+v)
 	}
-	_, err := goCommand(ctx, "", append(edits, goMod)...)
+	_, err := goCommand(ctx, append(edits, goMod)...)
 	return err
 }
 
@@ -128,12 +128,12 @@ func ownVersion() (string, error) {
 // minimum returns the version of client-go that kinformer requires.
 func (w *workspace) minimum(ctx context.Context) (string, error) {
 	args := slices.Concat([]string{"list", "-find", "-f", "{{.Module.Dir}}"}, w.flags, []string{library + "/clientgo"})
-	out, err := goCommand(ctx, "", args...)
+	out, err := goCommand(ctx, args...)
 	if err != nil {
 		return "", err
 	}
 	goMod := filepath.Join(strings.TrimSpace(string(out)), "go.mod")
-	if out, err = goCommand(ctx, "", "mod", "edit", "-json", goMod); err != nil {
+	if out, err = goCommand(ctx, "mod", "edit", "-json", goMod); err != nil {
 		return "", err
 	}
 	var file struct {
@@ -174,11 +174,11 @@ func (w *workspace) compile(ctx context.Context, pkg testPackage) (string, error
 	binary := filepath.Join(w.folder, "package.test.exe") // as Windows wants it
 	// vet reads the folders of packages, which do not have the files of the overlay.
 	args := []string{"test", "-c", "-vet=off", "-o", binary}
-	_, err := goCommand(ctx, "", slices.Concat(args, w.flags, []string{pkg.path})...)
+	_, err := goCommand(ctx, slices.Concat(args, w.flags, []string{pkg.path})...)
 	if err == nil || ctx.Err() != nil {
 		return binary, err
 	}
-	if _, own := goCommand(ctx, "", append(args, pkg.path)...); own != nil {
+	if _, own := goCommand(ctx, append(args, pkg.path)...); own != nil {
 		return "", errBroken
 	}
 	return "", err
