@@ -35,6 +35,9 @@ func (i *incarnation) balance(ctx context.Context) {
 func (i *incarnation) step(ctx context.Context) time.Duration {
 	i.loseEnded(ctx)
 	i.refresh(ctx)
+	if ctx.Err() != nil {
+		return 0
+	}
 	states := i.view.states()
 	i.reconcile(ctx, states)
 	plan := i.plan(states)
@@ -43,6 +46,9 @@ func (i *incarnation) step(ctx context.Context) time.Duration {
 	}
 	if i.take(ctx, plan.take) || len(plan.take) == 0 {
 		i.noteAssigned()
+	}
+	if ctx.Err() != nil {
+		return 0
 	}
 	i.giveUp(ctx, plan.giveUp)
 	i.release(ctx, states)
@@ -136,7 +142,11 @@ func (i *incarnation) take(ctx context.Context, free []slotState) bool {
 		if i.term.left() == 0 || i.clock.now().elapsed(began) >= i.options.RetryPeriod {
 			break
 		}
-		if lease, ok := i.takeOne(ctx, state); ok {
+		lease, ok := i.takeOne(ctx, state)
+		if ctx.Err() != nil {
+			break // leave makes the slot free
+		}
+		if ok {
 			i.gain(gained, state.slot, lease, state.reason)
 			i.view.wrote(lease)
 		}

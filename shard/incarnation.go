@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -47,6 +48,9 @@ func (m *Member) runIncarnation(ctx context.Context) {
 	reason := errStopped
 	if ctx.Err() == nil {
 		reason = errExpired
+		if errors.Is(context.Cause(living), errDeleted) {
+			reason = errDeleted
+		}
 		logger.Info("Lease has expired, joining the group again", "incarnation", i.name, "reason", context.Cause(living))
 	}
 	i.term.revoke()
@@ -118,7 +122,7 @@ func (m *Member) hasExpired(lease *coordinationv1.Lease, last *observed) error {
 	now := m.clock.now().monotonic
 	if last.lease == nil || last.lease.UID != lease.UID || last.lease.ResourceVersion != lease.ResourceVersion {
 		inUse := last.lease != nil && holderOf(last.lease) == holderOf(lease)
-		*last = observed{lease, now}
+		*last = observed{lease: lease, at: now}
 		if inUse {
 			return errInUse
 		}
@@ -162,11 +166,11 @@ func (i *incarnation) lasting(ctx context.Context, timeout time.Duration) (conte
 
 // renewOnce renews the Lease, of which lease is the last known state. It sends a second request if
 // the Lease has been changed by others than members, or by a renewal whose response was lost.
-func (i *incarnation) renewOnce(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	ctx, cancel := i.lasting(ctx, i.options.RenewDeadline/4)
+func (i *incarnation) renewOnce(stopping context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	ctx, cancel := i.lasting(stopping, i.options.RenewDeadline/4)
 	defer cancel()
 	renewed, err := i.updateLease(ctx, lease)
-	if !isLost(err) {
+	if !isLost(err) || stopping.Err() != nil {
 		return renewed, err
 	}
 	current, err := i.currentLease(ctx)
@@ -181,11 +185,11 @@ func (i *incarnation) renewOnce(ctx context.Context, lease *coordinationv1.Lease
 func (i *incarnation) currentLease(ctx context.Context) (*coordinationv1.Lease, error) {
 	lease, err := i.leases.Get(ctx, i.member.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil, errExpired
+	case apierrors.IsNotFound(err) || err == nil && lease.UID != i.member.UID:
+		return nil, fmt.Errorf("%w: %w", errExpired, errDeleted)
 	case err != nil:
 		return nil, err
-	case lease.UID != i.member.UID || holderOf(lease) != i.name:
+	case holderOf(lease) != i.name:
 		return nil, errExpired
 	}
 	return lease, nil

@@ -34,7 +34,7 @@ var (
 	errStopped  = errors.New("the member has stopped")
 	errGivenUp  = errors.New("it is above its fair share")
 	errTaken    = errors.New("another member has taken it")
-	errDeleted  = errors.New("its Lease was deleted by hand")
+	errDeleted  = errors.New("the Lease was deleted by hand")
 
 	errUnassigned = errors.New("no assignment yet")
 )
@@ -88,10 +88,10 @@ func newMember(leases LeaseClient, options Options, clock processClock) (*Member
 // the member's first assignment.
 func (m *Member) unassigned() (since time.Time, err error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	failure := m.failure
-	if failure == nil {
-		failure = m.listFailure()
+	failure, informer := m.failure, m.informer
+	m.mu.Unlock()
+	if failure == nil && informer != nil {
+		failure = informer.Status().Err
 	}
 	if failure == nil {
 		return m.created, fmt.Errorf("group %q: %w", m.options.Group, errUnassigned)

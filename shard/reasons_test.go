@@ -129,6 +129,10 @@ func TestSlotsAreCountedByReason(t *testing.T) {
 		}
 
 		server.leases.Delete(b.options.slotLeaseName(0))
+		<-time.After(5 * time.Second)
+		if s := b.Status(); s.Owned != 3 || s.Free != 1 {
+			t.Errorf("a Lease was deleted: %+v", s)
+		}
 		<-time.After(time.Minute)
 		b.expect(t, "a Lease was deleted", map[string]uint64{"Balanced": 4, "Released": 2, "LeaseDeleted": 1, "lost NotRenewed": 2, "lost LeaseDeleted": 1})
 		b.stop()
@@ -201,5 +205,30 @@ func TestSlotsOfCrashedReplicaAreExpired(t *testing.T) {
 		<-time.After(time.Minute)
 		again.expect(t, "again", map[string]uint64{"Expired": 4})
 		again.stop()
+	})
+}
+
+// TestSlotsOfDeletedMemberAreTaken deletes the Lease of a member by hand, which joins again at once.
+func TestSlotsOfDeletedMemberAreTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newLeaseServer()
+		a, b := startLogged(t, server, "a"), startLogged(t, server, "b")
+		<-time.After(time.Minute)
+		before := [2]map[string]uint64{a.Status().Taken, b.Status().Taken}
+		server.leases.Delete(a.options.memberLeaseName())
+		<-time.After(10 * time.Second)
+		if s := b.Status(); s.Free != 2 || s.Members != 2 || s.Owned != 2 {
+			t.Errorf("the Lease of a was deleted: %+v", s)
+		}
+		<-time.After(time.Minute)
+		if s := a.Status(); s.Free != 0 || s.Owned != 2 || s.Lost["LeaseDeleted"] != 2 || s.Lost["Expired"] != 0 {
+			t.Errorf("a minute after the Lease of a was deleted: %+v", s)
+		}
+		taken := a.Status().Taken["LeaseDeleted"] + b.Status().Taken["LeaseDeleted"] - before[0]["LeaseDeleted"] - before[1]["LeaseDeleted"]
+		if taken != 2 {
+			t.Errorf("%d slots were taken since a Lease was deleted: %v, %v", taken, a.Status().Taken, b.Status().Taken)
+		}
+		a.stop()
+		b.stop()
 	})
 }

@@ -31,7 +31,8 @@ type Status struct {
 	Incarnation string
 	// Members is the number of members whose Leases have not expired, Owned the number of slots of
 	// this one, Slots that of all slots, and Free that of slots without an owner among these
-	// members, as last seen.
+	// members, as the member last saw them. Members and Free are zero until the replica has joined
+	// the group. To a replica that cannot reach the API server, all members seem to have expired.
 	Members, Owned, Slots, Free int
 	// Taken counts the slots that the member has taken, by the reason. The map has a key for every
 	// reason: "New", the slot had no owner before; "Released", its owner had stopped; "Balanced", its
@@ -43,7 +44,7 @@ type Status struct {
 	// reason: "NotRenewed", no renewal of its Lease has succeeded within RenewDeadline; "Expired",
 	// another member has expired its Lease; "Stopped", Run has ended; "Balanced", the member had more
 	// than its fair share; "Taken", another member has taken the slot; "LeaseDeleted", the Lease of
-	// the slot was deleted by hand.
+	// the slot, or that of the member, was deleted by hand.
 	Lost map[string]uint64
 	// Renewed is when the last successful renewal of the member's Lease was sent, and RenewalAge how
 	// long ago, or, if none has succeeded, for how long Run has tried. The member writes nothing
@@ -96,28 +97,22 @@ func newStatus(options Options) Status {
 // Status returns the member's status.
 func (m *Member) Status() Status {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	status := m.status
+	status, renewed, informer := m.status, m.renewed, m.informer
 	status.Taken, status.Lost = maps.Clone(status.Taken), maps.Clone(status.Lost)
+	status.Owned = len(m.slots())
+	m.mu.Unlock()
 	if !status.Running {
+		status.Owned = 0
 		return status
 	}
-	status.Owned, status.RenewalAge = len(m.slots()), m.clock.now().elapsed(m.renewed)
+	status.RenewalAge = m.clock.now().elapsed(renewed)
 	if !status.Renewed.IsZero() { // the Leases have been listed
 		status.Members, status.Free = m.view.summary()
 	}
-	if status.Err == nil {
-		status.Err = m.listFailure()
+	if status.Err == nil && informer != nil {
+		status.Err = informer.Status().Err
 	}
 	return status
-}
-
-// listFailure returns the error of the informer of Leases, if it has one. The caller holds mu.
-func (m *Member) listFailure() error {
-	if m.informer == nil {
-		return nil
-	}
-	return m.informer.Status().Err
 }
 
 // setIncarnation records that the replica is a member, or not, if name is empty.

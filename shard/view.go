@@ -35,8 +35,9 @@ type view struct {
 
 // observed is a state of a Lease.
 type observed struct {
-	lease *coordinationv1.Lease
-	at    time.Duration // when the state was first seen
+	lease   *coordinationv1.Lease
+	at      time.Duration // when the state was first seen
+	created time.Duration // when a state with its UID was first seen
 }
 
 func newView(options Options, clock processClock) *view {
@@ -92,7 +93,7 @@ func (v *view) isListed(lease *coordinationv1.Lease) bool {
 
 // record records a state of a Lease, unless it is known. The caller holds mu.
 func (v *view) record(lease *coordinationv1.Lease) {
-	now := observed{lease, v.now()}
+	now := observed{lease: lease, at: v.now(), created: v.now()}
 	if slot, ok := v.options.slotNumber(lease.Name); ok {
 		if _, gone := v.gone[lease.Name]; !gone && v.slots[slot].isState(lease) {
 			return
@@ -108,6 +109,9 @@ func (v *view) record(lease *coordinationv1.Lease) {
 	old, known := v.members[lease.Name]
 	if old.isState(lease) {
 		return
+	}
+	if known && old.lease.UID == lease.UID {
+		now.created = old.created
 	}
 	v.members[lease.Name] = now
 	delete(v.gone, lease.Name)
@@ -325,7 +329,7 @@ func (v *view) stateOf(slot int) slotState {
 			state.reason = takeExpired
 		}
 	default:
-		missing := max(seen.at, v.from, member.at, v.gone[state.last.member])
+		missing := max(seen.at, v.from, member.created, v.gone[state.last.member])
 		state.setFree(missing+v.options.LeaseDuration, v.now(), takeDeleted)
 	}
 	return state
@@ -340,19 +344,28 @@ func (s *slotState) setFree(since, now time.Duration, reason takeReason) {
 func (v *view) summary() (members, free int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	now := v.fresh.completeUntil(v.now())
-	alive := make(map[string]bool) // by the name of the Lease
-	for name, seen := range v.members {
-		if holderOf(seen.lease) != "" && v.expires(seen) > now {
-			alive[name] = true
+	for _, seen := range v.members {
+		if holderOf(seen.lease) != "" && v.expires(seen) > v.fresh.completeUntil(v.now()) {
+			members++
 		}
 	}
 	for slot := range v.slots {
-		if state := v.stateOf(slot); state.free || !alive[state.last.member] {
+		if state := v.stateOf(slot); state.free || state.lease == nil || !v.isAlive(state.last) {
 			free++
 		}
 	}
-	return len(alive), free
+	return members, free
+}
+
+// isAlive reports whether the owner of a slot is a member whose Lease has not expired, as far as the
+// view knows. The caller holds mu.
+func (v *view) isAlive(o owner) bool {
+	member, known := v.members[o.member]
+	if !known || member.lease.UID != o.uid {
+		return false
+	}
+	isHolder := holderOf(member.lease) == o.incarnation || transitionOf(member.lease) < o.acquired // not seen yet
+	return isHolder && v.expires(member) > v.fresh.completeUntil(v.now())
 }
 
 // expires returns when the Lease of a member was seen unchanged for long enough. The caller holds
