@@ -20,6 +20,7 @@ type shardMember struct {
 	Member               string            `json:"member"`
 	Running              bool              `json:"running"`
 	Incarnation          string            `json:"incarnation,omitempty"`
+	Renewed              time.Time         `json:"renewed,omitzero"`
 	Members              int               `json:"members"`
 	OwnedSlots           int               `json:"ownedSlots"`
 	FreeSlots            int               `json:"freeSlots"`
@@ -37,7 +38,7 @@ func (h *handler) members() (members []shardMember) {
 	for _, member := range shard.MembersOf(h.views()) {
 		s := member.Status()
 		m := shardMember{
-			Group: s.Group, Member: s.Identity, Running: s.Running, Incarnation: s.Incarnation,
+			Group: s.Group, Member: s.Identity, Running: s.Running, Incarnation: s.Incarnation, Renewed: s.Renewed.UTC(),
 			Members: s.Members, OwnedSlots: s.Owned, FreeSlots: s.Free, Slots: s.Slots, Taken: s.Taken, Lost: s.Lost,
 			RenewalAgeSeconds: s.RenewalAge.Seconds(), RenewDeadlineSeconds: s.RenewDeadline.Seconds(), StaleSince: s.StaleSince.UTC(),
 		}
@@ -59,6 +60,8 @@ func (m shardMember) Level() level {
 		return levelOff
 	case m.RenewalAgeSeconds > m.RenewDeadlineSeconds:
 		return levelError
+	case m.Incarnation == "" && m.Error == "":
+		return levelBusy
 	case m.FreeSlots > 0 || m.Error != "" || !m.StaleSince.IsZero():
 		return levelWarning
 	}
@@ -71,7 +74,9 @@ func (m shardMember) State() string {
 	case !m.Running:
 		return "not running"
 	case m.RenewalAgeSeconds > m.RenewDeadlineSeconds:
-		return "cannot renew its Lease, and writes nothing"
+		return "has not renewed its Lease, and writes nothing"
+	case m.Incarnation == "":
+		return "joining the group"
 	case m.FreeSlots > 0:
 		return "slots have no owner"
 	case !m.StaleSince.IsZero():

@@ -35,8 +35,8 @@ type scopeStatus struct {
 	hashes []cache.HashRange // in order
 }
 
-// scopes returns the first maxScopes scopes of an informer and the number of all: first those with
-// an error, then those that have not been listed.
+// scopes returns the first maxScopes conditions of an informer's scopes and the number of all: first
+// those with an error, then those of scopes that have not been listed.
 func scopes(view cache.View) (shown []scopeStatus, number int) {
 	type condition struct {
 		scope  cache.Scope // without the ends of the hashes

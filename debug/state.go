@@ -5,9 +5,12 @@ package debug
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,7 +86,7 @@ func (i informer) troubles(s cache.Status) (all []trouble) {
 	}
 	if s.Err != nil {
 		age := i.Now.Sub(cmp.Or(i.ErrorSince, i.Now))
-		add(levelError, s.Err.Error(), age, uint64(s.FailedAttempts), "attempt")
+		add(levelError, withoutPath(s.Err), age, uint64(s.FailedAttempts), "attempt")
 	}
 	if len(s.QuarantinedKeys) > 0 {
 		add(levelWarning, s.QuarantinedKeys[0].Err.Error(), 0, uint64(s.Quarantined), "object")
@@ -106,6 +109,20 @@ func (i informer) troubles(s cache.Status) (all []trouble) {
 		add(levelWarning, "OmitFields that no object has: "+strings.Join(s.OmitFieldsNotFound, ", "), 0, 0, "")
 	}
 	return all
+}
+
+// withoutPath returns the text of an error without the path of the request that failed, so that an
+// outage of the API server is one trouble of all informers.
+func withoutPath(err error) string {
+	text := err.Error()
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return text
+	}
+	if to, err := url.Parse(failed.URL); err == nil && to.Host != "" {
+		text = strings.ReplaceAll(text, strconv.Quote(failed.URL), strconv.Quote(to.Scheme+"://"+to.Host))
+	}
+	return text
 }
 
 // Detail returns for how long there has been the trouble, and how often, or an empty text.

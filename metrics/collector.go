@@ -5,6 +5,7 @@ package metrics
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -73,6 +74,9 @@ func collectInformer(out output, view cache.View) {
 	}
 	collectRequests(out, status)
 	for index := range view.Indexes() {
+		if !utf8.ValidString(index) { // a value of a label must be
+			continue
+		}
 		out.send(indexErrorsFamily, out.labels.and(label("index", index)), float64(status.IndexErrors[index]))
 	}
 	for i := range status.Handlers {
@@ -99,8 +103,8 @@ func collectHandler(out output, handler *cache.HandlerStatus) {
 	}
 }
 
-// collectMembers sends the metrics of members that run. Of several with equal names, which a group
-// must not have, one has metrics.
+// collectMembers sends the metrics of members that run. Of several with equal groups and identities,
+// one has metrics.
 func collectMembers(out output, members []*shard.Member) {
 	type name struct{ group, member string }
 	sent := make(map[name]bool)
@@ -113,7 +117,9 @@ func collectMembers(out output, members []*shard.Member) {
 		sent[name] = true
 		labels := []*dto.LabelPair{label("group", name.group), label("member", name.member)}
 		for _, family := range memberFamilies {
-			out.send(family.family, labels, family.value(&status))
+			if value, ok := family.value(&status); ok {
+				out.send(family.family, labels, value)
+			}
 		}
 		for reason, n := range status.Taken {
 			out.send(takenFamily, append(slices.Clip(labels), label("reason", reason)), float64(n))

@@ -18,11 +18,13 @@
 //
 // An informer has series from the time it is made until it stops: at most 22 while it is healthy,
 // six for each handler, and one for each index. Counters of alerts are exported from zero, so that
-// rate and increase see the first occurrence. Codes of requests and reasons for relists appear when
+// rate and increase see the first occurrence after the first scrape. Codes of requests and reasons for relists appear when
 // they occur, and the phase is one series, whose label changes.
 //
 // The members of groups of package shard over whose Scopes these informers are have series, too,
-// while they run. Their labels are group and member, which is the member's Identity.
+// while they run. Their labels are group and member, which is the member's Identity. If a program has
+// members of several clusters, give their groups different names: of two members with the same
+// labels, one has series.
 //
 // # Freshness
 //

@@ -181,34 +181,40 @@ var handlerFamilies = []handlerFamily{ //nolint:gochecknoglobals // a constant
 	},
 }
 
-// memberFamily is a family with one metric of each member of a group of package shard.
+// memberFamily is a family with one metric of a member of a group of package shard, or none.
 type memberFamily struct {
 	*family
 
-	value func(*shard.Status) float64
+	value func(*shard.Status) (value float64, ok bool)
+}
+
+// joined returns a value of a member that has joined its group, and so has listed its Leases.
+func joined(value func(*shard.Status) int) func(*shard.Status) (float64, bool) {
+	return func(s *shard.Status) (float64, bool) { return float64(value(s)), !s.Renewed.IsZero() }
 }
 
 var memberFamilies = []memberFamily{ //nolint:gochecknoglobals // a constant
 	{
-		gauge("kinformer_shard_members", "Members of the group whose Leases have not expired, as the member last saw them.", "group", "member"),
-		func(s *shard.Status) float64 { return float64(s.Members) },
+		gauge("kinformer_shard_members", "Members of the group whose Leases have not expired, as the member last saw them. Absent before it has joined.", "group", "member"),
+		joined(func(s *shard.Status) int { return s.Members }),
 	},
 	{
-		gauge("kinformer_shard_owned_slots", "Slots that the member owns.", "group", "member"),
-		func(s *shard.Status) float64 { return float64(s.Owned) },
+		gauge("kinformer_shard_owned_slots", "Slots that the member owns. Absent before it has joined.", "group", "member"),
+		joined(func(s *shard.Status) int { return s.Owned }),
 	},
 	{
-		gauge("kinformer_shard_free_slots", "Slots without an owner whose Lease has not expired, as the member last saw them.", "group", "member"),
-		func(s *shard.Status) float64 { return float64(s.Free) },
+		gauge("kinformer_shard_free_slots", "Slots without an owner whose Lease has not expired, as the member last saw them: all, if it cannot reach the API server. "+
+			"Absent before it has joined.", "group", "member"),
+		joined(func(s *shard.Status) int { return s.Free }),
 	},
 	{
 		gauge("kinformer_shard_renewal_age_seconds", "Time since the last successful renewal of the member's Lease or, before the first one, "+
 			"since the start of Run.", "group", "member"),
-		func(s *shard.Status) float64 { return s.RenewalAge.Seconds() },
+		func(s *shard.Status) (float64, bool) { return s.RenewalAge.Seconds(), true },
 	},
 	{
 		gauge("kinformer_shard_renew_deadline_seconds", "Age of the renewal from which on the member writes nothing.", "group", "member"),
-		func(s *shard.Status) float64 { return s.RenewDeadline.Seconds() },
+		func(s *shard.Status) (float64, bool) { return s.RenewDeadline.Seconds(), true },
 	},
 }
 

@@ -214,6 +214,20 @@ func ExampleMember_Run() {
 	// stopped: <nil>
 }
 
+// A program that shows its informers finds the members over whose scopes they are.
+func ExampleMembersOf() {
+	client, closeServer := cluster()
+	defer closeServer()
+	member := newMember(client, "blue")
+	configMaps := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().ConfigMaps("web")), &corev1.ConfigMap{},
+		cache.InformerOptions[*corev1.ConfigMap]{Scopes: member.Scopes()})
+	for _, member := range shard.MembersOf(configMaps.Views()) {
+		status := member.Status()
+		fmt.Println(status.Group, status.Identity, "runs:", status.Running)
+	}
+	// Output: web blue runs: false
+}
+
 // The informers of a client-go factory hold the objects of the member's slots. Other types, here
 // all but ConfigMaps, are held whole.
 func ExampleMember_Scopes_clientgo() {

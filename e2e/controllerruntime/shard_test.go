@@ -151,7 +151,7 @@ func (r *ownerReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 	}
 	writing, cancel := slot.Context(ctx)
 	defer cancel()
-	configMap.Annotations = map[string]string{"owner": r.identity}
+	metav1.SetMetaDataAnnotation(&configMap.ObjectMeta, "owner", r.identity)
 	err := r.Update(writing, configMap)
 	if err != nil && errors.Is(context.Cause(writing), shard.ErrNotOwner) {
 		return ctrl.Result{}, context.Cause(writing)

@@ -53,8 +53,8 @@ var mayImport = map[string]string{
 	// What a user imports.
 	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/scope internal/scoped internal/source internal/store internal/storewriter internal/tap",
 	"clientgo": "client-go cache clientgo internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/source internal/store internal/storewriter",
-	"debug":    "cache internal/units",
-	"metrics":  "cache",
+	"debug":    "cache internal/units shard",
+	"metrics":  "cache shard",
 	"shard":    "cache internal/errlog internal/scope",
 	"fake":     "client-go fake/internal",
 

@@ -52,10 +52,11 @@ func TestShardAlertsFire(t *testing.T) {
 		g := newGroup(t, c.Config(), "killed", "a", "b", "c", "d")
 		g.observe(t, "four run", 15*time.Second)
 		g.replicas[3].stop()
+		g.replicas = g.replicas[:3]
 		g.observe(t, "one ended", 45*time.Second)
-		g.kill(0)
+		g.kill()
 		g.observe(t, "one of three was killed", alertDeadline, "KinformerShardSlotsExpired")
-		for _, r := range g.replicas[1:3] {
+		for _, r := range g.replicas[:2] {
 			if log := r.logged(); !regexp.MustCompile(`"msg"="Took slots" .*"slots"="\d.*" "reason"="Expired"`).MatchString(log) {
 				t.Errorf("%s has not logged which slots it took from the killed one:\n%s", r.identity, log)
 			}
@@ -68,7 +69,7 @@ func TestShardAlertsFire(t *testing.T) {
 		for _, r := range g.replicas[1:] {
 			r.leases.refuse(writes)
 		}
-		g.kill(0)
+		g.kill()
 		g.observe(t, "one of three was killed", alertDeadline, "KinformerShardRenewalFails", "KinformerShardSlotsFree")
 	})
 }
@@ -103,10 +104,12 @@ func newGroup(t *testing.T, config *rest.Config, namespace string, identities ..
 	return nil
 }
 
-// kill ends a replica, which cannot give its Lease up.
-func (g *group) kill(replica int) {
-	g.replicas[replica].leases.refuse(allRequests)
-	g.replicas[replica].stop()
+// kill ends the first replica, which cannot give its Lease up, and is not scraped any more.
+func (g *group) kill() {
+	killed := g.replicas[0]
+	g.replicas = g.replicas[1:]
+	killed.leases.refuse(allRequests)
+	go killed.stop() // the replica tries for RenewDeadline to give its Lease up
 }
 
 // observe scrapes the replicas and evaluates the alerts, until those that are wanted fire, or none
