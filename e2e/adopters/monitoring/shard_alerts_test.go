@@ -52,7 +52,7 @@ func TestShardAlertsFire(t *testing.T) {
 		g := newGroup(t, c.Config(), "killed", "a", "b", "c", "d")
 		g.observe(t, "four run", 15*time.Second)
 		g.replicas[3].stop()
-		g.replicas = g.replicas[:3]
+		g.forget(3)
 		g.observe(t, "one ended", 45*time.Second)
 		g.kill()
 		g.observe(t, "one of three was killed", alertDeadline, "KinformerShardSlotsExpired")
@@ -104,12 +104,18 @@ func newGroup(t *testing.T, config *rest.Config, namespace string, identities ..
 	return nil
 }
 
-// kill ends the first replica, which cannot give its Lease up, and is not scraped any more.
+// kill ends the first replica, which cannot give its Lease up.
 func (g *group) kill() {
-	killed := g.replicas[0]
-	g.replicas = g.replicas[1:]
-	killed.leases.refuse(allRequests)
-	go killed.stop() // the replica tries for RenewDeadline to give its Lease up
+	g.replicas[0].leases.refuse(allRequests)
+	go g.replicas[0].stop() // it tries for RenewDeadline to give its Lease up
+	g.forget(0)
+}
+
+// forget makes the series of a replica stale, as Prometheus does when a scrape fails.
+func (g *group) forget(replica int) {
+	instance := g.replicas[replica].identity
+	g.scraped = slices.DeleteFunc(g.scraped, func(s promql.Series) bool { return s.Metric.Get("instance") == instance })
+	g.replicas = slices.Delete(g.replicas, replica, replica+1)
 }
 
 // observe scrapes the replicas and evaluates the alerts, until those that are wanted fire, or none
