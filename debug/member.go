@@ -74,7 +74,7 @@ func (m shardMember) State() string {
 	case !m.Running:
 		return "not running"
 	case m.RenewalAgeSeconds > m.RenewDeadlineSeconds:
-		return "has not renewed its Lease, and writes nothing"
+		return "cannot renew its Lease, and owns no slots"
 	case m.Incarnation == "":
 		return "joining the group"
 	case m.FreeSlots > 0:

@@ -62,7 +62,7 @@ func TestMembersAreShown(t *testing.T) {
 		expect(`<td class="ok">member</td>`, "<td>4 of 4</td><td>0</td><td>1</td>", "<td>New 4</td><td>none</td>")
 		leases.refused.Store(true)
 		<-time.After(20 * time.Second)
-		expect(`<td class="error">has not renewed its Lease, and writes nothing: <bdi class="cause">renew the member`, "<td>0 of 4</td><td>4</td><td>0</td>", "<td>NotRenewed 4</td>")
+		expect(`<td class="error">cannot renew its Lease, and owns no slots: <bdi class="cause">renew the member`, "<td>0 of 4</td><td>4</td><td>0</td>", "<td>NotRenewed 4</td>")
 		got := getJSON[overview](t, handler, "/informers.json").Members
 		if len(got) != 1 || got[0].Member != "a" || got[0].FreeSlots != 4 || got[0].Lost["NotRenewed"] != 4 || !strings.Contains(got[0].Error, "read-only") {
 			t.Errorf("JSON %+v", got)

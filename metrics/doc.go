@@ -14,17 +14,18 @@
 // and so on if another informer of the process has that name. Give informers names (the option
 // Name) if the program has several of one type, as "#2" only says which one was seen later. kind is
 // the kind of the objects, or empty if it is not known. handler is the handler's name, with "#2" in
-// the same way. No label and no value has an object's name or content, or an error's text.
+// the same way. No label or value has the name or content of a cached object, or the text of an
+// error.
 //
 // An informer has series from the time it is made until it stops: at most 22 while it is healthy,
 // six for each handler, and one for each index. Counters of alerts are exported from zero, so that
-// rate and increase see the first occurrence after the first scrape. Codes of requests and reasons for relists appear when
-// they occur, and the phase is one series, whose label changes.
+// rate and increase see the first occurrence after the first scrape. Codes of requests and reasons
+// for relists appear when they occur, and the phase is one series, whose label changes.
 //
-// The members of groups of package shard over whose Scopes these informers are have series, too,
-// while they run. Their labels are group and member, which is the member's Identity. If a program has
-// members of several clusters, give their groups different names: of two members with the same
-// labels, one has series.
+// An informer that uses the Scopes of a shard.Member adds the member's series while the member runs:
+// 17, once for all informers. Their labels are group and member, which is the member's Identity. If
+// a program has members of several clusters, give their groups different names: of two members with
+// the same labels, one has series.
 //
 // # Freshness
 //

@@ -176,7 +176,7 @@ var handlerFamilies = []handlerFamily{ //nolint:gochecknoglobals // a constant
 		func(h *cache.HandlerStatus) float64 { return float64(h.Calls) },
 	},
 	{
-		counter("kinformer_handler_call_seconds_total", "Time that these calls and the one in progress took.", "informer", "kind", "handler"),
+		counter("kinformer_handler_call_seconds_total", "Total time of the handler's calls, including the one in progress.", "informer", "kind", "handler"),
 		func(h *cache.HandlerStatus) float64 { return h.CallTime.Seconds() },
 	},
 }
@@ -203,7 +203,7 @@ var memberFamilies = []memberFamily{ //nolint:gochecknoglobals // a constant
 		joined(func(s *shard.Status) int { return s.Owned }),
 	},
 	{
-		gauge("kinformer_shard_free_slots", "Slots without an owner whose Lease has not expired, as the member last saw them: all, if it cannot reach the API server. "+
+		gauge("kinformer_shard_free_slots", "Slots that no live member owns, as the member last saw them: all, once it could not reach the API server for LeaseDuration. "+
 			"Absent before it has joined.", "group", "member"),
 		joined(func(s *shard.Status) int { return s.Free }),
 	},
@@ -213,7 +213,7 @@ var memberFamilies = []memberFamily{ //nolint:gochecknoglobals // a constant
 		func(s *shard.Status) (float64, bool) { return s.RenewalAge.Seconds(), true },
 	},
 	{
-		gauge("kinformer_shard_renew_deadline_seconds", "Age of the renewal from which on the member writes nothing.", "group", "member"),
+		gauge("kinformer_shard_renew_deadline_seconds", "Value of kinformer_shard_renewal_age_seconds at which the member's slots end.", "group", "member"),
 		func(s *shard.Status) (float64, bool) { return s.RenewDeadline.Seconds(), true },
 	},
 }

@@ -29,16 +29,17 @@ type Status struct {
 	// Incarnation is the identity with a random suffix, different for each time that the replica
 	// has joined the group. It is empty while the replica is not a member.
 	Incarnation string
-	// Members is the number of members whose Leases have not expired, Owned the number of slots of
-	// this one, Slots that of all slots, and Free that of slots without an owner among these
-	// members, as the member last saw them. Members and Free are zero until the replica has joined
-	// the group. To a replica that cannot reach the API server, all members seem to have expired.
-	Members, Owned, Slots, Free int
+	// Slots is the number of slots of the group, and Owned that of slots that this member owns.
+	Slots, Owned int
+	// Members is the number of members whose Leases have not expired, and Free that of slots that
+	// none of them owns, as this member last saw them. Both are zero until it has joined the group.
+	// Once it could not reach the API server for LeaseDuration, it sees no members.
+	Members, Free int
 	// Taken counts the slots that the member has taken, by the reason. The map has a key for every
 	// reason: "New", the slot had no owner before; "Released", its owner had stopped; "Balanced", its
-	// owner had more than its fair share; "Expired", its owner had not renewed its Lease; "LeaseDeleted",
-	// the Lease of the slot or of its owner was deleted by hand; "Regained", the slot was the member's
-	// own, before it failed to renew in time or a response was lost.
+	// owner had more than its fair share; "Expired", its owner had not renewed its Lease;
+	// "LeaseDeleted", the Lease of the slot or of its owner was deleted by hand; "Regained", the slot's Lease named
+	// the member already: its slots had ended as it could not renew in time, or a response was lost.
 	Taken map[string]uint64
 	// Lost counts the slots that the member has lost, by the reason. The map has a key for every
 	// reason: "NotRenewed", no renewal of its Lease has succeeded within RenewDeadline; "Expired",
@@ -47,17 +48,17 @@ type Status struct {
 	// the slot, or that of the member, was deleted by hand.
 	Lost map[string]uint64
 	// Renewed is when the last successful renewal of the member's Lease was sent, and RenewalAge how
-	// long ago, or, if none has succeeded, for how long Run has tried. The member writes nothing
-	// while RenewalAge is more than RenewDeadline, that of Options.
+	// long ago or, if none has succeeded, for how long Run has tried. When RenewalAge reaches
+	// RenewDeadline, that of Options, the contexts of all slots end.
 	Renewed                   time.Time
 	RenewalAge, RenewDeadline time.Duration
 	// StaleSince is zero while the watch of the group's Leases shows each renewal of the member
 	// within two fifths of LeaseDuration. Otherwise it is when the member sent the first renewal
 	// that the watch has not shown.
 	StaleSince time.Time
-	// Err is the error of the last failed request, or else that of the informer of Leases. It is nil
-	// after a successful renewal, while that informer has no error. Once Run has returned because the
-	// group has other options, it is that error.
+	// Err is the error of the last request that has failed since the last successful renewal. If
+	// there is none, it is the error of the informer of Leases, or nil. Once Run has returned because
+	// the group has other options, it is that error.
 	Err error
 }
 
@@ -129,8 +130,7 @@ func (m *Member) setRenewed(sent instant) {
 	m.renewed, m.status.Renewed, m.status.Err = sent, sent.wall, nil
 }
 
-// MembersOf returns the members over whose Scopes informers are made, each once, in no particular
-// order.
+// MembersOf returns the members whose Scopes informers use, each once, in no particular order.
 func MembersOf(views []cache.View) (members []*Member) {
 	seen := make(map[*Member]bool)
 	for _, view := range views {
