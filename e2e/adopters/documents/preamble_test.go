@@ -8,7 +8,7 @@ import "strings"
 // variables are the parameters of the function that has a fragment's statements.
 const variables = `
 	ctx context.Context, namespace string, stop chan struct{}, mux *http.ServeMux, registry *prometheus.Registry,
-	config *rest.Config, client kubernetes.Interface, dynamicClient dynamic.Interface, metadataClient clientmetadata.Interface,
+	config *rest.Config, client, leaseClient kubernetes.Interface, dynamicClient dynamic.Interface, metadataClient clientmetadata.Interface,
 	certClient certversioned.Interface, f struct{ client certversioned.Interface },
 	newFunc func(certversioned.Interface, time.Duration) clientcache.SharedIndexInformer, resyncPeriod time.Duration,
 	lw clientcache.ListerWatcher, store clientcache.Store,
