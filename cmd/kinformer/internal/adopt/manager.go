@@ -6,7 +6,7 @@ package adopt
 import (
 	"fmt"
 	"go/ast"
-	"slices"
+	"go/token"
 	"strings"
 )
 
@@ -20,43 +20,66 @@ const (
 
 // adoptManagers sets the option NewInformer of controller-runtime's caches where they are made: in
 // the arguments of cache.New, and of the functions that make a manager or a cluster, whose options
-// have a field Cache.
+// have a field Cache. It notes all other uses of these functions.
 func (a *adopter) adoptManagers(s *source) {
+	calls := map[ast.Expr]bool{}
 	ast.Inspect(s.file, func(n ast.Node) bool {
-		statements := statementsOf(n)
-		for _, statement := range statements {
-			a.adoptCalls(s, &cacheCall{source: s, statements: statements, statement: statement})
+		for _, statement := range statementsOf(n) {
+			a.adoptCalls(&cacheCall{source: s, statement: statement}, calls)
 		}
 		return true
 	})
+	for _, i := range s.imports {
+		for _, use := range i.uses {
+			if path, ok := optionPath(i.path, use.Sel.Name); ok && !calls[use] {
+				a.noteOptions(s, use, path)
+			}
+		}
+	}
+}
+
+// optionPath returns where the options of a function of controller-runtime that makes a cache have
+// NewInformer. It reports false for other functions.
+func optionPath(importPath, function string) (path string, ok bool) {
+	switch importPath + "." + function {
+	case runtimePath + ".NewManager", managerPath + ".New", clusterPath + ".New":
+		return "Cache.", true
+	case cachePath + ".New":
+		return "", true
+	}
+	return "", false
 }
 
 // cacheCall is a call that makes a cache.
 type cacheCall struct {
-	source     *source
-	statements []ast.Stmt // of the block
-	statement  ast.Stmt   // that has the call
-	of         *imported  // the package of controller-runtime
+	source    *source
+	statement ast.Stmt  // that has the call
+	runtime   *imported // the package of controller-runtime
 }
 
-// adoptCalls edits the calls of a statement that make a cache. Statements within it are left to
-// their own blocks.
-func (a *adopter) adoptCalls(s *source, c *cacheCall) {
+// adoptCalls edits the calls of a statement that make a cache, and adds their functions to calls.
+// Statements within it are left to their own blocks.
+func (a *adopter) adoptCalls(c *cacheCall, calls map[ast.Expr]bool) {
 	ast.Inspect(c.statement, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return !isBlock(n)
 		}
-		c.of = s.importOf(call.Fun)
-		switch {
-		case s.isQualified(call.Fun, clusterPath, "New"):
-			a.adoptCluster(c, call)
-		case len(call.Args) != 2:
-		case s.isQualified(call.Fun, runtimePath, "NewManager"), s.isQualified(call.Fun, managerPath, "New"):
-			a.adoptOptions(c, call.Args[1], "Cache.")
-		case s.isQualified(call.Fun, cachePath, "New"):
-			a.adoptOptions(c, call.Args[1], "")
+		if c.runtime = c.source.importOf(call.Fun); c.runtime == nil {
+			return true
 		}
+		path, ok := optionPath(c.runtime.path, call.Fun.(*ast.SelectorExpr).Sel.Name)
+		switch {
+		case !ok:
+			return true
+		case c.runtime.path == clusterPath:
+			a.adoptCluster(c, call)
+		case len(call.Args) == 2:
+			a.adoptOptions(c, call.Args[1], path)
+		default:
+			return true
+		}
+		calls[call.Fun] = true
 		return true
 	})
 }
@@ -64,44 +87,163 @@ func (a *adopter) adoptCalls(s *source, c *cacheCall) {
 // newInformer is the value of the option. Its argument is the name of package clientgo.
 const newInformer = "%s.Options{}.NewInformer"
 
-// adoptCluster adds an option to a call of cluster.New.
+// adoptCluster adds an option to a call of cluster.New, before those of the program, which have
+// precedence.
 func (a *adopter) adoptCluster(c *cacheCall, call *ast.CallExpr) {
-	last, s := call.Args[len(call.Args)-1], c.source
-	if strings.Contains(s.textOf(last), "Cache.NewInformer") {
+	s := c.source
+	if strings.Contains(s.textOf(call), "Cache.NewInformer") {
 		return
 	}
-	option := "func(o *" + c.of.name + ".Options) { o.Cache.NewInformer = " + newInformer + " }"
+	option := "func(o *" + c.runtime.name + ".Options) { o.Cache.NewInformer = " + newInformer + " }"
 	if call.Ellipsis.IsValid() {
 		a.note(s, call, "a cluster of controller-runtime, of which the options are not listed here: add one",
 			importLine("", clientgoPath), fmt.Sprintf(option, "clientgo"))
 		return
 	}
-	s.insert(last.End(), ", "+fmt.Sprintf(option, s.useClientgo(c.of)))
+	s.insert(call.Args[0].End(), ", "+fmt.Sprintf(option, s.useClientgo(c.runtime)))
 }
 
 // adoptOptions sets NewInformer in the options of a call, which have it at a path.
 func (a *adopter) adoptOptions(c *cacheCall, options ast.Expr, path string) {
-	s := c.source
 	switch e := options.(type) {
 	case *ast.CompositeLit:
 		a.adoptLiteral(c, e, path)
 	case *ast.Ident:
-		target := e.Name + "." + path + "NewInformer"
-		if !c.isAssigned(target) {
-			s.insert(c.statement.Pos(), fmt.Sprintf("%s = "+newInformer+"\n%s", target, s.useClientgo(c.of), s.indentOf(c.statement)))
+		s, target := c.source, e.Name+"."+path+"NewInformer"
+		switch state := c.stateOf(e, target); {
+		case state == isUnset:
+			s.insert(c.statement.Pos(), fmt.Sprintf("%s = "+newInformer+"\n%s", target, s.useClientgo(c.runtime), s.indentOf(c.statement)))
+		case state == isUnknown:
+			a.noteOptions(s, options, path)
 		}
 	default:
-		a.note(s, options, "options of controller-runtime that are made elsewhere: set the option there",
-			importLine("", clientgoPath), fmt.Sprintf("options.%sNewInformer = "+newInformer, path, "clientgo"))
+		a.noteOptions(c.source, options, path)
 	}
 }
 
-// isAssigned reports whether a statement of the block assigns to a field of a variable.
-func (c *cacheCall) isAssigned(target string) bool {
-	return slices.ContainsFunc(c.statements, func(statement ast.Stmt) bool {
-		assignment, ok := statement.(*ast.AssignStmt)
-		return ok && c.source.textOf(assignment.Lhs[0]) == target
+// noteOptions notes a use of options of controller-runtime, or of a function that takes them.
+func (a *adopter) noteOptions(s *source, at node, path string) {
+	a.note(s, at, "options of controller-runtime that may be set elsewhere: set this one where they are made, unless they have it",
+		importLine("", clientgoPath), fmt.Sprintf("options.%sNewInformer = "+newInformer, path, "clientgo"))
+}
+
+// optionState is what is known of an option when a call is made.
+type optionState int
+
+const (
+	isUnset optionState = iota
+	isSet
+	isUnknown
+)
+
+// stateOf returns the state of a field of a variable of the function, such as
+// "options.Cache.NewInformer". It is unknown unless all assignments are seen.
+func (c *cacheCall) stateOf(variable *ast.Ident, target string) optionState {
+	s := c.source
+	object := s.info.Uses[variable]
+	if object == nil || object.Pos() > c.statement.Pos() {
+		return isUnknown
+	}
+	certain := c.precedingStatements()
+	declared, states := false, map[optionState]bool{}
+	assign := func(n ast.Node, to, value ast.Expr) {
+		root := rootOf(to)
+		if root == nil || s.objectOf(root) != object {
+			return
+		}
+		isDeclaration := s.info.Defs[root] == object
+		declared = declared || isDeclaration
+		state := stateAfter(s.textOf(to), value, target)
+		if state == isSet && !isDeclaration && !certain[n] {
+			state = isUnknown
+		}
+		states[state] = true
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, to := range n.Lhs {
+				var value ast.Expr
+				if len(n.Lhs) == len(n.Rhs) {
+					value = n.Rhs[i]
+				}
+				assign(n, to, value)
+			}
+		case *ast.ValueSpec:
+			for i, name := range n.Names {
+				var value ast.Expr = &ast.CompositeLit{}
+				if len(n.Values) > 0 {
+					value = n.Values[min(i, len(n.Values)-1)]
+				}
+				assign(n, name, value)
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				assign(n, n.X, nil)
+			}
+		}
+		return true
 	})
+	switch {
+	case states[isSet]:
+		return isSet
+	case states[isUnknown] || !declared || object.Parent() == s.pkg.scope:
+		return isUnknown
+	}
+	return isUnset
+}
+
+// precedingStatements returns the statements that are run before that of the call: those before it
+// in its block and in the blocks around it.
+func (c *cacheCall) precedingStatements() map[ast.Node]bool {
+	preceding := map[ast.Node]bool{}
+	ast.Inspect(c.source.file, func(n ast.Node) bool {
+		if n == nil || n.Pos() > c.statement.Pos() || n.End() < c.statement.End() {
+			return false
+		}
+		for _, statement := range statementsOf(n) {
+			if statement.Pos() < c.statement.Pos() {
+				preceding[statement] = true
+			}
+		}
+		return true
+	})
+	return preceding
+}
+
+// stateAfter returns the state of a field after an assignment. A nil value is not known.
+func stateAfter(to string, value ast.Expr, target string) optionState {
+	if to == target {
+		return isSet
+	}
+	path, ok := strings.CutPrefix(target, to+".")
+	if !ok { // another field
+		return isUnset
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		literal, ok := value.(*ast.CompositeLit)
+		if !ok {
+			return isUnknown
+		}
+		if value = field(literal, name); value == nil {
+			return isUnset
+		}
+	}
+	return isSet
+}
+
+// rootOf returns the variable of a chain of fields, or nil.
+func rootOf(e ast.Expr) *ast.Ident {
+	for {
+		switch x := e.(type) {
+		case *ast.Ident:
+			return x
+		case *ast.SelectorExpr:
+			e = x.X
+		default:
+			return nil
+		}
+	}
 }
 
 // adoptLiteral sets NewInformer in a literal of options, which have it at a path.
@@ -109,11 +251,11 @@ func (a *adopter) adoptLiteral(c *cacheCall, literal *ast.CompositeLit, path str
 	s := c.source
 	switch {
 	case path == "" && field(literal, "NewInformer") == nil:
-		s.addField(literal, fmt.Sprintf("NewInformer: "+newInformer, s.useClientgo(c.of)))
+		s.addField(literal, fmt.Sprintf("NewInformer: "+newInformer, s.useClientgo(c.runtime)))
 	case path == "":
 	case field(literal, "Cache") == nil:
-		cache := s.use(cachePath, c.of, "cache", "ctrlcache")
-		s.addField(literal, fmt.Sprintf("Cache: %s.Options{NewInformer: "+newInformer+"}", cache, s.useClientgo(c.of)))
+		cache := s.use(cachePath, c.runtime, "cache", "ctrlcache")
+		s.addField(literal, fmt.Sprintf("Cache: %s.Options{NewInformer: "+newInformer+"}", cache, s.useClientgo(c.runtime)))
 	default:
 		a.adoptOptions(c, field(literal, "Cache"), "")
 	}

@@ -179,6 +179,14 @@ func (s *source) importOf(e ast.Expr) *imported {
 	return nil
 }
 
+// objectOf returns the object that a name declares or refers to, or nil.
+func (s *source) objectOf(name *ast.Ident) types.Object {
+	if object := s.info.Defs[name]; object != nil {
+		return object
+	}
+	return s.info.Uses[name]
+}
+
 // imported returns the import of a path, or nil.
 func (s *source) imported(importPath string) *imported {
 	for _, i := range s.imports {

@@ -12,14 +12,15 @@ import (
 
 func options() ctrl.Options { return ctrl.Options{} }
 
-func managers(config any, cacheOptions cache.Options, clusterOptions []cluster.Option) {
+func managers(config any, clusterOptions []cluster.Option) {
+	var cacheOptions cache.Options
 	ctrl.NewManager(config, ctrl.Options{})
 	ctrl.NewManager(config, ctrl.Options{LeaderElection: true, Cache: cache.Options{Namespaces: []string{"a"}}})
 	manager.New(config, manager.Options{
 		LeaderElection: true,
 		Cache:          cacheOptions,
 	})
-	managerOptions := options()
+	managerOptions := ctrl.Options{LeaderElection: true}
 	if managed := ctrl.NewManager(config, managerOptions); managed != nil {
 		switch {
 		case managerOptions.LeaderElection:
@@ -27,6 +28,10 @@ func managers(config any, cacheOptions cache.Options, clusterOptions []cluster.O
 		}
 	}
 	ctrl.NewManager(config, options())
+	given := options()
+	ctrl.NewManager(config, given)
 	cluster.New(config)
 	cluster.New(config, clusterOptions...)
 }
+
+var newManager = ctrl.NewManager

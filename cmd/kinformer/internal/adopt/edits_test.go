@@ -1,0 +1,175 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adopt
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// miniature is a program of one package, which the command edits without go.mod.
+type miniature struct {
+	t     *testing.T
+	pkg   *pkg
+	notes []string
+}
+
+// adoptFiles edits the files of a package. Those in ignored are not built on this platform.
+func adoptFiles(t *testing.T, files map[string]string, ignored ...string) *miniature {
+	t.Helper()
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listed{Dir: t.TempDir(), ImportPath: "example.com/program", Name: "main", IgnoredGoFiles: ignored}
+	p := &program{root: l.Dir, listed: map[string]*listed{l.ImportPath: l}}
+	m := &miniature{t: t, pkg: &pkg{listed: l}}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(l.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.pkg.files = append(m.pkg.files, name)
+	}
+	for folder, file := range map[string]string{"": "factory.go", "widgets": "interface.go", "widgets/v1": "interface.go"} {
+		name := "externalversions/" + folder
+		path := strings.TrimSuffix("example.com/clientset/"+name, "/")
+		p.listed[path] = &listed{Dir: filepath.Join(here, "testdata", "modules", "clientset", name), ImportPath: path, Name: filepath.Base(path), GoFiles: []string{file}}
+	}
+	p.packages = []*pkg{m.pkg}
+	dropIns, err := readDropIns(filepath.Join(here, "..", "..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &adopter{program: p, dropIns: dropIns, injected: map[string]bool{}}
+	if err := a.adopt(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range a.notes {
+		m.notes = append(m.notes, fmt.Sprintf("%s:%d: %s: %s", n.file, n.line, n.what, strings.Join(n.write, "; ")))
+	}
+	return m
+}
+
+// text returns a file after the edits.
+func (m *miniature) text(name string) string {
+	m.t.Helper()
+	for _, s := range m.pkg.sources {
+		if s.name == name {
+			text, err := s.result()
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			return string(text)
+		}
+	}
+	m.t.Fatalf("%s is not a source", name)
+	return ""
+}
+
+// expectEdits checks which lines of main.go are new.
+func (m *miniature) expectEdits(before string, want ...string) {
+	m.t.Helper()
+	old := map[string]bool{}
+	for line := range strings.Lines(before) {
+		old[strings.TrimSpace(line)] = true
+	}
+	var got []string
+	for line := range strings.Lines(m.text("main.go")) {
+		if line = strings.TrimSpace(line); !old[line] {
+			got = append(got, line)
+		}
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		m.t.Errorf("new lines:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// expectNotes checks the beginnings of the notes.
+func (m *miniature) expectNotes(want ...string) {
+	m.t.Helper()
+	ok := len(m.notes) == len(want)
+	for i := range min(len(want), len(m.notes)) {
+		ok = ok && strings.HasPrefix(m.notes[i], want[i])
+	}
+	if !ok {
+		m.t.Errorf("notes:\n%s\nwant:\n%s", strings.Join(m.notes, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+const managerHeader = `package main
+
+import (
+	"github.com/kinformer/kinformer/clientgo"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+)
+
+`
+
+// TestManagerOptionsOfTheProgramAreKept checks that the option of a manager is set only where it is
+// certain that the program does not set it.
+func TestManagerOptionsOfTheProgramAreKept(t *testing.T) {
+	const (
+		setCache   = "options.NewInformer = clientgo.Options{}.NewInformer"
+		setManager = "options.Cache.NewInformer = clientgo.Options{}.NewInformer"
+		note       = "main.go:11: "
+	)
+	for name, test := range map[string]struct{ body, edit, note string }{
+		"set in the literal":     {"options := cache.Options{NewInformer: packed}\n\tstart(ctrl.NewManager(c, ctrl.Options{Cache: options}))", "", ""},
+		"set in a nested field":  {"options := ctrl.Options{Cache: cache.Options{NewInformer: packed}}\n\tstart(ctrl.NewManager(c, options))", "", ""},
+		"set in an outer block":  {"var options ctrl.Options; options.Cache.NewInformer = packed\n\tif true { start(ctrl.NewManager(c, options)) }", "", ""},
+		"set in a parameter":     {"parameter.Cache.NewInformer = packed\n\tstart(ctrl.NewManager(c, parameter))", "", ""},
+		"set under a condition":  {"var options ctrl.Options; if big { options.Cache.NewInformer = packed }\n\tstart(ctrl.NewManager(c, options))", "", note},
+		"a copied field":         {"options := ctrl.Options{Cache: cacheOptions}\n\tstart(ctrl.NewManager(c, options))", "", note},
+		"a result":               {"options := getOptions()\n\tstart(ctrl.NewManager(c, options))", "", note},
+		"one of several results": {"options, err := getOptions()\n\tstart(ctrl.NewManager(c, options), err)", "", note},
+		"a parameter":            {"\n\tstart(ctrl.NewManager(c, parameter))", "", note},
+		"a package's variable":   {"\n\tstart(ctrl.NewManager(c, shared))", "", note},
+		"an element":             {"for _, options := range all {\n\tstart(ctrl.NewManager(c, options)) }", "", note},
+		"shared by its address":  {"options := ctrl.Options{}; configure(&options)\n\tstart(ctrl.NewManager(c, options))", "", note},
+		"declared in the call":   {"\n\tif options := (ctrl.Options{}); start(ctrl.NewManager(c, options)) {}", "", note},
+		"not set":                {"options := ctrl.Options{LeaderElection: true}\n\tstart(ctrl.NewManager(c, options))", setManager, ""},
+		"another field":          {"var options ctrl.Options; options.Cache.Namespaces = nil\n\tstart(ctrl.NewManager(c, options))", setManager, ""},
+		"not set in the cache":   {"options := cache.Options{}\n\tstart(ctrl.NewManager(c, ctrl.Options{Cache: options}))", setCache, ""},
+		"another variable":       {"{ options := cache.Options{NewInformer: packed}; use(options) }; options := cache.Options{}\n\tstart(cache.New(c, options))", setCache, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := managerHeader + "var shared = ctrl.Options{}; func main(parameter ctrl.Options) { " + test.body + "\n}\n"
+			m := adoptFiles(t, map[string]string{"main.go": before})
+			m.expectEdits(before, slices.DeleteFunc([]string{test.edit}, isEmpty)...)
+			m.expectNotes(slices.DeleteFunc([]string{test.note}, isEmpty)...)
+		})
+	}
+}
+
+func isEmpty(s string) bool { return s == "" }
+
+// TestClusterOptionsOfTheProgramAreKept checks that a later option of the program has precedence.
+func TestClusterOptionsOfTheProgramAreKept(t *testing.T) {
+	before := managerHeader + `func main() {
+	cluster.New(c, custom)
+	cluster.New(c, func(o *cluster.Options) { o.Cache.NewInformer = packed }, custom)
+}
+`
+	m := adoptFiles(t, map[string]string{"main.go": before})
+	m.expectEdits(before, "cluster.New(c, func(o *cluster.Options) { o.Cache.NewInformer = clientgo.Options{}.NewInformer }, custom)")
+	m.expectNotes()
+}
+
+func TestManagersThatAreNotCalledInAFunctionAreNoted(t *testing.T) {
+	before := managerHeader + `var manager = ctrl.NewManager(c, ctrl.Options{})
+
+var newCluster = cluster.New
+
+func main() { start(cache.New, ctrl.GetConfigOrDie, ctrl.NewManager(arguments())) }
+`
+	m := adoptFiles(t, map[string]string{"main.go": before})
+	m.expectEdits(before)
+	m.expectNotes("main.go:10: ", "main.go:12: ", "main.go:14: ", "main.go:14: ")
+}
