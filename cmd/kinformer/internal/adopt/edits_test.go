@@ -173,3 +173,56 @@ func main() { start(cache.New, ctrl.GetConfigOrDie, ctrl.NewManager(arguments())
 	m.expectEdits(before)
 	m.expectNotes("main.go:10: ", "main.go:12: ", "main.go:14: ", "main.go:14: ")
 }
+
+// TestReflectorTypeIsChangedInAnyImport names only client-go's type for reflectors in a file of a
+// package that makes a reflector.
+func TestReflectorTypeIsChangedInAnyImport(t *testing.T) {
+	const (
+		imported = `"k8s.io/client-go/tools/cache"`
+		added    = `"github.com/kinformer/kinformer/clientgo"`
+	)
+	for before, want := range map[string]string{
+		"import (\n\t" + imported + "\n)":                       "import (\n\t" + added + "\n)",
+		"import (\n\t// Caches.\n\t" + imported + "\n)":         "import (\n\t" + added + "\n\t// Caches.\n)",
+		"import (\n\t" + imported + " // caches\n\t_ \"os\"\n)": "import (\n\t" + added + "\n\t_ \"os\"\n)",
+		"import (\n\t// No.\n\n\t" + imported + " // caches\n)": "import (\n\t// No.\n\n\t" + added + "\n)",
+		"import (" + imported + ")":                             "import " + added,
+		"import " + imported:                                    "import " + added,
+		"import " + imported + " //nolint:depguard":             "import " + added,
+		"// Caches.\nimport " + imported:                        "// Caches.\n\nimport " + added,
+	} {
+		rest := "\n\nvar reflector *cache.Reflector\n"
+		m := adoptFiles(t, map[string]string{
+			"main.go": "package main\n\n" + before + rest,
+			"make.go": "package main\n\nimport " + imported + "\n\nfunc reflect() { cache.NewReflector(lw, nil, store, 0) }\n",
+		})
+		got := m.text("main.go")
+		want := "package main\n\n" + want + strings.ReplaceAll(rest, "cache.", "clientgo.")
+		if normalize(got) != normalize(want) {
+			t.Errorf("%q:\n%s\nwant:\n%s", before, got, want)
+		}
+	}
+}
+
+// normalize removes empty lines, and indents.
+func normalize(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ReplaceAll(text, "\t", ""), func(r rune) bool { return r == '\n' }), "\n")
+}
+
+func TestImportIsAddedAfterTheCommentOfTheLine(t *testing.T) {
+	before := "package main\n\nimport ctrl \"sigs.k8s.io/controller-runtime\" //nolint:depguard\n\nfunc main() { ctrl.NewManager(c, ctrl.Options{}) }\n"
+	text := adoptFiles(t, map[string]string{"main.go": before}).text("main.go")
+	if !strings.Contains(text, "\nimport ctrl \"sigs.k8s.io/controller-runtime\" //nolint:depguard\n") {
+		t.Errorf("the comment has moved:\n%s", text)
+	}
+}
+
+func TestOverlappingEditsAreAnError(t *testing.T) {
+	m := adoptFiles(t, map[string]string{"main.go": "package main\n\nvar a = b\n"})
+	s := m.pkg.sources[0]
+	s.replace(s.file.Decls[0], "")
+	s.insert(s.file.Decls[0].End()-1, "c")
+	if _, err := s.result(); err == nil || err.Error() != "edit main.go:3: edits overlap" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -233,10 +233,14 @@ func (s *source) use(importPath string, near *imported, names ...string) string 
 	if name != path.Base(importPath) {
 		spec = name + " " + spec
 	}
-	if at, indent, ok := s.lineOf(near.spec); ok {
-		s.insert(at, indent+spec+"\n")
+	at := near.spec.Pos()
+	if near.spec.Doc != nil {
+		at = near.spec.Doc.Pos()
+	}
+	if start, indent, ok := s.lineOf(at); ok {
+		s.insert(start, indent+spec+"\n")
 	} else {
-		s.insert(s.declarationOf(near).End(), "\nimport "+spec)
+		s.insert(s.endWithComment(s.declarationOf(near)), "\nimport "+spec)
 	}
 	return name
 }
@@ -306,16 +310,23 @@ func (s *source) declarationOf(i *imported) *ast.GenDecl {
 	return nil
 }
 
-// lineOf returns the beginning of an import's line in a list of imports, and the white space there.
-// It reports false if the import has no line of its own.
-func (s *source) lineOf(spec *ast.ImportSpec) (at token.Pos, indent string, ok bool) {
-	at = spec.Pos()
-	if spec.Doc != nil {
-		at = spec.Doc.Pos()
-	}
+// lineOf returns the beginning of the line of a position, and the white space there. It reports
+// false if there is more before the position.
+func (s *source) lineOf(at token.Pos) (start token.Pos, indent string, ok bool) {
 	offset := s.offset(at)
 	before := s.text[bytes.LastIndexByte(s.text[:offset], '\n')+1 : offset]
 	return at - token.Pos(len(before)), string(before), len(bytes.TrimSpace(before)) == 0
+}
+
+// endWithComment returns the end of the comment in the last line of a node or, if it has none, of
+// the node.
+func (s *source) endWithComment(n ast.Node) token.Pos {
+	for _, comment := range s.file.Comments {
+		if comment.Pos() >= n.End() && s.line(comment.Pos()) == s.line(n.End()) {
+			return comment.End()
+		}
+	}
+	return n.End()
 }
 
 // indentOf returns the white space at the beginning of a node's line.
@@ -365,6 +376,9 @@ func (s *source) result() ([]byte, error) {
 	var text []byte
 	last := 0
 	for _, e := range s.edits {
+		if s.offset(e.from) < last {
+			return nil, fmt.Errorf("edit %s:%d: edits overlap", s.name, s.line(e.from))
+		}
 		text = append(append(text, s.text[last:s.offset(e.from)]...), e.text...)
 		last = s.offset(e.to)
 	}
@@ -379,22 +393,31 @@ func (s *source) result() ([]byte, error) {
 	return formatted, nil
 }
 
-// removeImport removes an import that the file no longer uses, with its line.
+// removeImport removes an import that the file no longer uses, with its line. Other comments stay.
 func (s *source) removeImport(i *imported) {
 	d := s.declarationOf(i)
-	if !d.Lparen.IsValid() || len(d.Specs) == 1 {
-		s.edits = append(s.edits, edit{d.Pos(), d.End(), ""})
+	if !d.Lparen.IsValid() || s.isAlone(i, d) {
+		s.edits = append(s.edits, edit{d.Pos(), s.endWithComment(d), ""})
 		return
 	}
 	from, to := i.spec.Pos(), i.spec.End()
 	if i.spec.Comment != nil {
 		to = i.spec.Comment.End()
 	}
-	if at, _, ok := s.lineOf(i.spec); ok {
-		from = at
+	if start, _, ok := s.lineOf(from); ok {
+		from = start
 		if end := s.offset(to); end < len(s.text) && s.text[end] == '\n' {
 			to++
 		}
 	}
 	s.edits = append(s.edits, edit{from, to, ""})
+}
+
+// isAlone reports whether a declaration has only one import, no comment above or below it, and no
+// edit that adds one.
+func (s *source) isAlone(i *imported, d *ast.GenDecl) bool {
+	isWithin := func(at token.Pos) bool { return at > d.Pos() && at < d.End() }
+	return len(d.Specs) == 1 &&
+		!slices.ContainsFunc(s.edits, func(e edit) bool { return isWithin(e.from) }) &&
+		!slices.ContainsFunc(s.file.Comments, func(c *ast.CommentGroup) bool { return c != i.spec.Comment && isWithin(c.Pos()) })
 }
