@@ -43,7 +43,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
-	required, err := findKinformer(ctx, p, o)
+	required, err := findKinformer(ctx, p, o, scratch)
 	if err != nil {
 		return err
 	}

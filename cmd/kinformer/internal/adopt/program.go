@@ -85,17 +85,20 @@ func (p *program) read(out []byte) error {
 	return nil
 }
 
-// goCommand runs the go command and returns its output.
+// goCommand runs the go command and returns its output, also of a command that fails.
 func goCommand(ctx context.Context, args ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, "go", args...)
 	var failure bytes.Buffer
 	command.Stderr = &failure
 	out, err := command.Output()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		text := slices.DeleteFunc(strings.Split(failure.String(), "\n"), func(line string) bool {
 			return strings.HasPrefix(line, "go: downloading ")
 		})
-		return nil, fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(strings.Join(text, "\n")))
+		return out, fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(strings.Join(text, "\n")))
 	}
 	return out, nil
 }

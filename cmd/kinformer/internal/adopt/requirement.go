@@ -26,8 +26,8 @@ type requirement struct {
 }
 
 // findKinformer returns what go.mod requires already or, if it does not, the options or the version
-// of this command.
-func findKinformer(ctx context.Context, p *program, o *options) (requirement, error) {
+// of this command. scratch is a folder for temporary files.
+func findKinformer(ctx context.Context, p *program, o *options, scratch string) (requirement, error) {
 	if o.kinformer != "" {
 		dir, err := filepath.Abs(o.kinformer)
 		if err != nil {
@@ -47,31 +47,66 @@ func findKinformer(ctx context.Context, p *program, o *options) (requirement, er
 		}
 		return requirement{dir: dir, replace: target}, nil
 	}
-	required := requirement{}
-	if out, err := goCommand(ctx, "list", "-mod=readonly", "-m", "-json", modulePath); err == nil {
-		var module struct{ Dir string }
-		if err := json.Unmarshal(out, &module); err != nil {
-			return required, fmt.Errorf("read go list: %w", err)
-		}
-		if required.dir = module.Dir; required.dir != "" {
-			return required, nil
-		}
+	file, err := readModfile(ctx, filepath.Join(p.root, "go.mod"))
+	if err != nil {
+		return requirement{}, err
+	}
+	out, err := goCommand(ctx, "list", "-mod=readonly", "-m", "-json", modulePath)
+	switch {
+	case err == nil:
+		dir, err := readModule(ctx, scratch, out)
+		return requirement{dir: dir}, err
+	case file.version(modulePath) != "":
+		return requirement{}, err
 	}
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return required, errors.New("find kinformer: this command was built without a version; give --kinformer DIR, the folder of a clone")
+	if !ok || !isReleased(info.Main.Version) {
+		return requirement{}, errors.New("find kinformer: this command was built without a version; give --kinformer DIR, the folder of a clone")
 	}
-	required.version = info.Main.Version
-	out, err := goCommand(ctx, "mod", "download", "-json", modulePath+"@"+required.version)
-	if err != nil {
-		return required, err
+	dir, err := download(ctx, scratch, modulePath, info.Main.Version)
+	return requirement{dir: dir, version: info.Main.Version}, err
+}
+
+// isReleased reports whether others can have the version of a command. They have none that was built
+// from a clone with changes.
+func isReleased(version string) bool {
+	return version != "" && version != "(devel)" && !strings.HasSuffix(version, "+dirty")
+}
+
+// readModule returns the folder of a module that go list has printed. The module may not be in the
+// module cache yet.
+func readModule(ctx context.Context, scratch string, out []byte) (dir string, err error) {
+	var module struct {
+		Dir string
+		moduleVersion
+		Replace *moduleVersion
 	}
-	var module struct{ Dir string }
 	if err := json.Unmarshal(out, &module); err != nil {
-		return required, fmt.Errorf("read go mod download: %w", err)
+		return "", fmt.Errorf("read go list: %w", err)
 	}
-	required.dir = module.Dir
-	return required, nil
+	switch {
+	case module.Dir != "":
+		return module.Dir, nil
+	case module.Replace != nil:
+		return download(ctx, scratch, module.Replace.Path, module.Replace.Version)
+	}
+	return download(ctx, scratch, module.Path, module.Version)
+}
+
+// download downloads a module and returns its folder. It runs in the folder scratch, which is in no
+// module, as the go command would write the go.sum of one.
+func download(ctx context.Context, scratch, path, version string) (dir string, err error) {
+	out, err := goCommand(ctx, "mod", "download", "-C", scratch, "-json", path+"@"+version)
+	var module struct{ Dir, Error string }
+	switch failure := json.Unmarshal(out, &module); {
+	case module.Error != "":
+		return "", fmt.Errorf("go mod download: %s", module.Error)
+	case err != nil:
+		return "", err
+	case failure != nil:
+		return "", fmt.Errorf("read go mod download: %w", failure)
+	}
+	return module.Dir, nil
 }
 
 // require writes a go.mod and a go.sum into a folder, which are those of the program and what its
@@ -93,13 +128,13 @@ func (r requirement) require(ctx context.Context, p *program, folder, overlay st
 			return "", err
 		}
 	}
-	if r.version != "" {
+	if raised, err = r.raiseClientGo(ctx, modfile); err != nil {
+		return "", err
+	}
+	if r.version != "" { // which raises client-go, so that nothing would be older afterwards
 		if _, err := goCommand(ctx, "get", "-modfile="+modfile, modulePath+"@"+r.version); err != nil {
 			return "", err
 		}
-	}
-	if raised, err = r.raiseClientGo(ctx, modfile); err != nil {
-		return "", err
 	}
 	// This adds what the packages need, and no more. go mod tidy would need the tests of dependencies.
 	_, err = goCommand(ctx, slices.Concat([]string{"list", "-deps", "-test", "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay}, patterns)...)
