@@ -4,7 +4,6 @@
 package adopt
 
 import (
-	"fmt"
 	"go/ast"
 	"path"
 	"slices"
@@ -16,10 +15,11 @@ import (
 func (a *adopter) adoptClientGo(p *pkg) {
 	reflectors := false
 	for _, s := range p.sources {
-		for _, importPath := range clientGoPaths() {
-			switch i := s.imported(importPath); {
-			case i == nil:
-				a.noteDotImport(s, importPath)
+		for _, i := range s.imports {
+			switch {
+			case a.dropIns[i.path] == nil || i.name == "_":
+			case i.name == ".":
+				a.note(s, i.spec, "an import with a dot, of which the calls are not known", importLine(".", a.dropIns[i.path].path))
 			case !s.generated:
 				reflectors = a.adoptImport(s, i) || reflectors
 			case !isBy("informer-gen", s.text): // whose informers the factory adopts
@@ -31,8 +31,8 @@ func (a *adopter) adoptClientGo(p *pkg) {
 		return
 	}
 	for _, s := range p.sources {
-		if i := s.imported(toolsCache); i != nil && !s.generated {
-			s.adoptReflectorTypes(i)
+		if !s.generated {
+			s.adoptReflectorTypes()
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (a *adopter) adoptImport(s *source, i *imported) (reflectors bool) {
 			needed, reflectors = needed || !c.onlyStore, reflectors || c.reflector
 		}
 		complete = complete && d.names[use.Sel.Name]
-		a.noteUnadopted(s, i, use)
+		a.noteNew(s, i, use)
 	}
 	if !needed {
 		return false
@@ -69,23 +69,13 @@ func (a *adopter) adoptImport(s *source, i *imported) (reflectors bool) {
 	return reflectors
 }
 
-// noteUnadopted notes a use of a function of client-go that makes an informer, and that kinformer
-// has no equal of.
-func (a *adopter) noteUnadopted(s *source, i *imported, use *ast.SelectorExpr) {
-	if i.path != toolsCache {
-		return
+// noteNew notes a use of cache.New, which makes an informer of client-go, and which kinformer has no
+// equal of.
+func (a *adopter) noteNew(s *source, i *imported, use *ast.SelectorExpr) {
+	if i.path == toolsCache && use.Sel.Name == "New" {
+		a.note(s, use, i.name+".New makes an informer of client-go", importLine("", a.dropIns[toolsCache].path),
+			"store, controller := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: lw, ObjectType: example, Handler: handler})")
 	}
-	d := a.dropIns[toolsCache]
-	var write string
-	switch name := use.Sel.Name; {
-	case name == "New":
-		write = "store, controller := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: lw, ObjectType: example, Handler: handler})"
-	case name == "NewTypedSharedIndexInformer" && !d.names[name]:
-		write = "informer := cache.NewSharedIndexInformer(lw, example, resyncPeriod, indexers)"
-	default:
-		return
-	}
-	a.note(s, use, fmt.Sprintf("%s.%s makes an informer of client-go", i.name, use.Sel.Name), importLine("", d.path), write)
 }
 
 // noteGenerated notes the first call of a constructor in a generated file.
@@ -95,15 +85,6 @@ func (a *adopter) noteGenerated(s *source, i *imported) {
 		if c, ok := d.constructors[use.Sel.Name]; ok && !c.onlyStore {
 			a.note(s, use, "generated: change the import after each generation, or the generator", importLine(i.name, d.path))
 			return
-		}
-	}
-}
-
-// noteDotImport notes an import whose names are unqualified.
-func (a *adopter) noteDotImport(s *source, importPath string) {
-	for _, i := range s.imports {
-		if i.path == importPath && i.name == "." {
-			a.note(s, i.spec, "an import with a dot, of which the calls are not known", importLine(".", a.dropIns[importPath].path))
 		}
 	}
 }
@@ -119,7 +100,7 @@ func importLine(name, importPath string) string {
 // adoptReflectorTypes changes the types of variables, fields and results for reflectors, which the
 // constructors of kinformer return as another type. It leaves the parameter of watch error handlers,
 // which is client-go's type.
-func (s *source) adoptReflectorTypes(i *imported) {
+func (s *source) adoptReflectorTypes() {
 	handlers := map[ast.Node]bool{}
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		if function, ok := n.(*ast.FuncType); ok && takesError(function) {
@@ -128,9 +109,10 @@ func (s *source) adoptReflectorTypes(i *imported) {
 			}
 		}
 		pointer, ok := n.(*ast.StarExpr)
-		if !ok || handlers[n] || !s.isQualified(pointer.X, i.path, "Reflector") {
+		if !ok || handlers[n] || !s.isQualified(pointer.X, toolsCache, "Reflector") {
 			return true
 		}
+		i := s.importOf(pointer.X)
 		name := s.use(clientgoPath, i, "clientgo", "kinformerclientgo")
 		s.requalify(i, pointer.X.(*ast.SelectorExpr), name)
 		return false

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// adoptFactories edits the functions that make a factory of another module's clientset and ask it
-// for informers, and notes the other uses of such factories.
+// adoptFactories edits the functions that make a factory of another module's clientset and use its
+// informers, and notes the other uses of such factories.
 func (a *adopter) adoptFactories(s *source) {
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -29,89 +29,100 @@ func (a *adopter) adoptFactories(s *source) {
 			!a.program.isGeneratedBy("informer-gen", i.path) {
 			return true
 		}
-		switch of := a.program.listed[i.path]; {
-		case !of.inMain():
+		switch l := a.program.listed[i.path]; {
+		case !l.inMain():
 			a.adoptFactory(s, call, i)
-		case of.DepOnly: // its InformerFor is not edited
-			a.note(s, call, "the factory's package belongs to this module and was not named: kinformer adopt "+of.ImportPath)
+		case l.DepOnly: // its InformerFor is not edited
+			a.note(s, call, "the factory's package belongs to this module and was not named: kinformer adopt "+l.ImportPath)
 		}
 		return true
 	})
 }
 
-// adoptFactory edits a function that makes a factory and asks it for informers.
-func (a *adopter) adoptFactory(s *source, call *ast.CallExpr, of *imported) {
-	f := &factory{source: s, name: "factory", groups: a.program.readGroups(of.path)}
+// adoptFactory edits a function that makes a factory and uses its informers. clientset is the import
+// of the factory's package.
+func (a *adopter) adoptFactory(s *source, call *ast.CallExpr, clientset *imported) {
+	f := &factory{source: s, name: "factory", groups: a.program.readGroups(clientset.path)}
 	f.find(call)
 	switch {
-	case s.isGenerated(f.name):
+	case f.isGenerated():
 	case f.variable == nil || len(f.always) == 0:
 		a.noteFactory(f, call, a.program.accessors(f.groups))
 	default:
-		generated := a.insertGenerated(f, of)
+		generated := a.insertGenerated(f, clientset)
 		if len(f.sometimes) > 0 {
 			var write []string
 			for _, c := range f.sometimes {
 				write = append(write, c.line(a.program.nameOf(f.groups[c.group]), generated))
 			}
-			a.note(s, call, "this factory is asked under a condition: there, ask for the informer first", write...)
+			a.note(s, call, "informers of this factory that the function may not use: where it does, make each before its first use", write...)
 		}
 	}
 }
 
-// insertGenerated inserts the lines that ask a factory for what it is asked for always. It returns
-// the name of the variable for the result of clientgo.Generated.
-func (a *adopter) insertGenerated(f *factory, of *imported) string {
+// insertGenerated inserts the lines that make the informers of a factory that are always used. It
+// returns the name of the variable for the result of clientgo.Generated.
+func (a *adopter) insertGenerated(f *factory, clientset *imported) string {
 	s := f.source
-	clientgo, generated, indent := s.useClientgo(of), s.generatedName(f.block), s.indentOf(f.made)
+	clientgo, generated, indent := s.useClientgo(clientset), s.generatedName(f.block), s.indentOf(f.made)
 	lines := []string{"", fmt.Sprintf("%s := %s.Generated(%s, %s.Options{})", generated, clientgo, f.name, clientgo)}
 	for _, c := range f.always {
 		path, name := f.groups[c.group], a.program.nameOf(f.groups[c.group])
-		lines = append(lines, c.line(s.use(path, of, name, name+"informers"), generated))
+		lines = append(lines, c.line(s.use(path, clientset, name, name+"informers"), generated))
 	}
 	s.insert(f.made.End(), strings.Join(lines, "\n"+indent))
 	return generated
 }
 
-// noteFactory notes a factory of which informers have to be asked for by hand.
-func (a *adopter) noteFactory(f *factory, call *ast.CallExpr, asked []accessor) {
+// noteFactory notes a factory of which the informers have to be made by hand.
+func (a *adopter) noteFactory(f *factory, call *ast.CallExpr, accessors []accessor) {
 	write := []string{importLine("", clientgoPath)}
 	var lines []string
-	for _, c := range asked {
+	for _, c := range accessors {
 		path := f.groups[c.group]
 		if line := importLine("", path); !slices.Contains(write, line) {
 			write = append(write, line)
 		}
 		lines = append(lines, c.line(a.program.nameOf(path), "generated"))
 	}
-	if len(lines) == 0 { // what asks for informers is in packages that were not named
+	if len(lines) == 0 { // the calls are in packages that were not named
 		lines = append(lines, "group.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Objects().Informer()")
 	}
 	write = append(write, fmt.Sprintf("generated := clientgo.Generated(%s, clientgo.Options{})", f.name))
-	a.note(f.source, call, "a factory of another module: once it is made, ask for each informer that it is asked for later", append(write, lines...)...)
+	a.note(f.source, call, "a factory of another module: once it is made, make each informer that the program uses", append(write, lines...)...)
 }
 
 // factory is a call that makes a factory, and what the function does with it.
 type factory struct {
 	source   *source
 	groups   map[string]string // the methods of the factory that return a group, and the group's import path
-	name     string            // of what the factory is assigned to
-	variable *ast.Ident        // nil if that is not a new variable
+	target   ast.Expr          // that the factory is assigned to, or nil
+	name     string            // of the target
+	variable *ast.Ident        // the target if it is a new variable of a function, or nil
+	function ast.Node          // the declaration that has the call
 	made     ast.Stmt          // the statement that declares the variable
 	block    ast.Node          // of the statement
-	// What the variable is asked for, each once: whenever it is made, or under a condition.
+	// The informers of the variable that are used, each once: whenever it is made, or not always.
 	always, sometimes []accessor
 }
 
-// find finds the statement of a call, and what its variable is asked for.
+// find finds the statement of a call, and which informers of its variable are used.
 func (f *factory) find(call *ast.CallExpr) {
-	ast.Inspect(f.source.file, func(n ast.Node) bool {
+	for _, declaration := range f.source.file.Decls {
+		if declaration.Pos() <= call.Pos() && call.Pos() < declaration.End() {
+			f.function = declaration
+		}
+	}
+	ast.Inspect(f.function, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == 1 && len(spec.Values) == 1 && spec.Values[0] == ast.Expr(call) {
+			f.target, f.name = spec.Names[0], spec.Names[0].Name
+		}
 		for _, statement := range statementsOf(n) {
 			assignment, ok := statement.(*ast.AssignStmt)
 			if !ok || len(assignment.Lhs) != 1 || len(assignment.Rhs) != 1 || assignment.Rhs[0] != ast.Expr(call) {
 				continue
 			}
-			f.name = f.source.textOf(assignment.Lhs[0])
+			f.target, f.name = assignment.Lhs[0], f.source.textOf(assignment.Lhs[0])
 			if variable, ok := assignment.Lhs[0].(*ast.Ident); ok && assignment.Tok == token.DEFINE {
 				f.variable, f.made, f.block = variable, statement, n
 				f.findAccessors()
@@ -121,42 +132,83 @@ func (f *factory) find(call *ast.CallExpr) {
 	})
 }
 
-// findAccessors finds what the variable is asked for in its block.
+// findAccessors finds which informers of the variable are used in its block: by a method that makes
+// one, or in another way, such as an argument.
 func (f *factory) findAccessors() {
-	var visit func(n ast.Node, list *[]accessor) bool
-	inspect := func(n ast.Node, list *[]accessor) {
-		ast.Inspect(n, func(n ast.Node) bool { return visit(n, list) })
+	exit := f.firstExit()
+	conditional, used := map[ast.Node]bool{}, map[ast.Node]bool{}
+	var visit func(n ast.Node, always bool) bool
+	inspect := func(n ast.Node, always bool) {
+		ast.Inspect(n, func(n ast.Node) bool { return visit(n, always) })
 	}
-	visit = func(n ast.Node, list *[]accessor) bool {
-		if isBlock(n) && n != f.block && list == &f.always { // conditional, or in another function
-			inspect(n, &f.sometimes)
+	visit = func(n ast.Node, always bool) bool {
+		if always && (isBlock(n) && n != f.block || conditional[n]) { // also another function
+			inspect(n, false)
 			return false
 		}
-		if call, ok := n.(*ast.CallExpr); ok {
-			c, ok := accessorOf(call)
-			if ok && f.groups[c.group] != "" && f.isVariable(c.factory) && !slices.Contains(*list, c.accessor) {
+		switch n := n.(type) {
+		case *ast.IfStmt:
+			conditional[n.Else] = n.Else != nil
+		case *ast.BinaryExpr:
+			conditional[n.Y] = n.Op == token.LAND || n.Op == token.LOR
+		case *ast.CallExpr:
+			if method, ok := n.Fun.(*ast.SelectorExpr); ok && (method.Sel.Name == "Informer" || method.Sel.Name == "Lister") {
+				used[method.X] = true
+			}
+			c, ok := accessorOf(n)
+			if !ok || f.groups[c.group] == "" || !f.isTarget(c.factory) {
+				return true
+			}
+			list := &f.sometimes
+			if always && used[n] && n.Pos() < exit {
+				list = &f.always
+			}
+			if !slices.Contains(*list, c.accessor) {
 				*list = append(*list, c.accessor)
 			}
 		}
 		return true
 	}
-	inspect(f.block, &f.always)
+	inspect(f.block, true)
 	f.sometimes = slices.DeleteFunc(f.sometimes, func(c accessor) bool { return slices.Contains(f.always, c) })
 }
 
-// isGenerated reports whether the file passes a factory to clientgo.Generated.
-func (s *source) isGenerated(factory string) (found bool) {
-	ast.Inspect(s.file, func(n ast.Node) bool {
+// firstExit returns the end of the first statement after which the rest of the block may not be run.
+func (f *factory) firstExit() token.Pos {
+	exit := f.block.End()
+	ast.Inspect(f.block, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt, *ast.BranchStmt:
+			if n.Pos() > f.made.Pos() {
+				exit = min(exit, n.End())
+			}
+		}
+		return true
+	})
+	return exit
+}
+
+// isGenerated reports whether the file passes the factory to clientgo.Generated.
+func (f *factory) isGenerated() (found bool) {
+	ast.Inspect(f.source.file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
-		found = found || ok && len(call.Args) == 2 && s.isQualified(call.Fun, clientgoPath, "Generated") && s.textOf(call.Args[0]) == factory
+		found = found || ok && len(call.Args) == 2 && f.source.isQualified(call.Fun, clientgoPath, "Generated") && f.isTarget(call.Args[0])
 		return !found
 	})
 	return found
 }
 
-func (f *factory) isVariable(e ast.Expr) bool {
+// isTarget reports whether an expression is what the factory is assigned to: the same variable, or
+// the same text in the same function.
+func (f *factory) isTarget(e ast.Expr) bool {
 	x, ok := e.(*ast.Ident)
-	return ok && f.source.info.Uses[x] != nil && f.source.info.Uses[x] == f.source.info.Defs[f.variable]
+	if variable, isVariable := f.target.(*ast.Ident); ok && isVariable {
+		object := f.source.objectOf(x)
+		return object != nil && object == f.source.objectOf(variable)
+	}
+	return f.target != nil && e.Pos() >= f.function.Pos() && e.End() <= f.function.End() && f.source.textOf(e) == f.name
 }
 
 // accessor is a call of a factory that returns an informer: factory.Group().Version().Resource().
@@ -193,8 +245,8 @@ func accessorOf(e ast.Expr) (accessorCall, bool) {
 // versionName matches the methods of a group that return a version.
 var versionName = regexp.MustCompile(`^V\d+((alpha|beta)\d+)?$`)
 
-// accessors returns what the program asks factories with certain groups for. It is more than one
-// factory is asked for, if there are several.
+// accessors returns the accessors that the program calls of factories with certain groups. If there
+// are several factories, these are the accessors of all.
 func (p *program) accessors(groups map[string]string) (all []accessor) {
 	for _, pkg := range p.packages {
 		for _, s := range pkg.sources {

@@ -16,16 +16,16 @@ func simple(client any, stop chan struct{}) any {
 	other := externalversions.NewSharedInformerFactory(client, 0)
 	lister := factory.Widgets().V1().Widgets().Lister()
 	factory.Widgets().V1().Widgets().Informer()
-	other.Widgets().V1().Gadgets()
+	other.Widgets().V1().Gadgets().Lister()
 	factory.Start(stop)
 	return lister
 }
 
 func conditional(client any, gadgets bool) {
 	factory := externalversions.NewSharedInformerFactory(client, 0)
-	factory.Widgets().V1().Widgets()
+	factory.Widgets().V1().Widgets().Informer()
 	if gadgets {
-		factory.Widgets().V1().Gadgets()
+		factory.Widgets().V1().Gadgets().Informer()
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// typed uses a name that client-go has since v0.37.
-func typed(lw cache.ListerWatcher) (cache.SharedIndexInformer, cache.TypedSharedIndexInformer[*corev1.Pod]) {
-	return cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, nil), cache.NewTypedSharedIndexInformer[*corev1.Pod](lw, 0, nil)
+// typed uses a name that client-go has since v0.37, which makes no informer.
+func typed(lw cache.ListerWatcher) cache.TypedSharedIndexInformer[*corev1.Pod] {
+	return cache.NewTypedSharedIndexInformer[*corev1.Pod](cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, nil))
 }
