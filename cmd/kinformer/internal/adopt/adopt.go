@@ -76,7 +76,7 @@ type note struct {
 
 func (a *adopter) adopt() error {
 	for _, p := range a.program.packages {
-		if err := p.parse(a.program); err != nil {
+		if err := a.parse(p); err != nil {
 			return err
 		}
 	}

@@ -340,3 +340,16 @@ var typed = externalversions.NewTypedWidgetInformer(c, "", 0, nil)
 	m.expectNotes("main.go:10: NewTypedWidgetInformer makes an informer of client-go: wrap one that is adopted: import \"k8s.io/client-go/tools/cache\"; import \"" + clientgoPath +
 		"\"; cache.NewTypedSharedIndexInformer[T](clientgo.Adopt(externalversions.NewWidgetInformer(client, namespace, resyncPeriod, indexers), clientgo.Options{}))")
 }
+
+// TestFilesOfOtherPlatformsAreEditedOrNoted has a file that does not parse, and one of another
+// package, in which a variable has the name of an import.
+func TestFilesOfOtherPlatformsAreEditedOrNoted(t *testing.T) {
+	before := "package main\n\nimport \"k8s.io/client-go/tools/cache\"\n\nvar informer = cache.NewSharedInformer(lw, nil, 0)\n"
+	tool := "//go:build ignore\n\npackage tool\n\nimport \"k8s.io/client-go/tools/cache\"\n\nfunc tool(cache own) { cache.NewSharedInformer(lw, nil, 0) }\n\nvar store cache.Store\n"
+	m := adoptFiles(t, map[string]string{"main.go": before, "tool.go": tool, "broken.go": "//go:build ignore\n\npackage main\n\nfunc {\n"}, "tool.go", "broken.go")
+	m.expectEdits(before, `import "github.com/kinformer/kinformer/clientgo/cache"`)
+	if got := m.text("tool.go"); got != tool {
+		t.Errorf("tool.go is edited:\n%s", got)
+	}
+	m.expectNotes("broken.go:5: not parsed, and not built on this platform: expected 'IDENT'")
+}

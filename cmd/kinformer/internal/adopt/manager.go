@@ -187,7 +187,7 @@ func (c *cacheCall) stateOf(variable *ast.Ident, target string) optionState {
 	switch {
 	case states[isSet]:
 		return isSet
-	case states[isUnknown] || !declared || object.Parent() == s.pkg.scope:
+	case states[isUnknown] || !declared || object.Parent() == s.scope:
 		return isUnknown
 	}
 	return isUnset

@@ -6,10 +6,12 @@ package adopt
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"os"
@@ -26,12 +28,10 @@ type pkg struct {
 	listed  *listed
 	files   []string // names in the package's folder
 	sources []*source
-	scope   *types.Scope
 }
 
 // source is a Go file.
 type source struct {
-	pkg       *pkg
 	program   *program
 	path      string
 	name      string // relative to the folder of go.mod
@@ -39,6 +39,7 @@ type source struct {
 	file      *ast.File
 	set       *token.FileSet
 	info      *types.Info
+	scope     *types.Scope // of the package
 	generated bool
 	imports   []*imported
 	added     map[string]string // import path to name, of imports that were added
@@ -76,14 +77,14 @@ func (s *source) textOf(n ast.Node) string {
 
 func (s *source) offset(at token.Pos) int { return s.set.Position(at).Offset }
 
-// parse parses the files of the package.
-func (p *pkg) parse(of *program) error {
+// parse parses the files of the package. It notes files that are not built on this platform and
+// cannot be parsed, such as templates.
+func (a *adopter) parse(p *pkg) error {
 	set := token.NewFileSet()
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
-	var files []*ast.File
+	files := map[string][]*source{} // by the name of the package, of which files that are not built may have another
 	for _, name := range p.files {
-		s := &source{pkg: p, program: of, path: filepath.Join(p.listed.Dir, name), set: set, info: info, added: map[string]string{}, variables: map[ast.Node]int{}}
-		relative, err := filepath.Rel(of.root, s.path)
+		s := &source{program: a.program, path: filepath.Join(p.listed.Dir, name), set: set, added: map[string]string{}, variables: map[ast.Node]int{}}
+		relative, err := filepath.Rel(a.program.root, s.path)
 		if err != nil {
 			return err
 		}
@@ -91,21 +92,39 @@ func (p *pkg) parse(of *program) error {
 		if s.text, err = os.ReadFile(s.path); err != nil {
 			return err
 		}
-		if s.file, err = parser.ParseFile(set, s.path, s.text, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+		s.file, err = parser.ParseFile(set, s.path, s.text, parser.ParseComments|parser.SkipObjectResolution)
+		if failures, ok := errors.AsType[scanner.ErrorList](err); ok && slices.Contains(p.listed.IgnoredGoFiles, name) {
+			a.notes = append(a.notes, note{s.name, failures[0].Pos.Line, "not parsed, and not built on this platform: " + failures[0].Msg, nil})
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("parse %s: %w", s.name, err)
 		}
 		s.generated = ast.IsGenerated(s.file)
-		p.sources, files = append(p.sources, s), append(files, s.file)
+		p.sources = append(p.sources, s)
+		files[s.file.Name.Name] = append(files[s.file.Name.Name], s)
 	}
-	// The packages that the files import are empty here. The type checker says what a name refers to
-	// for all that: an import, or a variable of the same name.
-	config := types.Config{Importer: emptyImporter{of}, Error: func(error) {}, FakeImportC: true}
-	checked, _ := config.Check(p.listed.ImportPath, set, files, info) // with errors, as the imports are empty
-	p.scope = checked.Scope()
-	for _, s := range p.sources {
-		s.resolveImports()
+	for _, sources := range files {
+		a.program.check(p.listed.ImportPath, sources)
 	}
 	return nil
+}
+
+// check finds what the names in the files of a package refer to. The packages that the files import
+// are empty here. The type checker says for all that what a name refers to: an import, or a variable
+// of the same name.
+func (p *program) check(importPath string, sources []*source) {
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+	var files []*ast.File
+	for _, s := range sources {
+		files = append(files, s.file)
+	}
+	config := types.Config{Importer: emptyImporter{p}, Error: func(error) {}, FakeImportC: true}
+	checked, _ := config.Check(importPath, sources[0].set, files, info) // with errors, as the imports are empty
+	for _, s := range sources {
+		s.info, s.scope = info, checked.Scope()
+		s.resolveImports()
+	}
 }
 
 // emptyImporter imports packages without any name.
@@ -250,7 +269,7 @@ func (s *source) unused(names ...string) string {
 	s.findTaken()
 	for n := 2; ; n++ {
 		for _, name := range names {
-			if !s.taken[name] && s.pkg.scope.Lookup(name) == nil {
+			if !s.taken[name] && s.scope.Lookup(name) == nil {
 				s.taken[name] = true
 				return name
 			}
