@@ -13,7 +13,9 @@ package adopt
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
@@ -33,6 +35,9 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	o, err := parse(args)
 	if err != nil {
 		return err
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return fmt.Errorf("find git, which makes the diff: %w", err)
 	}
 	scratch, err := os.MkdirTemp("", "kinformer-adopt-")
 	if err != nil {
@@ -66,7 +71,7 @@ type adopter struct {
 	injected map[string]bool // clientsets of injected informers that have a note
 }
 
-// note is what a person has to write.
+// note is an edit to make by hand.
 type note struct {
 	file  string // relative to the folder of go.mod
 	line  int

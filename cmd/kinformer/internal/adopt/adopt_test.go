@@ -4,6 +4,7 @@
 package adopt
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -206,5 +207,25 @@ func TestInvalidOptions(t *testing.T) {
 		if !ok || usage.Message != want+"; see kinformer adopt --help" {
 			t.Errorf("%q: error %v, want %q", args, err, want)
 		}
+	}
+}
+
+func TestMissingGitIsAnError(t *testing.T) {
+	h := newHarness(t)
+	t.Setenv("PATH", t.TempDir())
+	h.expectError("find git, which makes the diff: exec: \"git\": executable file not found in $PATH", "./...")
+}
+
+// TestInterruptIsReported interrupts the go command, and git.
+func TestInterruptIsReported(t *testing.T) {
+	interrupt := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(interrupt)
+	if _, err := goCommand(ctx, "version"); !errors.Is(err, interrupt) {
+		t.Errorf("go: error %v", err)
+	}
+	r := &result{scratch: t.TempDir(), changed: []changedFile{{name: "main.go"}}}
+	if _, err := r.diff(ctx); !errors.Is(err, interrupt) {
+		t.Errorf("git: error %v", err)
 	}
 }

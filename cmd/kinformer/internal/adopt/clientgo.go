@@ -19,7 +19,7 @@ func (a *adopter) adoptClientGo(p *pkg) {
 			switch {
 			case a.dropIns[i.path] == nil || i.name == "_":
 			case i.name == ".":
-				a.note(s, i.spec, "an import with a dot, of which the calls are not known", importLine(".", a.dropIns[i.path].path))
+				a.note(s, i.spec, "a dot import, whose calls are not recognized", importLine(".", a.dropIns[i.path].path))
 			case !s.generated:
 				reflectors = a.adoptImport(s, i) || reflectors
 			case !isBy("informer-gen", s.text): // whose informers the factory adopts
@@ -69,8 +69,8 @@ func (a *adopter) adoptImport(s *source, i *imported) (reflectors bool) {
 	return reflectors
 }
 
-// noteNew notes a use of cache.New, which makes an informer of client-go, and which kinformer has no
-// equal of.
+// noteNew notes a use of cache.New, which makes an informer of client-go. Kinformer has no
+// counterpart.
 func (a *adopter) noteNew(s *source, i *imported, use *ast.SelectorExpr) {
 	if i.path == toolsCache && use.Sel.Name == "New" {
 		a.note(s, use, i.name+".New makes an informer of client-go", importLine("", a.dropIns[toolsCache].path),

@@ -111,7 +111,7 @@ func download(ctx context.Context, scratch, path, version string) (dir string, e
 
 // require writes a go.mod and a go.sum into a folder, which are those of the program and what its
 // packages need after the edits. overlay is a file for the flag -overlay with the edited files. It
-// returns what it has raised, for the user, or "".
+// returns a message about the versions that it raised, or "".
 func (r requirement) require(ctx context.Context, p *program, folder, overlay string, patterns []string) (raised string, err error) {
 	for _, name := range moduleFiles() {
 		content, err := os.ReadFile(filepath.Join(p.root, name))
@@ -148,7 +148,7 @@ const clientGoModule = "k8s.io/client-go"
 
 // raiseClientGo raises client-go to the version that kinformer needs, and what does not compile with
 // it otherwise: the modules that are released together with it, if the program has all in one
-// version, and controller-runtime. It returns what it has done, or "".
+// version, and controller-runtime. It returns a message, or "".
 func (r requirement) raiseClientGo(ctx context.Context, modfile string) (raised string, err error) {
 	file, err := readModfile(ctx, modfile)
 	if err != nil {

@@ -28,7 +28,7 @@ type result struct {
 	options *options
 	streams command.Streams
 	notes   []note
-	raised  string // what go.mod requires in a later version, for the user
+	raised  string // a message about versions in go.mod, or empty
 	changed []changedFile
 }
 
@@ -144,6 +144,9 @@ func (r *result) diff(ctx context.Context) (all []byte, err error) {
 		var failure bytes.Buffer
 		diff.Stderr = &failure
 		out, err := diff.Output()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) { // 1 is a difference
 			return nil, fmt.Errorf("git diff: %w: %s", err, failure.Bytes())
 		}
@@ -155,7 +158,7 @@ func (r *result) diff(ctx context.Context) (all []byte, err error) {
 	return all, nil
 }
 
-// printNotes prints what a person has to write.
+// printNotes prints the edits to make by hand.
 func (r *result) printNotes() {
 	if len(r.notes) == 0 {
 		return

@@ -54,7 +54,8 @@ type imported struct {
 	path string
 	name string // in the source
 	uses []*ast.SelectorExpr
-	lost int // uses that edits have given another package
+	// The number of uses that edits have given another package.
+	requalified int
 }
 
 // edit replaces a part of a source.
@@ -233,7 +234,7 @@ func (s *source) insert(at token.Pos, text string) { s.edits = append(s.edits, e
 // requalify makes a use of an import one of another package.
 func (s *source) requalify(i *imported, use *ast.SelectorExpr, name string) {
 	s.replace(use.X, name)
-	i.lost++
+	i.requalified++
 }
 
 // use returns the name of a package in the source, and imports it if necessary. near is an import
@@ -385,7 +386,7 @@ func isCase(n ast.Node) bool {
 // result returns the text with the edits. If the text was formatted as by gofmt, so is the result.
 func (s *source) result() ([]byte, error) {
 	for _, i := range s.imports {
-		if i.lost > 0 && i.lost == len(i.uses) {
+		if i.requalified > 0 && i.requalified == len(i.uses) {
 			s.removeImport(i)
 		}
 	}
