@@ -132,6 +132,7 @@ func TestManagerOptionsOfTheProgramAreKept(t *testing.T) {
 		"a parameter":            {"\n\tstart(ctrl.NewManager(c, parameter))", "", note},
 		"a package's variable":   {"\n\tstart(ctrl.NewManager(c, shared))", "", note},
 		"an element":             {"for _, options := range all {\n\tstart(ctrl.NewManager(c, options)) }", "", note},
+		"an assigned element":    {"var options ctrl.Options; for _, options = range all {\n\tstart(ctrl.NewManager(c, options)) }", "", note},
 		"shared by its address":  {"options := ctrl.Options{}; configure(&options)\n\tstart(ctrl.NewManager(c, options))", "", note},
 		"declared in the call":   {"\n\tif options := (ctrl.Options{}); start(ctrl.NewManager(c, options)) {}", "", note},
 		"not set":                {"options := ctrl.Options{LeaderElection: true}\n\tstart(ctrl.NewManager(c, options))", setManager, ""},
@@ -352,4 +353,13 @@ func TestFilesOfOtherPlatformsAreEditedOrNoted(t *testing.T) {
 		t.Errorf("tool.go is edited:\n%s", got)
 	}
 	m.expectNotes("broken.go:5: not parsed, and not built on this platform: expected 'IDENT'")
+}
+
+// TestInformersOfAPassedFactoryAreNoted passes a factory to a function that uses another informer.
+func TestInformersOfAPassedFactoryAreNoted(t *testing.T) {
+	before := factoryHeader + "func main() {\nfactory := externalversions.NewSharedInformerFactory(c, 0)\nfactory.Widgets().V1().Widgets().Lister()\nstart(factory)\n}\n" +
+		"func start(f externalversions.SharedInformerFactory) { f.Widgets().V1().Gadgets().Lister() }\n"
+	m := adoptFiles(t, map[string]string{"main.go": before})
+	m.expectNotes("main.go:9: informers of this factory that the function may not use: where it does, make each before its first use: " +
+		"widgets.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Gadgets().Informer()")
 }

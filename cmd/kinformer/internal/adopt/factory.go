@@ -49,12 +49,18 @@ func (a *adopter) adoptFactory(s *source, call *ast.CallExpr, clientset *importe
 	case f.variable == nil || len(f.always) == 0:
 		a.noteFactory(f, call, a.program.accessors(f.groups))
 	default:
+		if f.isPassed() {
+			f.sometimes = append(f.sometimes, a.program.accessors(f.groups)...)
+		}
 		generated := a.insertGenerated(f, clientset)
-		if len(f.sometimes) > 0 {
-			var write []string
-			for _, c := range f.sometimes {
-				write = append(write, c.line(a.program.nameOf(f.groups[c.group]), generated))
+		var write []string
+		for _, c := range f.sometimes {
+			line := c.line(a.program.nameOf(f.groups[c.group]), generated)
+			if !slices.Contains(f.always, c) && !slices.Contains(write, line) {
+				write = append(write, line)
 			}
+		}
+		if len(write) > 0 {
 			a.note(s, call, "informers of this factory that the function may not use: where it does, make each before its first use", write...)
 		}
 	}
@@ -102,7 +108,7 @@ type factory struct {
 	function ast.Node          // the declaration that has the call
 	made     ast.Stmt          // the statement that declares the variable
 	block    ast.Node          // of the statement
-	// The informers of the variable that are used, each once: whenever it is made, or not always.
+	// The informers of the variable that are used: whenever it is made, each once, or not always.
 	always, sometimes []accessor
 }
 
@@ -159,18 +165,30 @@ func (f *factory) findAccessors() {
 			if !ok || f.groups[c.group] == "" || !f.isTarget(c.factory) {
 				return true
 			}
-			list := &f.sometimes
-			if always && used[n] && n.Pos() < exit {
-				list = &f.always
-			}
-			if !slices.Contains(*list, c.accessor) {
-				*list = append(*list, c.accessor)
+			if !always || !used[n] || n.Pos() > exit {
+				f.sometimes = append(f.sometimes, c.accessor)
+			} else if !slices.Contains(f.always, c.accessor) {
+				f.always = append(f.always, c.accessor)
 			}
 		}
 		return true
 	}
 	inspect(f.block, true)
-	f.sometimes = slices.DeleteFunc(f.sometimes, func(c accessor) bool { return slices.Contains(f.always, c) })
+}
+
+// isPassed reports whether the function passes the variable on, so that others may use informers.
+func (f *factory) isPassed() (found bool) {
+	receivers := map[ast.Node]bool{}
+	ast.Inspect(f.block, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			receivers[n.X] = true
+		case *ast.Ident:
+			found = found || !receivers[n] && f.source.info.Uses[n] != nil && f.isTarget(n)
+		}
+		return true
+	})
+	return found
 }
 
 // firstExit returns the end of the first statement after which the rest of the block may not be run.

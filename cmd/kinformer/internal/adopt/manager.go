@@ -110,11 +110,12 @@ func (a *adopter) adoptOptions(c *cacheCall, options ast.Expr, path string) {
 		a.adoptLiteral(c, e, path)
 	case *ast.Ident:
 		s, target := c.source, e.Name+"."+path+"NewInformer"
-		switch state := c.stateOf(e, target); {
-		case state == isUnset:
+		switch c.stateOf(e, target) {
+		case isUnset:
 			s.insert(c.statement.Pos(), fmt.Sprintf("%s = "+newInformer+"\n%s", target, s.useClientgo(c.runtime), s.indentOf(c.statement)))
-		case state == isUnknown:
+		case isUnknown:
 			a.noteOptions(s, options, path)
+		case isSet:
 		}
 	default:
 		a.noteOptions(c.source, options, path)
@@ -148,7 +149,7 @@ func (c *cacheCall) stateOf(variable *ast.Ident, target string) optionState {
 	declared, states := false, map[optionState]bool{}
 	assign := func(n ast.Node, to, value ast.Expr) {
 		root := rootOf(to)
-		if root == nil || s.objectOf(root) != object {
+		if root == nil || root.Name != variable.Name || s.objectOf(root) != object && s.objectOf(root) != nil { // nil is not known
 			return
 		}
 		isDeclaration := s.info.Defs[root] == object
@@ -177,6 +178,9 @@ func (c *cacheCall) stateOf(variable *ast.Ident, target string) optionState {
 				}
 				assign(n, name, value)
 			}
+		case *ast.RangeStmt:
+			assign(n, n.Key, nil)
+			assign(n, n.Value, nil)
 		case *ast.UnaryExpr:
 			if n.Op == token.AND {
 				assign(n, n.X, nil)
