@@ -32,7 +32,7 @@ func TestProgramsPassTheirOwnTests(t *testing.T) {
 			var report struct {
 				Packages []struct {
 					Package, Result string
-					Informers       int
+					Kinformer       struct{ Informers int }
 				}
 			}
 			stdout := output(t, download(t, module), command, "try", "./...", "--kinformer", repository, "--output=json")
@@ -41,7 +41,7 @@ func TestProgramsPassTheirOwnTests(t *testing.T) {
 			}
 			var tried []string
 			for _, p := range report.Packages {
-				if p.Result == "equal" && p.Informers > 0 {
+				if p.Result == "equal" && p.Kinformer.Informers > 0 {
 					tried = append(tried, p.Package)
 				}
 			}

@@ -8,10 +8,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,7 +27,22 @@ const (
 	kinformer    side = "kinformer"
 )
 
-// wholeBinary stands for the name of a test if the binary failed, and none of its tests did.
+// outcome is how a test ended in one run, or the test binary. A binary's outcome is passed, the text of
+// its exit status such as "exit status 2", or that it was stopped.
+type outcome string
+
+const (
+	passed   outcome = "passed"
+	failed   outcome = "failed"
+	skipped  outcome = "skipped"
+	notEnded outcome = "not ended" // the binary ended while the test ran
+	notRun   outcome = "not run"
+)
+
+// isFailure reports whether the outcome is the failure of a test or of a binary.
+func (o outcome) isFailure() bool { return o != passed && o != skipped && o != notRun }
+
+// wholeBinary stands for the name of a test in the outcome of the test binary itself.
 const wholeBinary = "(test binary)"
 
 // maxOutput is the number of lines that are kept of a test's output.
@@ -32,16 +50,16 @@ const maxOutput = 20
 
 // execution is one run of a test binary.
 type execution struct {
-	tests   int                 // and subtests, that passed or failed
-	failed  map[string][]string // the innermost tests that failed, with the end of their output
-	seconds float64
-	peakRSS int64 // in bytes, or 0 where the operating system does not say
+	outcomes map[string]outcome  // of the tests and subtests, and of wholeBinary
+	output   map[string][]string // the end of it, of the failures among the outcomes
+	seconds  float64
+	peakRSS  int64 // in bytes, or 0 where the operating system does not say
 	// informers are the numbers of informers that client-go and kinformer made.
 	informers struct{ clientGo, kinformer int }
 }
 
 // execute runs a test binary.
-func execute(ctx context.Context, folder, binary string, pkg testPackage, on side, run string) (*execution, error) {
+func execute(ctx context.Context, folder, binary string, pkg testPackage, s side, run string) (*execution, error) {
 	count, log := filepath.Join(folder, "informers"), filepath.Join(folder, "log")
 	if err := os.RemoveAll(count); err != nil {
 		return nil, err
@@ -53,7 +71,7 @@ func execute(ctx context.Context, folder, binary string, pkg testPackage, on sid
 	defer out.Close()
 	command := exec.CommandContext(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=10m", "-test.run="+run)
 	command.Dir = pkg.dir
-	command.Env = append(os.Environ(), "PWD="+pkg.dir, sideVariable+"="+string(on), countVariable+"="+count)
+	command.Env = append(os.Environ(), "PWD="+pkg.dir, sideVariable+"="+string(s), countVariable+"="+count)
 	command.Stdout, command.Stderr = out, out // a file, since a pipe that a child process keeps would not end
 	lowerPeak()
 	began := time.Now()
@@ -66,7 +84,11 @@ func execute(ctx context.Context, folder, binary string, pkg testPackage, on sid
 		return nil, err
 	}
 	e.peakRSS = peakRSS(command.ProcessState)
-	return e, errors.Join(e.readLog(ctx, log, err == nil), e.readCount(count))
+	end := passed
+	if err != nil {
+		end = outcome(command.ProcessState.String())
+	}
+	return e, errors.Join(e.readLog(ctx, log, end), e.readCount(count))
 }
 
 // readCount reads the numbers of informers. Without any, there is no file.
@@ -80,15 +102,15 @@ func (e *execution) readCount(path string) error {
 	return nil
 }
 
-// readLog reads the output of a test binary.
-func (e *execution) readLog(ctx context.Context, path string, success bool) error {
+// readLog reads the output of a test binary that ended as end says.
+func (e *execution) readLog(ctx context.Context, path string, end outcome) error {
 	log, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	command := exec.CommandContext(ctx, "go", "tool", "test2json")
-	command.Dir = filepath.Dir(path) // outside the program, whose go.mod does not matter
+	command.Dir = filepath.Dir(path) // the temporary go.mod there selects the program's toolchain
 	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	command.Stdin = log
 	events, err := command.StdoutPipe()
@@ -98,37 +120,37 @@ func (e *execution) readLog(ctx context.Context, path string, success bool) erro
 	if err := command.Start(); err != nil {
 		return err
 	}
-	return errors.Join(e.readEvents(events, success), command.Wait())
+	return errors.Join(e.readEvents(events, end), command.Wait())
 }
 
-// readEvents reads the events of test2json. A test that has not ended is one that failed: the binary
-// ended before it.
-func (e *execution) readEvents(from io.Reader, success bool) error {
-	running := map[string][]string{} // with the end of their output; "" is the binary's own
-	e.failed = map[string][]string{}
+// readEvents reads the events of test2json.
+func (e *execution) readEvents(from io.Reader, end outcome) error {
+	e.outcomes = map[string]outcome{}
+	e.output = map[string][]string{} // "" is the binary's own
+	failLine := false                // the last line of the binary is the one that ends a run with failed tests
 	for decoder := json.NewDecoder(from); ; {
 		var event struct{ Action, Test, Output string }
 		switch err := decoder.Decode(&event); {
 		case errors.Is(err, io.EOF):
-			e.end(running, success)
+			e.end(end, failLine)
 			return nil
 		case err != nil:
-			return err
+			return fmt.Errorf("read test2json: %w", err)
 		}
 		switch event.Action {
-		case "run", "output":
-			running[event.Test] = appendOutput(running[event.Test], event.Output)
-		case "pass", "skip", "fail":
-			if event.Test == "" {
-				continue
+		case "run":
+			e.outcomes[event.Test] = notEnded
+		case "output":
+			e.output[event.Test] = appendOutput(e.output[event.Test], event.Output)
+			if event.Test == "" && event.Output != "\n" && !strings.HasPrefix(event.Output, "coverage: ") {
+				failLine = event.Output == "FAIL\n"
 			}
-			if event.Action == "fail" {
-				e.failed[event.Test] = running[event.Test]
-			}
-			if event.Action != "skip" {
-				e.tests++
-			}
-			delete(running, event.Test)
+		case "pass":
+			e.outcomes[event.Test] = passed
+		case "skip":
+			e.outcomes[event.Test] = skipped
+		case "fail":
+			e.outcomes[event.Test] = failed
 		}
 	}
 }
@@ -143,22 +165,55 @@ func appendOutput(lines []string, line string) []string {
 	return append(lines[max(0, len(lines)-maxOutput+1):], line)
 }
 
-// end adds what has no result of its own, and removes tests that failed only with a subtest.
-func (e *execution) end(running map[string][]string, success bool) {
-	binary := running[""]
-	delete(running, "")
-	for test, output := range running {
-		e.tests++
-		e.failed[test] = append(output, binary[max(0, len(binary)+len(output)-maxOutput):]...)
+// end completes the outcomes after the last event. failLine reports whether the tests came to their
+// end, and the binary printed nothing afterwards.
+func (e *execution) end(end outcome, failLine bool) {
+	binary := e.output[""]
+	delete(e.outcomes, "")
+	delete(e.output, "")
+	e.passParents()
+	for test, o := range e.outcomes {
+		if o == notEnded {
+			e.output[test] = append(e.output[test], binary[max(0, len(binary)+len(e.output[test])-maxOutput):]...)
+		}
+		if !o.isFailure() {
+			delete(e.output, test)
+		}
 	}
-	for test := range e.failed {
-		for parent := range e.failed {
-			if strings.HasPrefix(test, parent+"/") {
-				delete(e.failed, parent)
+	if failLine && end == "exit status 1" && e.count(failed) > 0 {
+		end = passed // the failure is that of the tests
+	}
+	e.outcomes[wholeBinary] = end
+	if end.isFailure() {
+		e.output[wholeBinary] = binary
+	}
+}
+
+// logLine matches a line of t.Log or t.Error.
+var logLine = regexp.MustCompile(`^\s+\S+\.go:\d+: `)
+
+// passParents makes passed the outcome of tests that failed only with a subtest: that is, without a
+// line of their own.
+func (e *execution) passParents() {
+	var parents []string
+	for test, o := range e.outcomes {
+		for i := range len(test) {
+			if parent := test[:i]; o.isFailure() && test[i] == '/' && e.outcomes[parent] == failed && !slices.ContainsFunc(e.output[parent], logLine.MatchString) {
+				parents = append(parents, parent)
 			}
 		}
 	}
-	if !success && len(e.failed) == 0 {
-		e.failed[wholeBinary] = binary
+	for _, parent := range parents {
+		e.outcomes[parent] = passed
 	}
+}
+
+// count returns the number of tests with one of the outcomes.
+func (e *execution) count(outcomes ...outcome) (n int) {
+	for test, o := range e.outcomes {
+		if test != wholeBinary && slices.Contains(outcomes, o) {
+			n++
+		}
+	}
+	return n
 }

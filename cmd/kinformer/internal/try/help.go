@@ -12,8 +12,8 @@ Usage: kinformer try PACKAGE... [flags]        such as: kinformer try ./...
 The tests are compiled once, with a temporary go.mod that requires kinformer, and with files that replace client-go's
 constructors of informers, also for the code of other modules. Each test binary then runs on either side.
 For each package the report has the number of informers made, of tests, of failures, the time, and the peak resident
-memory. A package whose tests make no informer is not tried. If other tests fail on one side than on the other, both run
-three times. The exit code is 1 if a difference remains, or if nothing was tried.
+memory. A package whose tests make no informer is not tried. If the outcome of a test differs, both sides run three
+times. The exit code is 1 if a difference remains, or if nothing was tried.
 
   --run REGEXP          run only these tests, as in go test
   --packed              kinformer's informers store objects as bytes

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -15,7 +17,7 @@ import (
 	"github.com/kinformer/kinformer/internal/units"
 )
 
-// Results of a package, and kinds of failures.
+// Results of a package and of a test.
 const (
 	equal        = "equal"
 	differs      = "differs"
@@ -29,51 +31,77 @@ const notLinked = "no informers linked"
 
 // report is the result of the command, and its form in JSON.
 type report struct {
-	Packages []tried `json:"packages"`
-	Raised   []raise `json:"raised,omitempty"`
+	Packages []packageResult `json:"packages"`
+	Raised   []raise         `json:"raised,omitempty"`
 }
 
-// tried is the result of a package.
-type tried struct {
-	Package string `json:"package"`
-	Result  string `json:"result"`
-	Reason  string `json:"reason,omitempty"` // why it was not tried, or does not compile
-	Runs    int    `json:"runs,omitempty"`   // of each side
-	// Informers are those that kinformer made, and NotReplaced those that client-go made on
-	// kinformer's side.
-	Informers   int       `json:"informers"`
-	NotReplaced int       `json:"notReplaced,omitempty"`
-	ClientGo    *figures  `json:"clientGo,omitempty"`
-	Kinformer   *figures  `json:"kinformer,omitempty"`
-	Failures    []failure `json:"failures,omitempty"`
+// packageResult is the result of a package.
+type packageResult struct {
+	Package     string       `json:"package"`
+	Result      string       `json:"result"`
+	Reason      string       `json:"reason,omitempty"`      // for a result that the tests' outcomes do not explain
+	Runs        int          `json:"runs,omitempty"`        // of each side
+	NotReplaced int          `json:"notReplaced,omitempty"` // informers that client-go made on kinformer's side
+	ClientGo    *figures     `json:"clientGo,omitempty"`
+	Kinformer   *figures     `json:"kinformer,omitempty"`
+	Tests       []comparison `json:"tests,omitempty"` // that failed, or whose outcomes differ
 }
 
 // figures are those of the first run of one side.
 type figures struct {
-	Tests        int     `json:"tests"`
+	Informers    int     `json:"informers"`
+	Tests        int     `json:"tests"` // without skipped ones
 	Failed       int     `json:"failed"`
+	Skipped      int     `json:"skipped,omitempty"`
 	Seconds      float64 `json:"seconds"`
 	PeakRSSBytes int64   `json:"peakRSSBytes,omitempty"`
 }
 
-// failure is a test that failed, and the number of runs in which it did.
-type failure struct {
-	Test      string   `json:"test"`
-	ClientGo  int      `json:"clientGo"`
-	Kinformer int      `json:"kinformer"`
-	Output    []string `json:"output,omitempty"` // the end of it, if the sides differ
+// comparison has the outcomes of a test in each run.
+type comparison struct {
+	Test      string    `json:"test"`
+	Result    string    `json:"result"`
+	ClientGo  []outcome `json:"clientGo"`
+	Kinformer []outcome `json:"kinformer"`
+	Output    []string  `json:"output,omitempty"` // the end of it, if the outcomes differ
 }
 
-// kind returns what a failure shows, after a number of runs.
-func (f failure) kind(runs int) string {
+// result returns what the outcomes show. Without a failure, equal includes names that are not the
+// same in each run on client-go, and those of subtests that one run makes up.
+func (c comparison) result() string {
+	runs, clientGoFailures, kinformerFailures := len(c.ClientGo), countFailures(c.ClientGo), countFailures(c.Kinformer)
 	switch {
-	case f.ClientGo == runs && f.Kinformer == runs:
+	case isConstant(slices.Concat(c.ClientGo, c.Kinformer)):
+		if clientGoFailures > 0 {
+			return failsOnBoth
+		}
+		return equal
+	case isConstant(c.ClientGo):
+		if c.ClientGo[0] == notRun && kinformerFailures == 0 && !isConstant(c.Kinformer) {
+			return equal
+		}
+		return differs
+	case clientGoFailures == runs && kinformerFailures == runs:
 		return failsOnBoth
-	case f.ClientGo > 0 && f.ClientGo < runs:
+	case clientGoFailures > 0 && clientGoFailures < runs:
 		return flakyWithout
+	case clientGoFailures == kinformerFailures:
+		return equal
 	}
 	return differs
 }
+
+func countFailures(outcomes []outcome) (n int) {
+	for _, o := range outcomes {
+		if o.isFailure() {
+			n++
+		}
+	}
+	return n
+}
+
+// isConstant reports whether all outcomes are the same.
+func isConstant(outcomes []outcome) bool { return len(slices.Compact(slices.Clone(outcomes))) == 1 }
 
 // finish prints the report. It returns an error if the sides differ, or nothing was tried.
 func (r *report) finish(format string, out io.Writer) error {
@@ -131,23 +159,24 @@ func (r *report) writeTable(out io.Writer) error {
 	return err
 }
 
-const legend = `Of two figures, the first is client-go's and the second kinformer's. INFORMERS are those that kinformer made. TESTS
-include subtests, and PEAK RSS the processes that the tests start; it is "?" if it is less than that of this command.
+const legend = `Of two figures, the first is client-go's and the second kinformer's. TESTS include subtests, but no skipped ones, and
+PEAK RSS the processes that the tests start; it is "?" if it is less than that of this command.
 `
 
 // row returns the cells of the package's row.
-func (p tried) row() string {
+func (p packageResult) row() string {
 	if p.ClientGo == nil {
 		return p.Package + "\t\t\t\t\t\t" + p.result()
 	}
 	a, b := p.ClientGo, p.Kinformer
-	return fmt.Sprintf("%s\t%s\t%d / %d\t%d / %d\t%s / %s\t%s / %s\t%s", p.Package, units.Count(p.Informers), a.Tests, b.Tests, a.Failed, b.Failed,
+	return fmt.Sprintf("%s\t%s / %s\t%d / %d\t%d / %d\t%s / %s\t%s / %s\t%s", p.Package,
+		units.Count(a.Informers), units.Count(b.Informers), a.Tests, b.Tests, a.Failed, b.Failed,
 		units.Digits(a.Seconds), units.Digits(b.Seconds), megabytes(a.PeakRSSBytes), megabytes(b.PeakRSSBytes), p.result())
 }
 
-func (p tried) result() string {
-	if p.Result == notTried {
-		return notTried + ": " + p.Reason
+func (p packageResult) result() string {
+	if p.Reason != "" && p.ClientGo != nil || p.Result == notTried {
+		return p.Result + ": " + p.Reason
 	}
 	return p.Result
 }
@@ -160,9 +189,9 @@ func megabytes(bytes int64) string {
 	return units.Digits(float64(bytes) / 1e6)
 }
 
-// writeDetails writes what the row does not say.
-func (p tried) writeDetails(out io.Writer) {
-	if p.Result == differs && p.Reason != "" {
+// writeDetails prints the error of the compiler and the outcomes of tests.
+func (p packageResult) writeDetails(out io.Writer) {
+	if p.Result == differs && p.ClientGo == nil {
 		fmt.Fprintf(out, "\n%s does not compile:\n", p.Package)
 		writeLines(out, strings.Split(p.Reason, "\n"))
 	}
@@ -170,11 +199,33 @@ func (p tried) writeDetails(out io.Writer) {
 		fmt.Fprintf(out, "\n%s: client-go made %s on kinformer's side, before its constructors were replaced\n", p.Package,
 			units.Plural(p.NotReplaced, "informer"))
 	}
-	for _, f := range p.Failures {
-		fmt.Fprintf(out, "\n%s %s %s: failed in %d of %s on client-go, %d on kinformer\n", p.Package, f.Test, f.kind(p.Runs),
-			f.ClientGo, units.Plural(p.Runs, "run"), f.Kinformer)
-		writeLines(out, f.Output)
+	missing := map[string][]string{} // tests that one side did not run, by the description of their outcomes
+	for _, c := range p.Tests {
+		description := fmt.Sprintf("%s: %s on client-go; %s on kinformer", c.Result, join(c.ClientGo), join(c.Kinformer))
+		if c.Result == differs && len(c.Output) == 0 && slices.Contains(slices.Concat(c.ClientGo, c.Kinformer), notRun) {
+			missing[description] = append(missing[description], c.Test)
+			continue
+		}
+		fmt.Fprintf(out, "\n%s %s %s\n", p.Package, c.Test, description)
+		writeLines(out, c.Output)
 	}
+	for _, description := range slices.Sorted(maps.Keys(missing)) {
+		tests := missing[description]
+		fmt.Fprintf(out, "\n%s: the outcome of %s %s\n", p.Package, units.Plural(len(tests), "test"), description)
+		writeLines(out, tests[:min(len(tests), maxOutput)])
+		if more := len(tests) - maxOutput; more > 0 {
+			writeLines(out, []string{fmt.Sprintf("and %d more", more)})
+		}
+	}
+}
+
+// join returns the outcomes of the runs, in order.
+func join(outcomes []outcome) string {
+	var texts []string
+	for _, o := range outcomes {
+		texts = append(texts, string(o))
+	}
+	return strings.Join(texts, ", ")
 }
 
 func writeLines(out io.Writer, lines []string) {

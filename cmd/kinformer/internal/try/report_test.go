@@ -11,33 +11,78 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestKindsOfFailures(t *testing.T) {
+func TestResultsOfComparisons(t *testing.T) {
+	const exits outcome = "exit status 2"
 	for _, test := range []struct {
-		clientGo, kinformer, runs int
-		want                      string
+		clientGo, kinformer []outcome
+		want                string
 	}{
-		{1, 1, 1, failsOnBoth},
-		{3, 3, 3, failsOnBoth},
-		{1, 0, 3, flakyWithout},
-		{2, 3, 3, flakyWithout},
-		{0, 1, 3, differs},
-		{0, 3, 3, differs},
-		{3, 0, 3, differs},
-		{3, 2, 3, differs},
+		{[]outcome{failed}, []outcome{failed}, failsOnBoth},
+		{[]outcome{exits}, []outcome{exits}, failsOnBoth},
+		{[]outcome{failed, notEnded, failed}, []outcome{failed, failed, failed}, failsOnBoth},
+		{[]outcome{skipped}, []outcome{skipped}, equal},
+		{[]outcome{failed, passed, passed}, []outcome{passed, passed, passed}, flakyWithout},
+		{[]outcome{passed, failed, failed}, []outcome{failed, failed, failed}, flakyWithout},
+		{[]outcome{passed, passed, passed}, []outcome{failed, passed, passed}, differs},
+		{[]outcome{passed, passed, passed}, []outcome{failed, failed, failed}, differs},
+		{[]outcome{failed, failed, failed}, []outcome{passed, passed, passed}, differs},
+		{[]outcome{failed, failed, failed}, []outcome{failed, failed, passed}, differs},
+		{[]outcome{failed, failed, failed}, []outcome{exits, exits, exits}, differs},
+		{[]outcome{passed, passed, passed}, []outcome{notRun, notRun, notRun}, differs},
+		{[]outcome{passed, passed, passed}, []outcome{passed, notRun, passed}, differs},
+		{[]outcome{passed, passed, passed}, []outcome{skipped, skipped, skipped}, differs},
+		{[]outcome{notRun, notRun, notRun}, []outcome{passed, passed, passed}, differs},
+		{[]outcome{passed, skipped, passed}, []outcome{failed, failed, failed}, differs},
+		// Names of subtests that a run makes up.
+		{[]outcome{notRun, notRun, notRun}, []outcome{passed, notRun, notRun}, equal},
+		{[]outcome{passed, notRun, notRun}, []outcome{notRun, notRun, notRun}, equal},
+		{[]outcome{notRun, notRun, notRun}, []outcome{failed, notRun, notRun}, differs},
 	} {
-		if got := (failure{ClientGo: test.clientGo, Kinformer: test.kinformer}).kind(test.runs); got != test.want {
-			t.Errorf("%+v: %s", test, got)
+		if got := (comparison{ClientGo: test.clientGo, Kinformer: test.kinformer}).result(); got != test.want {
+			t.Errorf("%v: %s", test, got)
 		}
 	}
 }
 
-func TestTableShowsWhatDiffers(t *testing.T) {
+func TestInformersDecideWhatWasTried(t *testing.T) {
+	for name, test := range map[string]struct {
+		clientGo, notReplaced, kinformer int
+		outcome                          outcome // of a test on kinformer
+		result, reason                   string
+	}{
+		"on both":                   {5, 0, 5, passed, equal, ""},
+		"on neither":                {0, 0, 0, passed, notTried, "no informer made"},
+		"early":                     {5, 5, 0, passed, notTried, "informers only made before the constructors are replaced"},
+		"on client-go":              {5, 0, 0, passed, differs, "informers only made on client-go's side"},
+		"on client-go, and failed":  {5, 0, 0, failed, differs, ""},
+		"on neither, and failed":    {0, 0, 0, failed, differs, ""},
+		"early, and not run":        {5, 5, 0, notRun, differs, ""},
+		"on client-go, and not run": {5, 0, 0, notRun, differs, ""},
+		"on kinformer, and not run": {5, 0, 5, notRun, differs, ""},
+		"on kinformer":              {0, 0, 5, passed, equal, ""},
+	} {
+		a := &execution{outcomes: map[string]outcome{"TestA": passed}}
+		b := &execution{outcomes: map[string]outcome{"TestA": test.outcome}}
+		a.informers.clientGo, b.informers.clientGo, b.informers.kinformer = test.clientGo, test.notReplaced, test.kinformer
+		got := summarize([]*execution{a}, []*execution{b})
+		if got.Result != test.result || got.Reason != test.reason || got.ClientGo.Informers != test.clientGo || got.Kinformer.Informers != test.kinformer {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestTableShowsDifferences(t *testing.T) {
 	r := &report{
-		Packages: []tried{
+		Packages: []packageResult{
 			{
-				Package: "./a", Result: differs, Runs: 3, Informers: 1200, NotReplaced: 1,
-				ClientGo: &figures{Tests: 9, Seconds: 1.234, PeakRSSBytes: 80_000_000}, Kinformer: &figures{Tests: 8, Failed: 1, Seconds: 2},
-				Failures: []failure{{Test: "TestA", Kinformer: 3, Output: []string{"    a_test.go:1:\x1b[31mwrong"}}, {Test: "TestB", ClientGo: 3, Kinformer: 3}},
+				Package: "./a", Result: differs, Runs: 3, NotReplaced: 1,
+				ClientGo: &figures{Informers: 1201, Tests: 9, Seconds: 1.234, PeakRSSBytes: 80_000_000}, Kinformer: &figures{Informers: 1200, Tests: 8, Failed: 1, Seconds: 2},
+				Tests: []comparison{
+					{"(test binary)", differs, []outcome{passed}, []outcome{"exit status 2"}, []string{"    a_test.go:1:\x1b[31mwrong"}},
+					{"TestA", failsOnBoth, []outcome{failed, failed}, []outcome{failed, failed}, nil},
+					{"TestB", differs, []outcome{passed}, []outcome{notRun}, nil},
+					{"TestC", differs, []outcome{passed}, []outcome{notRun}, nil},
+				},
 			},
 			{Package: "./b", Result: notTried, Reason: notLinked},
 			{Package: "./c", Result: differs, Reason: "go test: exit status 1\n\tc_test.go:1: undefined"},
@@ -50,17 +95,21 @@ func TestTableShowsWhatDiffers(t *testing.T) {
 	if err == nil || err.Error() != "the tests of 2 packages differ" {
 		t.Errorf("error %v", err)
 	}
-	const want = `PACKAGE   INFORMERS   TESTS   FAILED   SECONDS       PEAK RSS, MB   RESULT
-./a       1,200       9 / 8   0 / 1    1.23 / 2.00   80.0 / ?       differs
-./c                                                                 differs
-./d       0           1 / 1   0 / 0    0.00 / 0.00   ? / ?          not tried: no informer made
+	const want = `PACKAGE   INFORMERS       TESTS   FAILED   SECONDS       PEAK RSS, MB   RESULT
+./a       1,201 / 1,200   9 / 8   0 / 1    1.23 / 2.00   80.0 / ?       differs
+./c                                                                     differs
+./d       0 / 0           1 / 1   0 / 0    0.00 / 0.00   ? / ?          not tried: no informer made
 
 ./a: client-go made 1 informer on kinformer's side, before its constructors were replaced
 
-./a TestA differs: failed in 0 of 3 runs on client-go, 3 on kinformer
+./a (test binary) differs: passed on client-go; exit status 2 on kinformer
         a_test.go:1: [31mwrong
 
-./a TestB fails on both: failed in 3 of 3 runs on client-go, 3 on kinformer
+./a TestA fails on both: failed, failed on client-go; failed, failed on kinformer
+
+./a: the outcome of 2 tests differs: passed on client-go; not run on kinformer
+    TestB
+    TestC
 
 ./c does not compile:
     go test: exit status 1
@@ -75,7 +124,7 @@ raised on both sides: k8s.io/api v0.36.2 to v0.36.3
 }
 
 func TestNothingTriedIsAnError(t *testing.T) {
-	r := &report{Packages: []tried{{Package: "./b", Result: notTried, Reason: notLinked}}}
+	r := &report{Packages: []packageResult{{Package: "./b", Result: notTried, Reason: notLinked}}}
 	if err := r.finish("table", io.Discard); err == nil || err.Error() != "nothing was tried: no test made an informer" {
 		t.Errorf("error %v", err)
 	}

@@ -22,84 +22,101 @@ type trial struct {
 	progress  func(step string)
 }
 
-// compare compiles the tests and runs them once on each side, and twice more if other tests fail.
-func (t *trial) compare(ctx context.Context) (tried, error) {
+// compare compiles the tests and runs them once on each side, and twice more if an outcome differs.
+func (t *trial) compare(ctx context.Context) (packageResult, error) {
 	t.progress("compile")
 	binary, err := t.workspace.compile(ctx, t.pkg)
 	switch {
 	case ctx.Err() != nil:
-		return tried{}, context.Cause(ctx)
+		return packageResult{}, context.Cause(ctx)
 	case errors.Is(err, errBroken):
-		return tried{Result: notTried, Reason: err.Error()}, nil
+		return packageResult{Result: notTried, Reason: err.Error()}, nil
 	case err != nil:
-		return tried{Result: differs, Reason: err.Error()}, nil //nolint:nilerr // the error is the result
+		return packageResult{Result: differs, Reason: err.Error()}, nil //nolint:nilerr // the error is the result
 	}
 	runs := map[side][]*execution{}
 	for i := range maxRuns {
-		for _, on := range []side{clientGoSide, kinformer} {
-			t.progress(fmt.Sprintf("run %d on %s", i+1, on))
-			e, err := execute(ctx, t.workspace.folder, binary, t.pkg, on, t.run)
+		for _, s := range []side{clientGoSide, kinformer} {
+			t.progress(fmt.Sprintf("run %d on %s", i+1, s))
+			e, err := execute(ctx, t.workspace.folder, binary, t.pkg, s, t.run)
 			if err != nil {
-				return tried{}, fmt.Errorf("run the tests of %s: %w", t.pkg.path, err)
+				return packageResult{}, fmt.Errorf("run the tests of %s: %w", t.pkg.path, err)
 			}
-			runs[on] = append(runs[on], e)
+			runs[s] = append(runs[s], e)
 		}
-		if i == 0 && failEqually(runs[clientGoSide][0], runs[kinformer][0]) {
+		if i == 0 && maps.Equal(runs[clientGoSide][0].outcomes, runs[kinformer][0].outcomes) {
 			break
 		}
 	}
 	return summarize(runs[clientGoSide], runs[kinformer]), nil
 }
 
-// failEqually reports whether the same tests failed.
-func failEqually(a, b *execution) bool {
-	return maps.EqualFunc(a.failed, b.failed, func([]string, []string) bool { return true })
-}
-
 // summarize compares the runs of both sides.
-func summarize(theirs, ours []*execution) tried {
-	result := tried{
-		Result: equal, Runs: len(ours), ClientGo: measure(theirs[0]), Kinformer: measure(ours[0]),
-		Informers: ours[0].informers.kinformer, NotReplaced: ours[0].informers.clientGo,
+func summarize(clientGoRuns, kinformerRuns []*execution) packageResult {
+	first, second := clientGoRuns[0], kinformerRuns[0]
+	result := packageResult{
+		Result: equal, Runs: len(kinformerRuns), NotReplaced: second.informers.clientGo,
+		ClientGo: measure(first, first.informers.clientGo), Kinformer: measure(second, second.informers.kinformer),
 	}
 	names := map[string]bool{}
-	for _, e := range slices.Concat(theirs, ours) {
-		for name := range e.failed {
+	for _, e := range slices.Concat(clientGoRuns, kinformerRuns) {
+		for name := range e.outcomes {
 			names[name] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		f := failure{Test: name, ClientGo: count(theirs, name), Kinformer: count(ours, name)}
-		if f.kind(len(ours)) == differs {
-			result.Result = differs
-			f.Output = output(ours, theirs, name)
+		c := comparison{Test: name, ClientGo: outcomes(clientGoRuns, name), Kinformer: outcomes(kinformerRuns, name)}
+		if c.Result = c.result(); c.Result == equal {
+			continue
 		}
-		result.Failures = append(result.Failures, f)
+		if c.Result == differs {
+			result.Result = differs
+			c.Output = output(slices.Concat(kinformerRuns, clientGoRuns), name)
+		}
+		result.Tests = append(result.Tests, c)
 	}
-	if result.Informers == 0 {
-		result.Result, result.Reason = notTried, "no informer made"
+	if result.Result == equal && result.Kinformer.Informers == 0 {
+		result.Result, result.Reason = withoutInformer(result)
 	}
 	return result
 }
 
-func measure(e *execution) *figures {
-	return &figures{Tests: e.tests, Failed: len(e.failed), Seconds: e.seconds, PeakRSSBytes: e.peakRSS}
+// withoutInformer returns the result, and its reason, of equal tests that made none of kinformer's
+// informers.
+func withoutInformer(p packageResult) (result, reason string) {
+	switch {
+	case p.NotReplaced > 0:
+		return notTried, "informers only made before the constructors are replaced"
+	case p.ClientGo.Informers > 0:
+		return differs, "informers only made on client-go's side"
+	}
+	return notTried, "no informer made"
 }
 
-// count returns the number of runs in which a test failed.
-func count(runs []*execution, test string) (n int) {
-	for _, e := range runs {
-		if _, failed := e.failed[test]; failed {
-			n++
-		}
+func measure(e *execution, informers int) *figures {
+	return &figures{
+		Informers: informers, Tests: e.count(passed, failed, notEnded), Failed: e.count(failed, notEnded), Skipped: e.count(skipped),
+		Seconds: e.seconds, PeakRSSBytes: e.peakRSS,
 	}
-	return n
+}
+
+// outcomes returns the outcome of a test in each run.
+func outcomes(runs []*execution, test string) []outcome {
+	var all []outcome
+	for _, e := range runs {
+		o, ran := e.outcomes[test]
+		if !ran {
+			o = notRun
+		}
+		all = append(all, o)
+	}
+	return all
 }
 
 // output returns the end of a test's output in the first run in which it failed.
-func output(ours, theirs []*execution, test string) []string {
-	for _, e := range slices.Concat(ours, theirs) {
-		if lines, failed := e.failed[test]; failed {
+func output(runs []*execution, test string) []string {
+	for _, e := range runs {
+		if lines := e.output[test]; len(lines) > 0 {
 			return lines
 		}
 	}

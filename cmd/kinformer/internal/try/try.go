@@ -45,18 +45,18 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	result := &report{Raised: w.raised}
 	for _, pkg := range p.packages {
 		if !pkg.hasCache {
-			result.Packages = append(result.Packages, tried{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})
+			result.Packages = append(result.Packages, packageResult{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})
 			continue
 		}
 		t := &trial{workspace: w, pkg: pkg, run: o.run, progress: func(step string) {
 			fmt.Fprintf(streams.Err, "%s: %s\n", pkg.name(p.path), step)
 		}}
-		of, err := t.compare(ctx)
+		compared, err := t.compare(ctx)
 		if err != nil {
 			return err
 		}
-		of.Package = pkg.name(p.path)
-		result.Packages = append(result.Packages, of)
+		compared.Package = pkg.name(p.path)
+		result.Packages = append(result.Packages, compared)
 	}
 	return result.finish(o.output, streams.Out)
 }

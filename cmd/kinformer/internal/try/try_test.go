@@ -63,27 +63,27 @@ func execute(t *testing.T, args ...string) (stdout string, err error) {
 
 type report struct {
 	Packages []struct {
-		Package, Result, Reason      string
-		Runs, Informers, NotReplaced int
-		ClientGo, Kinformer          *struct{ Tests, Failed int }
-		Failures                     []failure
+		Package, Result, Reason string
+		Runs, NotReplaced       int
+		ClientGo, Kinformer     *struct{ Informers, Tests, Failed, Skipped int }
+		Tests                   []comparison
 	}
 }
 
-type failure struct {
-	Test                string
-	ClientGo, Kinformer int
+type comparison struct {
+	Test, Result        string
+	ClientGo, Kinformer []string
 	Output              []string
 }
 
-// TestTestsRunOnBothSides tries a program of six packages: one that does not compile, one with tests
-// that fail on either side, one that makes an informer while it is initialized, one with each
+// TestTestsRunOnBothSides tries a program of seven packages: one that does not compile, one whose
+// tests end with a panic on kinformer, one with tests that fail on either side, one that makes an informer while it is initialized, one with each
 // constructor, and two that make no informer.
 func TestTestsRunOnBothSides(t *testing.T) {
 	repository := inProgram(t)
 	goMod := read(t, "go.mod")
 	stdout, err := execute(t, "./...", "--kinformer", repository, "-o=json")
-	if err == nil || err.Error() != "the tests of 1 package differ" {
+	if err == nil || err.Error() != "the tests of 2 packages differ" {
 		t.Errorf("error %v", err)
 	}
 	var got report
@@ -93,26 +93,34 @@ func TestTestsRunOnBothSides(t *testing.T) {
 	var want report
 	if err := json.Unmarshal([]byte(`{"packages": [
 		{"package": "./broken", "result": "not tried", "reason": "does not compile without kinformer either"},
-		{"package": "./differs", "result": "differs", "runs": 3, "informers": 3, "clientGo": {"tests": 6, "failed": 2}, "kinformer": {"tests": 6, "failed": 2},
-		 "failures": [
-			{"test": "TestFlaky", "clientGo": 1, "kinformer": 0},
-			{"test": "TestOfClientGo/fails", "clientGo": 0, "kinformer": 3},
-			{"test": "TestOfKinformer", "clientGo": 3, "kinformer": 0},
-			{"test": "TestOfNone", "clientGo": 3, "kinformer": 3}
+		{"package": "./crashes", "result": "differs", "runs": 3, "clientGo": {"informers": 1, "tests": 2, "skipped": 1}, "kinformer": {"tests": 1, "failed": 1},
+		 "tests": [
+			{"test": "(test binary)", "result": "differs", "clientGo": ["passed", "passed", "passed"], "kinformer": ["exit status 2", "exit status 2", "exit status 2"]},
+			{"test": "TestA", "result": "differs", "clientGo": ["passed", "passed", "passed"], "kinformer": ["not ended", "not ended", "not ended"]},
+			{"test": "TestB", "result": "differs", "clientGo": ["passed", "passed", "passed"], "kinformer": ["not run", "not run", "not run"]},
+			{"test": "TestC", "result": "differs", "clientGo": ["skipped", "skipped", "skipped"], "kinformer": ["not run", "not run", "not run"]}
 		 ]},
-		{"package": "./early", "result": "equal", "runs": 1, "informers": 1, "notReplaced": 1, "clientGo": {"tests": 1}, "kinformer": {"tests": 1}},
-		{"package": "./equal", "result": "equal", "runs": 1, "informers": 8, "clientGo": {"tests": 1}, "kinformer": {"tests": 1}},
+		{"package": "./differs", "result": "differs", "runs": 3,
+		 "clientGo": {"informers": 3, "tests": 6, "failed": 2}, "kinformer": {"informers": 3, "tests": 6, "failed": 2},
+		 "tests": [
+			{"test": "TestFlaky", "result": "flaky on client-go", "clientGo": ["passed", "failed", "passed"], "kinformer": ["passed", "passed", "passed"]},
+			{"test": "TestOfClientGo/fails", "result": "differs", "clientGo": ["passed", "passed", "passed"], "kinformer": ["failed", "failed", "failed"]},
+			{"test": "TestOfKinformer", "result": "differs", "clientGo": ["failed", "failed", "failed"], "kinformer": ["passed", "passed", "passed"]},
+			{"test": "TestOfNone", "result": "fails on both", "clientGo": ["failed", "failed", "failed"], "kinformer": ["failed", "failed", "failed"]}
+		 ]},
+		{"package": "./early", "result": "equal", "runs": 1, "notReplaced": 1, "clientGo": {"informers": 2, "tests": 1}, "kinformer": {"informers": 1, "tests": 1}},
+		{"package": "./equal", "result": "equal", "runs": 1, "clientGo": {"informers": 8, "tests": 1}, "kinformer": {"informers": 8, "tests": 1}},
 		{"package": "./plain", "result": "not tried", "reason": "no informers linked"},
 		{"package": "./without", "result": "not tried", "reason": "no informer made", "runs": 1, "clientGo": {"tests": 1}, "kinformer": {"tests": 1}}
 	]}`), &want); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(failure{}, "Output")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(comparison{}, "Output")); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
-	for _, f := range want.Packages[1].Failures[1:3] {
-		if output := strings.Join(outputOf(got, f.Test), "\n"); !strings.Contains(output, "differs_test.go:") {
-			t.Errorf("%s: output %q", f.Test, output)
+	for test, text := range map[string]string{"TestOfClientGo/fails": "differs_test.go:", "TestOfKinformer": "differs_test.go:", "TestA": "panic: on kinformer"} {
+		if output := strings.Join(outputOf(got, test), "\n"); !strings.Contains(output, text) {
+			t.Errorf("%s: output %q", test, output)
 		}
 	}
 	if read(t, "go.mod") != goMod {
@@ -121,9 +129,11 @@ func TestTestsRunOnBothSides(t *testing.T) {
 }
 
 func outputOf(r report, test string) []string {
-	for _, f := range r.Packages[1].Failures {
-		if f.Test == test {
-			return f.Output
+	for _, p := range r.Packages {
+		for _, c := range p.Tests {
+			if c.Test == test {
+				return c.Output
+			}
 		}
 	}
 	return nil
