@@ -20,8 +20,9 @@ import (
 )
 
 // shutdownTimeout is the maximum time between a signal and the end of the process. Without it, a
-// blocked write to standard output would keep the process running.
-const shutdownTimeout = time.Second
+// blocked write to standard output would keep the process running. The programs that a command runs
+// end before it, and the command removes its temporary files.
+const shutdownTimeout = command.StopTimeout + 2*time.Second
 
 func main() {
 	if slices.Equal(os.Args[1:], []string{measure.ChildArg}) {

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 )
 
 // side selects the informers of a test binary. It is the value of sideVariable.
@@ -58,8 +60,39 @@ type execution struct {
 	informers struct{ clientGo, kinformer int }
 }
 
-// execute runs a test binary.
-func execute(ctx context.Context, folder, binary string, pkg testPackage, s side, run string) (*execution, error) {
+// testBinary is a compiled test binary.
+type testBinary struct {
+	path   string
+	folder string // that it runs in
+	flags  []string
+	// limit ends a run, or is 0. It is longer than -test.timeout, which covers only the tests: not
+	// TestMain, and not the initialization of packages.
+	limit time.Duration
+}
+
+// testFlags returns the flags of a test binary, and the limit of its runs. goFlags is GOFLAGS, whose
+// flags "go test" would pass on to the binary, and "go test -c" does not: -short and -timeout.
+func testFlags(run, goFlags string) (flags []string, limit time.Duration, err error) {
+	timeout := 10 * time.Minute // the default of go test
+	flags = []string{"-test.v=test2json", "-test.paniconexit0", "-test.run=" + run}
+	for _, flag := range strings.Fields(goFlags) {
+		switch name, value, _ := strings.Cut(strings.TrimLeft(flag, "-"), "="); name {
+		case "short":
+			flags = append(flags, strings.TrimSuffix("-test.short="+value, "="))
+		case "timeout":
+			if timeout, err = time.ParseDuration(value); err != nil {
+				return nil, 0, fmt.Errorf("read GOFLAGS: -timeout: %w", err)
+			}
+		}
+	}
+	if timeout > 0 {
+		limit = timeout + time.Minute
+	}
+	return append(flags, "-test.timeout="+timeout.String()), limit, nil
+}
+
+// execute runs a test binary, and writes its output into a folder.
+func execute(ctx context.Context, folder string, binary testBinary, s side) (*execution, error) {
 	count, log := filepath.Join(folder, "informers"), filepath.Join(folder, "log")
 	if err := os.RemoveAll(count); err != nil {
 		return nil, err
@@ -69,25 +102,32 @@ func execute(ctx context.Context, folder, binary string, pkg testPackage, s side
 		return nil, err
 	}
 	defer out.Close()
-	command := exec.CommandContext(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=10m", "-test.run="+run)
-	command.Dir = pkg.dir
-	command.Env = append(os.Environ(), "PWD="+pkg.dir, sideVariable+"="+string(s), countVariable+"="+count)
-	command.Stdout, command.Stderr = out, out // a file, since a pipe that a child process keeps would not end
+	limited, cancel := context.WithCancel(ctx)
+	if binary.limit > 0 {
+		limited, cancel = context.WithTimeout(ctx, binary.limit)
+	}
+	defer cancel()
+	program := command.Program(limited, binary.path, binary.flags...)
+	program.Dir = binary.folder
+	program.Env = append(os.Environ(), "PWD="+binary.folder, sideVariable+"="+string(s), countVariable+"="+count)
+	program.Stdout, program.Stderr = out, out // a file, since a pipe that a child process keeps would not end
 	lowerPeak()
 	began := time.Now()
-	err = command.Run()
+	err = program.Run()
 	e := &execution{seconds: time.Since(began).Seconds()}
-	if ctx.Err() != nil {
+	end := passed
+	_, exited := errors.AsType[*exec.ExitError](err)
+	switch {
+	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	}
-	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+	case limited.Err() != nil && program.ProcessState != nil:
+		end = outcome("stopped after " + binary.limit.String())
+	case exited:
+		end = outcome(program.ProcessState.String())
+	case err != nil:
 		return nil, err
 	}
-	e.peakRSS = peakRSS(command.ProcessState)
-	end := passed
-	if err != nil {
-		end = outcome(command.ProcessState.String())
-	}
+	e.peakRSS = peakRSS(program.ProcessState)
 	return e, errors.Join(e.readLog(ctx, log, end), e.readCount(count))
 }
 
@@ -109,18 +149,18 @@ func (e *execution) readLog(ctx context.Context, path string, end outcome) error
 		return err
 	}
 	defer log.Close()
-	command := exec.CommandContext(ctx, "go", "tool", "test2json")
-	command.Dir = filepath.Dir(path) // the temporary go.mod there selects the program's toolchain
-	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	command.Stdin = log
-	events, err := command.StdoutPipe()
+	program := command.Program(ctx, "go", "tool", "test2json")
+	program.Dir = filepath.Dir(path) // the temporary go.mod there selects the program's toolchain
+	program.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	program.Stdin = log
+	events, err := program.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	if err := command.Start(); err != nil {
+	if err := program.Start(); err != nil {
 		return err
 	}
-	return errors.Join(e.readEvents(events, end), command.Wait())
+	return errors.Join(e.readEvents(events, end), program.Wait())
 }
 
 // readEvents reads the events of test2json.

@@ -4,8 +4,16 @@
 package try
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -99,5 +107,103 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 	if lines = appendOutput(lines, "last\n"); len(lines) != maxOutput || lines[maxOutput-1] != "last" {
 		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1])
+	}
+}
+
+// TestChild runs in a test binary that the tests below start. It reports its start and an interrupt
+// on a connection.
+func TestChild(t *testing.T) {
+	address := os.Getenv("TRY_TEST_ADDRESS")
+	if address == "" {
+		return
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprintln(connection, "started")
+	<-interrupted
+	fmt.Fprintln(connection, "interrupted")
+}
+
+// child returns the binary of this test, for TestChild, and a listener for its connection.
+func child(t *testing.T) (testBinary, net.Listener) {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	t.Setenv("TRY_TEST_ADDRESS", listener.Addr().String())
+	flags, _, err := testFlags("^TestChild$", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testBinary{path: path, folder: t.TempDir(), flags: flags}, listener
+}
+
+func TestLongRunIsStopped(t *testing.T) {
+	binary, _ := child(t)
+	binary.limit = 100 * time.Millisecond
+	e, err := execute(t.Context(), t.TempDir(), binary, kinformer)
+	if err != nil || e.outcomes[wholeBinary] != "stopped after 100ms" {
+		t.Errorf("error %v, outcomes %v", err, e)
+	}
+}
+
+func TestEndOfContextInterruptsTheBinary(t *testing.T) {
+	binary, listener := child(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	read := make(chan string)
+	go func() {
+		defer close(read)
+		connection, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		for lines := bufio.NewScanner(connection); lines.Scan(); {
+			if lines.Text() == "started" {
+				cancel()
+			}
+			read <- lines.Text()
+		}
+	}()
+	done := make(chan error)
+	go func() {
+		_, err := execute(ctx, t.TempDir(), binary, kinformer)
+		done <- err
+	}()
+	if first, second := <-read, <-read; first != "started" || second != "interrupted" {
+		t.Errorf("lines %q, %q", first, second)
+	}
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestFlagsOfTheBinary(t *testing.T) {
+	for goFlags, want := range map[string]struct {
+		flags string
+		limit time.Duration
+	}{
+		"":                               {"-test.timeout=10m0s", 11 * time.Minute},
+		"-race -short -count=2":          {"-test.short -test.timeout=10m0s", 11 * time.Minute},
+		"--short=false -timeout=30m":     {"-test.short=false -test.timeout=30m0s", 31 * time.Minute},
+		"-timeout=0 -shortened -mod=mod": {"-test.timeout=0s", 0},
+	} {
+		flags, limit, err := testFlags("A|B", goFlags)
+		if got := strings.Join(flags, " "); err != nil || got != "-test.v=test2json -test.paniconexit0 -test.run=A|B "+want.flags || limit != want.limit {
+			t.Errorf("%s: error %v, flags %s, limit %s", goFlags, err, got, limit)
+		}
+	}
+	if _, _, err := testFlags("", "-timeout=x"); err == nil {
+		t.Error("no error")
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 )
 
 const (
@@ -27,6 +28,7 @@ const (
 type program struct {
 	path     string // of the module
 	goMod    string // the file
+	goFlags  string // GOFLAGS
 	packages []testPackage
 	modules  map[string]module // that the tests are compiled from, by path
 }
@@ -59,8 +61,8 @@ func readProgram(ctx context.Context, patterns, args []string) (*program, error)
 		return nil, err
 	}
 	env := strings.Split(string(out), "\n")
-	p := &program{goMod: strings.TrimSpace(env[0])}
-	if err := checkEnvironment(p.goMod, strings.TrimSpace(env[1]), env[2], args); err != nil {
+	p := &program{goMod: strings.TrimSpace(env[0]), goFlags: strings.TrimSpace(env[2])}
+	if err := checkEnvironment(p.goMod, strings.TrimSpace(env[1]), p.goFlags, args); err != nil {
 		return nil, err
 	}
 	if out, err = goCommand(ctx, "list", "-m"); err != nil {
@@ -152,10 +154,10 @@ func (p *program) checkClientGo(minimum string) error {
 
 // goCommand runs the go command and returns its standard output.
 func goCommand(ctx context.Context, args ...string) ([]byte, error) {
-	command := exec.CommandContext(ctx, "go", args...)
+	program := command.Program(ctx, "go", args...)
 	var failure bytes.Buffer
-	command.Stderr = &failure
-	out, err := command.Output()
+	program.Stderr = &failure
+	out, err := program.Output()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

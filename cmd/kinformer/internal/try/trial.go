@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // maxRuns is the number of runs on each side if the first differ.
@@ -18,14 +19,15 @@ const maxRuns = 3
 type trial struct {
 	workspace *workspace
 	pkg       testPackage
-	run       string // the value of -test.run
+	flags     []string      // of the test binary
+	limit     time.Duration // of each run
 	progress  func(step string)
 }
 
 // compare compiles the tests and runs them once on each side, and twice more if an outcome differs.
 func (t *trial) compare(ctx context.Context) (packageResult, error) {
 	t.progress("compile")
-	binary, err := t.workspace.compile(ctx, t.pkg)
+	path, err := t.workspace.compile(ctx, t.pkg)
 	switch {
 	case ctx.Err() != nil:
 		return packageResult{}, context.Cause(ctx)
@@ -34,11 +36,12 @@ func (t *trial) compare(ctx context.Context) (packageResult, error) {
 	case err != nil:
 		return packageResult{Result: differs, Reason: err.Error()}, nil //nolint:nilerr // the error is the result
 	}
+	binary := testBinary{path: path, folder: t.pkg.dir, flags: t.flags, limit: t.limit}
 	runs := map[side][]*execution{}
 	for i := range maxRuns {
 		for _, s := range []side{clientGoSide, kinformer} {
 			t.progress(fmt.Sprintf("run %d on %s", i+1, s))
-			e, err := execute(ctx, t.workspace.folder, binary, t.pkg, s, t.run)
+			e, err := execute(ctx, t.workspace.folder, binary, s)
 			if err != nil {
 				return packageResult{}, fmt.Errorf("run the tests of %s: %w", t.pkg.path, err)
 			}

@@ -38,6 +38,10 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
+	flags, limit, err := testFlags(o.run, p.goFlags)
+	if err != nil {
+		return err
+	}
 	w, err := newWorkspace(ctx, p, folder, o)
 	if err != nil {
 		return err
@@ -48,7 +52,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 			result.Packages = append(result.Packages, packageResult{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})
 			continue
 		}
-		t := &trial{workspace: w, pkg: pkg, run: o.run, progress: func(step string) {
+		t := &trial{workspace: w, pkg: pkg, flags: flags, limit: limit, progress: func(step string) {
 			fmt.Fprintf(streams.Err, "%s: %s\n", pkg.name(p.path), step)
 		}}
 		compared, err := t.compare(ctx)
