@@ -59,6 +59,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 		"cost pods --fly":                       {2, "kinformer: unknown flag: --fly; see kinformer cost --help"},
 		"try ./... --fly":                       {2, "kinformer: unknown flag: --fly; see kinformer try --help"},
 		"try --packed":                          {2, "kinformer: name packages, such as ./...; see kinformer try --help"},
+		"try x_test.go":                         {2, "kinformer: name packages such as ./..., not files: x_test.go; see kinformer try --help"},
 		"try ./... -o yaml":                     {2, `kinformer: --output must be table or json, not "yaml"; see kinformer try --help`},
 		"cost pods --context nowhere":           {1, `context "nowhere" not found, available contexts: <none>`},
 		"cost pods":                             {1, "kinformer: no cluster configured: kubeconfig ("},

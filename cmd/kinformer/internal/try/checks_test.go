@@ -4,25 +4,72 @@
 package try
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"testing"
 )
 
 func TestOldClientGoIsRefused(t *testing.T) {
-	for version, want := range map[string]string{
-		"v0.35.9": "k8s.io/client-go v0.35.9 is older than v0.36.3, the oldest version that kinformer works with; to raise it: go get k8s.io/client-go@v0.36.3 && go mod tidy",
-		"v0.36.0": "", // a patch release is raised
-		"v0.37.0": "",
-		"":        "", // a folder
+	for _, test := range []struct {
+		module module
+		want   string
+	}{
+		{module{version: "v0.35.9"}, "k8s.io/client-go v0.35.9 is older than v0.36.3, the oldest version that kinformer works with; to upgrade it: go get k8s.io/client-go@v0.36.3 && go mod tidy"},
+		{module{version: "v0.30.0", replacement: clientGo}, "k8s.io/client-go is replaced by k8s.io/client-go v0.30.0 in go.mod, which is older than v0.36.3, the oldest version that kinformer works with; " +
+			"in go.mod, remove the directive replace k8s.io/client-go => k8s.io/client-go v0.30.0, or upgrade it, and those of other modules of Kubernetes"},
+		{module{version: "v0.36.0"}, ""}, // a patch release is upgraded
+		{module{version: "v0.37.0"}, ""},
+		{module{replacement: "../client-go"}, ""},
 	} {
-		p := &program{modules: map[string]module{clientGo: {version: version}}}
+		p := &program{modules: map[string]module{clientGo: test.module}}
 		got := ""
 		if err := p.checkClientGo("v0.36.3"); err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("%q: error %q, want %q", version, got, want)
+		if got != test.want {
+			t.Errorf("%+v: error %q, want %q", test.module, got, test.want)
+		}
+	}
+}
+
+func TestOnlyReleasesAndCommitsCanBeRequired(t *testing.T) {
+	for version, want := range map[string]bool{"v0.1.0": true, "v0.0.0-20260102030405-0123456789ab": true, "": false, "(devel)": false, "v0.1.0+dirty": false} {
+		got, err := versionOf(debug.Module{Path: library, Version: version})
+		if (err == nil) != want || want && got != version || !want && !strings.Contains(err.Error(), "--kinformer=DIR") {
+			t.Errorf("%q: version %q, error %v", version, got, err)
+		}
+	}
+}
+
+// TestRequirementOfTheProgramRemains requires kinformer where go.mod has a version and a replacement. A
+// test binary has no version of its own.
+func TestRequirementOfTheProgramRemains(t *testing.T) {
+	for _, test := range []struct{ source, want string }{
+		{"", "require github.com/kinformer/kinformer v0.9.0\n\nreplace github.com/kinformer/kinformer v0.9.0 => ../fork\n"},
+		{"/source", "require github.com/kinformer/kinformer v0.9.0\n\nreplace github.com/kinformer/kinformer => /source\n"},
+	} {
+		goMod := filepath.Join(t.TempDir(), "go.mod")
+		const before = "module example.com/program\n\ngo 1.26.0\n\nrequire github.com/kinformer/kinformer v0.9.0\n\nreplace github.com/kinformer/kinformer v0.9.0 => ../fork\n"
+		if err := errors.Join(os.WriteFile(goMod, []byte(before), 0o600), require(t.Context(), goMod, test.source)); err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(goMod)
+		if got := strings.TrimPrefix(string(content), "module example.com/program\n\ngo 1.26.0\n\n"); err != nil || got != test.want {
+			t.Errorf("%q: error %v, go.mod:\n%s", test.source, err, got)
+		}
+	}
+}
+
+func TestHigherVersionIsKept(t *testing.T) {
+	for _, test := range []struct {
+		required, own string
+		want          bool
+	}{{"", "v0.1.0", true}, {"v0.1.0", "v0.2.0", true}, {"v0.2.0", "v0.1.0", false}, {"v0.2.0", "v0.2.0-rc.1", false}, {"v0.9.0", "v0.10.0", true}} {
+		if got := isOlder(test.required, test.own); got != test.want {
+			t.Errorf("%+v: %v", test, got)
 		}
 	}
 }

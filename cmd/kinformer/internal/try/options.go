@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -48,6 +50,8 @@ func (o *options) check() (err error) {
 	switch {
 	case len(o.patterns) == 0:
 		return usage("name packages, such as ./...")
+	case slices.ContainsFunc(o.patterns, func(pattern string) bool { return strings.HasSuffix(pattern, ".go") }):
+		return usage("name packages such as ./..., not files: %s", strings.Join(o.patterns, " "))
 	case o.output != "table" && o.output != "json":
 		return usage("--output must be table or json, not %q", o.output)
 	case o.kinformer != "":

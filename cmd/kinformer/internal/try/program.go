@@ -29,6 +29,7 @@ type program struct {
 	path     string // of the module
 	goMod    string // the file
 	goFlags  string // GOFLAGS
+	modFile  string // the flag for an unmodified copy of goMod: with -mod=mod, go list writes it
 	packages []testPackage
 	modules  map[string]module // that the tests are compiled from, by path
 }
@@ -49,13 +50,15 @@ func (p testPackage) name(modulePath string) string {
 
 // module is a selected version of a module.
 type module struct {
-	version string // of the replacement, if it is replaced; "" for a folder
-	dir     string
+	version     string // of the replacement, if it is replaced; "" for a folder
+	replacement string // the path that replaces it, or ""
+	dir         string
 }
 
 // readProgram reads the packages that patterns select. It returns an error if no module can be added
-// to the program, with the command that helps: args are those of this one.
-func readProgram(ctx context.Context, patterns, args []string) (*program, error) {
+// to the program, with the command that helps: args are those of this one. folder is for the copy of
+// go.mod.
+func readProgram(ctx context.Context, folder string, patterns, args []string) (*program, error) {
 	out, err := goCommand(ctx, "env", "GOMOD", "GOWORK", "GOFLAGS")
 	if err != nil {
 		return nil, err
@@ -65,14 +68,19 @@ func readProgram(ctx context.Context, patterns, args []string) (*program, error)
 	if err := checkEnvironment(p.goMod, strings.TrimSpace(env[1]), p.goFlags, args); err != nil {
 		return nil, err
 	}
-	if out, err = goCommand(ctx, "list", "-m"); err != nil {
+	copied := filepath.Join(folder, "go.mod")
+	if err := errors.Join(os.MkdirAll(folder, 0o700), copyFile(p.goMod, copied), copySums(p.goMod, folder)); err != nil {
+		return nil, err
+	}
+	p.modFile = "-modfile=" + copied
+	if out, err = goCommand(ctx, "list", "-m", p.modFile); err != nil {
 		return nil, err
 	}
 	p.path = strings.TrimSpace(string(out))
 	if p.path == library {
 		return nil, fmt.Errorf("%s is kinformer itself", p.goMod)
 	}
-	if p.packages, p.modules, err = listPackages(ctx, patterns); err != nil {
+	if p.packages, p.modules, err = listPackages(ctx, patterns, p.modFile); err != nil {
 		return nil, err
 	}
 	if !slices.ContainsFunc(p.packages, func(pkg testPackage) bool { return pkg.hasCache }) {
@@ -81,7 +89,7 @@ func readProgram(ctx context.Context, patterns, args []string) (*program, error)
 	return p, nil
 }
 
-// checkEnvironment refuses what takes the modules from elsewhere than go.mod.
+// checkEnvironment returns an error if the modules of the program are not those of its go.mod.
 func checkEnvironment(goMod, goWork, goFlags string, args []string) error {
 	words := []string{"kinformer", "try"}
 	for _, arg := range args {
@@ -106,7 +114,7 @@ func checkEnvironment(goMod, goWork, goFlags string, args []string) error {
 }
 
 // listFormat prints a line for each module, and one for each package that the patterns select.
-const listFormat = `{{with .Module}}module	{{.Path}}	{{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}	{{.Dir}}
+const listFormat = `{{with .Module}}module	{{.Path}}	{{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}	{{with .Replace}}{{.Path}}{{end}}	{{.Dir}}
 {{end}}{{if not .DepOnly}}package	{{.ImportPath}}	{{.Name}}	{{.Dir}}	{{range .Deps}}{{if eq . "` + clientGo + `/tools/cache"}}cache{{end}}{{end}}{{end}}`
 
 // listPackages returns the packages with tests that patterns select, and the modules that these are
@@ -121,7 +129,7 @@ func listPackages(ctx context.Context, patterns []string, flags ...string) ([]te
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		switch f := strings.Split(lines.Text(), "\t"); f[0] {
 		case "module":
-			modules[f[1]] = module{version: f[2], dir: f[3]}
+			modules[f[1]] = module{version: f[2], replacement: f[3], dir: f[4]}
 		case "package":
 			listed[f[1]] = testPackage{path: f[1], packageName: f[2], dir: f[3], hasCache: f[4] != ""}
 		}
@@ -137,10 +145,11 @@ func listPackages(ctx context.Context, patterns []string, flags ...string) ([]te
 	return packages, modules, nil
 }
 
-// checkClientGo checks that kinformer works with the program's minor version of client-go. A later
-// patch release of it is a raised module like others.
+// checkClientGo checks that kinformer works with the program's minor version of client-go. An
+// older patch release is upgraded like other modules.
 func (p *program) checkClientGo(minimum string) error {
-	has, err := version.ParseSemantic(p.modules[clientGo].version)
+	selected := p.modules[clientGo]
+	has, err := version.ParseSemantic(selected.version)
 	if err != nil { // a folder replaces it
 		return nil //nolint:nilerr // the compiler finds what is missing in it
 	}
@@ -148,8 +157,13 @@ func (p *program) checkClientGo(minimum string) error {
 	if err != nil || !has.LessThan(version.MajorMinor(least.Major(), least.Minor())) {
 		return err
 	}
-	return fmt.Errorf("%s %s is older than %s, the oldest version that kinformer works with; to raise it: go get %s@%s && go mod tidy",
-		clientGo, p.modules[clientGo].version, minimum, clientGo, minimum)
+	if selected.replacement != "" {
+		return fmt.Errorf("%[1]s is replaced by %[2]s %[3]s in go.mod, which is older than %[4]s, the oldest version that kinformer works with; "+
+			"in go.mod, remove the directive replace %[1]s => %[2]s %[3]s, or upgrade it, and those of other modules of Kubernetes",
+			clientGo, selected.replacement, selected.version, minimum)
+	}
+	return fmt.Errorf("%s %s is older than %s, the oldest version that kinformer works with; to upgrade it: go get %s@%s && go mod tidy",
+		clientGo, selected.version, minimum, clientGo, minimum)
 }
 
 // goCommand runs the go command and returns its standard output.

@@ -6,6 +6,7 @@ package try_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -58,8 +59,8 @@ func TestRefusalsNameTheCommandThatHelps(t *testing.T) {
 	}
 }
 
-// TestCommandOfNoVersionNeedsAFolder runs the command of a test binary, which has no version.
-func TestCommandOfNoVersionNeedsAFolder(t *testing.T) {
+// TestCommandWithoutVersionNeedsAFolder runs the command of a test binary, which has no version.
+func TestCommandWithoutVersionNeedsAFolder(t *testing.T) {
 	inProgram(t)
 	_, err := execute(t, "./...")
 	if err == nil || !strings.Contains(err.Error(), "--kinformer=DIR") {
@@ -71,5 +72,22 @@ func TestKinformerItselfIsRefused(t *testing.T) {
 	t.Chdir(inProgram(t))
 	if _, err := execute(t, "./..."); err == nil || !strings.HasSuffix(err.Error(), "go.mod is kinformer itself") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestGoModDoesNotChange lists and compiles a program whose go.mod lacks a requirement, with the flag
+// that makes the go command add it.
+func TestGoModDoesNotChange(t *testing.T) {
+	repository := inProgram(t)
+	goMod := regexp.MustCompile(`(?m)^\s+k8s.io/api v.*\n`).ReplaceAllString(read(t, "go.mod"), "")
+	write(t, "go.mod", goMod)
+	goSum := read(t, "go.sum")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	_, err := execute(t, "./broken", "--kinformer", repository)
+	if err == nil || !strings.HasPrefix(err.Error(), "nothing was tried: ") {
+		t.Errorf("error %v", err)
+	}
+	if read(t, "go.mod") != goMod || read(t, "go.sum") != goSum {
+		t.Errorf("go.mod or go.sum has changed:\n%s", read(t, "go.mod"))
 	}
 }

@@ -5,7 +5,6 @@ package try
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -31,8 +30,9 @@ const notLinked = "no informers linked"
 
 // report is the result of the command, and its form in JSON.
 type report struct {
-	Packages []packageResult `json:"packages"`
-	Raised   []raise         `json:"raised,omitempty"`
+	Kinformer string          `json:"kinformer"` // its version, or the folder or module that replaces it
+	Packages  []packageResult `json:"packages"`
+	Upgraded  []upgrade       `json:"upgraded,omitempty"`
 }
 
 // packageResult is the result of a package.
@@ -120,9 +120,22 @@ func (r *report) finish(format string, out io.Writer) error {
 	case results[differs] > 0:
 		return fmt.Errorf("the tests of %s differ", units.Plural(results[differs], "package"))
 	case results[equal] == 0:
-		return errors.New("nothing was tried: no test made an informer")
+		return r.notTried()
 	}
 	return nil
+}
+
+// notTried returns the error for a report without a package that was tried.
+func (r *report) notTried() error {
+	reasons := map[string]int{}
+	for _, p := range r.Packages {
+		reasons[p.Reason]++
+	}
+	var texts []string
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		texts = append(texts, fmt.Sprintf("%s: %s", units.Plural(reasons[reason], "package"), reason))
+	}
+	return fmt.Errorf("nothing was tried: %s", strings.Join(texts, "; "))
 }
 
 func (r *report) writeJSON(out io.Writer) error {
@@ -152,8 +165,9 @@ func (r *report) writeTable(out io.Writer) error {
 	if without > 0 {
 		fmt.Fprintf(out, "not tried: %s whose tests do not contain client-go's informers\n", units.Plural(without, "package"))
 	}
-	for _, m := range r.Raised {
-		fmt.Fprintf(out, "raised on both sides: %s %s to %s\n", m.Module, m.From, m.To)
+	fmt.Fprintf(out, "kinformer: %s\n", r.Kinformer)
+	for _, m := range r.Upgraded {
+		fmt.Fprintf(out, "upgraded on both sides: %s %s to %s\n", m.Module, m.From, m.To)
 	}
 	_, err := io.WriteString(out, legend)
 	return err

@@ -88,7 +88,8 @@ func TestTableShowsDifferences(t *testing.T) {
 			{Package: "./c", Result: differs, Reason: "go test: exit status 1\n\tc_test.go:1: undefined"},
 			{Package: "./d", Result: notTried, Reason: "no informer made", Runs: 1, ClientGo: &figures{Tests: 1}, Kinformer: &figures{Tests: 1}},
 		},
-		Raised: []raise{{"k8s.io/api", "v0.36.2", "v0.36.3"}},
+		Kinformer: "../kinformer",
+		Upgraded:  []upgrade{{"k8s.io/api", "v0.36.2", "v0.36.3"}},
 	}
 	var out strings.Builder
 	err := r.finish("table", &out)
@@ -116,16 +117,22 @@ func TestTableShowsDifferences(t *testing.T) {
     c_test.go:1: undefined
 
 not tried: 1 package whose tests do not contain client-go's informers
-raised on both sides: k8s.io/api v0.36.2 to v0.36.3
+kinformer: ../kinformer
+upgraded on both sides: k8s.io/api v0.36.2 to v0.36.3
 `
 	if diff := cmp.Diff(want+legend, out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
 }
 
-func TestNothingTriedIsAnError(t *testing.T) {
-	r := &report{Packages: []packageResult{{Package: "./b", Result: notTried, Reason: notLinked}}}
-	if err := r.finish("table", io.Discard); err == nil || err.Error() != "nothing was tried: no test made an informer" {
+func TestNothingTriedIsAnErrorWithTheReasons(t *testing.T) {
+	r := &report{Packages: []packageResult{
+		{Package: "./a", Result: notTried, Reason: errBroken.Error()},
+		{Package: "./b", Result: notTried, Reason: notLinked},
+		{Package: "./c", Result: notTried, Reason: errBroken.Error()},
+	}}
+	const want = "nothing was tried: 2 packages: does not compile without kinformer either; 1 package: no informers linked"
+	if err := r.finish("table", io.Discard); err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 )
@@ -34,7 +35,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // the system removes temporary files that are left
-	p, err := readProgram(ctx, o.patterns, args)
+	p, err := readProgram(ctx, filepath.Join(folder, "program"), o.patterns, args)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
-	result := &report{Raised: w.raised}
+	result := &report{Kinformer: w.kinformer, Upgraded: w.upgraded}
 	for _, pkg := range p.packages {
 		if !pkg.hasCache {
 			result.Packages = append(result.Packages, packageResult{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})

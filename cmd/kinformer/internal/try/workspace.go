@@ -4,6 +4,7 @@
 package try
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,20 +15,24 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
 // workspace compiles the tests of a program with kinformer, without a change of its folder.
 type workspace struct {
-	folder  string
-	program *program
-	flags   []string // of the go command
-	raised  []raise
+	folder   string
+	program  *program
+	flags    []string // of the go command
+	upgraded []upgrade
+	// kinformer is the version of kinformer, or what replaces it.
+	kinformer string
 	// clientGo is the version of client-go, or "" if the program replaces it by a folder.
 	clientGo string
 }
 
-// raise is a module whose version kinformer's requirements change.
-type raise struct {
+// upgrade is a module whose version kinformer's requirements change.
+type upgrade struct {
 	Module string `json:"module"`
 	From   string `json:"from"`
 	To     string `json:"to"`
@@ -43,7 +48,7 @@ func newWorkspace(ctx context.Context, p *program, folder string, o *options) (*
 	if err := require(ctx, goMod, o.kinformer); err != nil {
 		return nil, err
 	}
-	minimum, err := w.minimum(ctx)
+	minimum, err := w.readKinformer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +64,7 @@ func newWorkspace(ctx context.Context, p *program, folder string, o *options) (*
 		return nil, err
 	}
 	w.flags = append(w.flags, "-overlay="+overlay)
-	return w, w.listRaised(ctx, o.patterns)
+	return w, w.listUpgrades(ctx, o.patterns)
 }
 
 // replaceClientGo makes a go.mod take client-go from another folder, and returns both folders. The
@@ -99,59 +104,103 @@ func copySums(goMod, folder string) error {
 	return err
 }
 
-// require makes a go.mod require kinformer: a folder, or the command's own version.
+// require makes a go.mod require kinformer: a folder, or the command's own version. A higher version
+// and a replacement that the program has remain.
 func require(ctx context.Context, goMod, source string) error {
-	edits := []string{"mod", "edit"}
-	if source != "" {
-		const anyVersion = "v0.0.0-00010101000000-000000000000"
-		edits = append(edits, "-require="+library+"@"+anyVersion, "-replace="+library+"="+source)
-	} else {
-		v, err := ownVersion()
-		if err != nil {
-			return err
-		}
-		edits = append(edits, "-require="+library+"@"+v)
+	file, err := readGoMod(ctx, goMod)
+	if err != nil {
+		return err
 	}
-	_, err := goCommand(ctx, append(edits, goMod)...)
+	required := file.version(library)
+	edits := []string{"mod", "edit"}
+	switch own, err := ownVersion(); {
+	case source != "":
+		const anyVersion = "v0.0.0-00010101000000-000000000000"
+		edits = append(edits, "-require="+library+"@"+cmp.Or(required, anyVersion), "-replace="+library+"="+source)
+	case required == "" && err != nil:
+		return err
+	case err == nil && isOlder(required, own):
+		edits = append(edits, "-require="+library+"@"+own)
+	default:
+		return nil
+	}
+	_, err = goCommand(ctx, append(edits, goMod)...)
 	return err
+}
+
+// isOlder reports whether a version is older than another. "" is the oldest one.
+func isOlder(a, b string) bool {
+	if a == "" {
+		return true
+	}
+	x, err := version.ParseSemantic(a)
+	y, err2 := version.ParseSemantic(b)
+	return err == nil && err2 == nil && x.LessThan(y)
 }
 
 // ownVersion returns the version of this command.
 func ownVersion() (string, error) {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Path != library || info.Main.Version == "(devel)" || strings.Contains(info.Main.Version, "+") {
-		return "", errors.New("this build of kinformer is of no version that can be required; name the folder of its source: --kinformer=DIR")
+	if !ok {
+		info = &debug.BuildInfo{}
 	}
-	return info.Main.Version, nil
+	return versionOf(info.Main)
 }
 
-// minimum returns the version of client-go that kinformer requires.
-func (w *workspace) minimum(ctx context.Context) (string, error) {
-	args := slices.Concat([]string{"list", "-find", "-f", "{{.Module.Dir}}"}, w.flags, []string{library + "/clientgo"})
-	out, err := goCommand(ctx, args...)
+// versionOf returns the version of a module that another one can require. Changes that are not
+// committed make it end with "+dirty".
+func versionOf(m debug.Module) (string, error) {
+	if m.Path != library || m.Version == "" || m.Version == "(devel)" || strings.Contains(m.Version, "+") {
+		return "", errors.New("this build of kinformer has no version that go.mod can require; name the folder of its source: --kinformer=DIR")
+	}
+	return m.Version, nil
+}
+
+// goModFile is the content of a go.mod.
+type goModFile struct {
+	Require []struct{ Path, Version string }
+}
+
+func readGoMod(ctx context.Context, path string) (file goModFile, err error) {
+	out, err := goCommand(ctx, "mod", "edit", "-json", path)
+	if err != nil {
+		return file, err
+	}
+	return file, json.Unmarshal(out, &file)
+}
+
+// version returns the required version of a module, or "".
+func (f goModFile) version(path string) string {
+	for _, r := range f.Require {
+		if r.Path == path {
+			return r.Version
+		}
+	}
+	return ""
+}
+
+// readKinformer reads the version of kinformer, and returns the version of client-go that it requires.
+func (w *workspace) readKinformer(ctx context.Context) (minimum string, err error) {
+	const format = "{{with .Module}}{{.Dir}}\n{{with .Replace}}{{.Path}}{{with .Version}}@{{.}}{{end}}{{else}}{{.Version}}{{end}}{{end}}"
+	out, err := goCommand(ctx, slices.Concat([]string{"list", "-find", "-f", format}, w.flags, []string{library + "/clientgo"})...)
 	if err != nil {
 		return "", err
 	}
-	goMod := filepath.Join(strings.TrimSpace(string(out)), "go.mod")
-	if out, err = goCommand(ctx, "mod", "edit", "-json", goMod); err != nil {
+	folder, selected, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	w.kinformer = selected
+	goMod := filepath.Join(folder, "go.mod")
+	file, err := readGoMod(ctx, goMod)
+	if err != nil {
 		return "", err
 	}
-	var file struct {
-		Require []struct{ Path, Version string }
+	if minimum = file.version(clientGo); minimum == "" {
+		return "", fmt.Errorf("%s does not require %s", goMod, clientGo)
 	}
-	if err := json.Unmarshal(out, &file); err != nil {
-		return "", err
-	}
-	for _, r := range file.Require {
-		if r.Path == clientGo {
-			return r.Version, nil
-		}
-	}
-	return "", fmt.Errorf("%s does not require %s", goMod, clientGo)
+	return minimum, nil
 }
 
-// listRaised compares the modules that the tests are compiled from with the program's own.
-func (w *workspace) listRaised(ctx context.Context, patterns []string) error {
+// listUpgrades compares the modules that the tests are compiled from with the program's own.
+func (w *workspace) listUpgrades(ctx context.Context, patterns []string) error {
 	_, modules, err := listPackages(ctx, patterns, w.flags...)
 	if err != nil {
 		return err
@@ -159,10 +208,10 @@ func (w *workspace) listRaised(ctx context.Context, patterns []string) error {
 	modules[clientGo] = module{version: w.clientGo}
 	for path, before := range w.program.modules {
 		if after, ok := modules[path]; ok && path != library && after.version != before.version {
-			w.raised = append(w.raised, raise{path, before.version, after.version})
+			w.upgraded = append(w.upgraded, upgrade{path, before.version, after.version})
 		}
 	}
-	slices.SortFunc(w.raised, func(a, b raise) int { return strings.Compare(a.Module, b.Module) })
+	slices.SortFunc(w.upgraded, func(a, b upgrade) int { return strings.Compare(a.Module, b.Module) })
 	return nil
 }
 
@@ -178,7 +227,7 @@ func (w *workspace) compile(ctx context.Context, pkg testPackage) (string, error
 	if err == nil || ctx.Err() != nil {
 		return binary, err
 	}
-	if _, own := goCommand(ctx, append(args, pkg.path)...); own != nil {
+	if _, own := goCommand(ctx, append(args, w.program.modFile, pkg.path)...); own != nil {
 		return "", errBroken
 	}
 	return "", err

@@ -6,7 +6,8 @@ package broken
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
-func TestBroken(*testing.T) { clientcache.NewNothing() }
+func TestBroken(*testing.T) { clientcache.NewNothing(&corev1.Pod{}) }
