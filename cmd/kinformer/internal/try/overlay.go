@@ -79,7 +79,7 @@ func writeOverlay(folder string, p *program, original, copied string, o *options
 		if pkg.hasCache {
 			v.addTemplate(filepath.Join(pkg.dir, addedFile+"_test.go"), testFileText, map[string]any{
 				"Package": pkg.packageName, "Variable": sideVariable, "Kinformer": kinformer, "Constructors": constructors(),
-				"Options": fmt.Sprintf("clientgo.Options{Packed: %v, OmitFields: %#v}", o.packed, o.omitFields),
+				"Options": fmt.Sprintf("kinformerTryClientgo.Options{Packed: %v, OmitFields: %#v}", o.packed, o.omitFields),
 			})
 		}
 	}

@@ -124,7 +124,7 @@ func TestOverlayHasTheOptions(t *testing.T) {
 		}
 	}
 	content, err = os.ReadFile(overlay.Replace[want[2]])
-	if options := `clientgo.With(clientgo.Options{Packed: true, OmitFields: []string{"metadata.managedFields"}})`; err != nil || !strings.Contains(string(content), options) {
+	if options := `kinformerTryClientgo.With(kinformerTryClientgo.Options{Packed: true, OmitFields: []string{"metadata.managedFields"}})`; err != nil || !strings.Contains(string(content), options) {
 		t.Errorf("error %v, no %s in\n%s", err, options, content)
 	}
 }
