@@ -74,8 +74,8 @@ func TestHigherVersionIsKept(t *testing.T) {
 	}
 }
 
-// TestRefusedProgramsAreTriedAfterTheCommandThatHelps applies what the refusals say.
-func TestRefusedProgramsAreTriedAfterTheCommandThatHelps(t *testing.T) {
+// TestAdvisedCommandIsAccepted checks an environment that follows the advice of the errors.
+func TestAdvisedCommandIsAccepted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.MkdirAll("vendor", 0o700); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ type execution struct {
 	outcomes map[string]outcome  // of the tests and subtests, and of wholeBinary
 	output   map[string][]string // the end of it, of the failures among the outcomes
 	seconds  float64
-	peakRSS  int64 // in bytes, or 0 where the operating system does not say
+	peakRSS  int64 // in bytes, or 0 if it is unknown
 	// informers are the numbers of informers that client-go and kinformer made.
 	informers struct{ clientGo, kinformer int }
 }
@@ -75,7 +75,7 @@ type testBinary struct {
 func testFlags(run, goFlags string) (flags []string, limit time.Duration, err error) {
 	timeout := 10 * time.Minute // the default of go test
 	flags = []string{"-test.v=test2json", "-test.paniconexit0", "-test.run=" + run}
-	for _, flag := range strings.Fields(goFlags) {
+	for flag := range strings.FieldsSeq(goFlags) {
 		switch name, value, _ := strings.Cut(strings.TrimLeft(flag, "-"), "="); name {
 		case "short":
 			flags = append(flags, strings.TrimSuffix("-test.short="+value, "="))
@@ -142,7 +142,7 @@ func (e *execution) readCount(path string) error {
 	return nil
 }
 
-// readLog reads the output of a test binary that ended as end says.
+// readLog reads the output of a test binary that ended with an outcome.
 func (e *execution) readLog(ctx context.Context, path string, end outcome) error {
 	log, err := os.Open(path)
 	if err != nil {

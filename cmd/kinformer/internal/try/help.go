@@ -4,8 +4,8 @@
 package try
 
 // Help describes the command.
-const Help = `kinformer try runs the tests of the Go module in this folder on client-go's informers and on kinformer's, and says what
-differs. No file of the module changes.
+const Help = `kinformer try runs the tests of the Go module in this folder on client-go's informers and on kinformer's, and reports
+the differences. No file of the module changes.
 
 Usage: kinformer try PACKAGE... [flags]        such as: kinformer try ./...
 
@@ -18,9 +18,11 @@ times. The exit code is 1 if a difference remains, or if nothing was tried.
   --run REGEXP          run only these tests, as in go test
   --packed              kinformer's informers store objects as bytes
   --omit-fields PATHS   kinformer's informers leave out fields, such as metadata.managedFields
-  --kinformer DIR       use kinformer's source in a folder. By default, it is of the command's own version
+  --kinformer DIR       use kinformer's source in a folder. The default is the version of the command, or a higher one
+                        that go.mod requires
   -o, --output FORMAT   table (default) or json
 
 Flags of the go command, such as -tags or -race, are given in the environment: GOFLAGS=-tags=x kinformer try ./...
-docs/command.md of the repository says more.
+-short and -timeout are passed on to the test binaries; their other flags are ignored.
+docs/command.md of the repository has more.
 `

@@ -10,5 +10,5 @@ import "os"
 // lowerPeak does nothing.
 func lowerPeak() {}
 
-// peakRSS returns 0: the operating system does not say.
+// peakRSS returns 0, for unknown.
 func peakRSS(*os.ProcessState) int64 { return 0 }

@@ -67,7 +67,7 @@ type overlay struct {
 
 // writeOverlay writes the files into a folder, and returns the path of the file for -overlay.
 //
-// A copy of client-go is in the folder copied, where it only seems to be: the go command refuses to
+// The folder copied has a copy of client-go that only the overlay contains: the go command does not
 // replace files of the module cache. In the copy, a file of tools/cache declares a variable, and the
 // constructors call it if it is set. A test file of each package sets the variable, as tools/cache
 // cannot import kinformer, which imports tools/cache.

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestRefusalsNameTheCommandThatHelps starts the command where no module can be added.
-func TestRefusalsNameTheCommandThatHelps(t *testing.T) {
+// TestErrorsNameTheCommandThatHelps starts the command where no module can be added.
+func TestErrorsNameTheCommandThatHelps(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(t *testing.T)
 		want   []string
