@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -168,7 +169,19 @@ func (p *program) checkClientGo(minimum string) error {
 
 // goCommand runs the go command and returns its standard output.
 func goCommand(ctx context.Context, args ...string) ([]byte, error) {
+	return output(ctx, command.Program(ctx, "go", args...), args[0])
+}
+
+// goBuild runs a go command that compiles. It leaves its temporary files behind if a signal ends it, so
+// they are in a folder that is removed.
+func goBuild(ctx context.Context, folder string, args ...string) ([]byte, error) {
 	program := command.Program(ctx, "go", args...)
+	program.Env = append(os.Environ(), "GOTMPDIR="+folder)
+	return output(ctx, program, args[0])
+}
+
+// output runs a go command, and returns its standard output.
+func output(ctx context.Context, program *exec.Cmd, name string) ([]byte, error) {
 	var failure bytes.Buffer
 	program.Stderr = &failure
 	out, err := program.Output()
@@ -176,7 +189,7 @@ func goCommand(ctx context.Context, args ...string) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(failure.String()))
+		return nil, fmt.Errorf("go %s: %w: %s", name, err, strings.TrimSpace(failure.String()))
 	}
 	return out, nil
 }

@@ -91,3 +91,19 @@ func TestGoModDoesNotChange(t *testing.T) {
 		t.Errorf("go.mod or go.sum has changed:\n%s", read(t, "go.mod"))
 	}
 }
+
+// TestTemporaryFilesAreRemoved makes the go command keep its folder, as it does if a signal ends it.
+func TestTemporaryFilesAreRemoved(t *testing.T) {
+	repository := inProgram(t)
+	temporary := t.TempDir()
+	t.Setenv("GOTMPDIR", "")
+	t.Setenv("TMPDIR", temporary)
+	t.Setenv("GOFLAGS", "-work")
+	if _, err := execute(t, "./broken", "--kinformer", repository); err == nil {
+		t.Error("no error")
+	}
+	left, err := os.ReadDir(temporary)
+	if err != nil || len(left) > 0 {
+		t.Errorf("error %v, left %v", err, left)
+	}
+}

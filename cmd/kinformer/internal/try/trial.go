@@ -74,7 +74,7 @@ func summarize(clientGoRuns, kinformerRuns []*execution) packageResult {
 		}
 		if c.Result == differs {
 			result.Result = differs
-			c.Output = output(slices.Concat(kinformerRuns, clientGoRuns), name)
+			c.Output = outputOf(slices.Concat(kinformerRuns, clientGoRuns), name)
 		}
 		result.Tests = append(result.Tests, c)
 	}
@@ -116,8 +116,8 @@ func outcomes(runs []*execution, test string) []outcome {
 	return all
 }
 
-// output returns the end of a test's output in the first run in which it failed.
-func output(runs []*execution, test string) []string {
+// outputOf returns the end of a test's output in the first run in which it failed.
+func outputOf(runs []*execution, test string) []string {
 	for _, e := range runs {
 		if lines := e.output[test]; len(lines) > 0 {
 			return lines

@@ -30,7 +30,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "kinformer-try-")
+	folder, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "kinformer-try-")
 	if err != nil {
 		return err
 	}

@@ -223,11 +223,11 @@ func (w *workspace) compile(ctx context.Context, pkg testPackage) (string, error
 	binary := filepath.Join(w.folder, "package.test.exe") // as Windows wants it
 	// vet reads the folders of packages, which do not have the files of the overlay.
 	args := []string{"test", "-c", "-vet=off", "-o", binary}
-	_, err := goCommand(ctx, slices.Concat(args, w.flags, []string{pkg.path})...)
+	_, err := goBuild(ctx, w.folder, slices.Concat(args, w.flags, []string{pkg.path})...)
 	if err == nil || ctx.Err() != nil {
 		return binary, err
 	}
-	if _, own := goCommand(ctx, append(args, w.program.modFile, pkg.path)...); own != nil {
+	if _, own := goBuild(ctx, w.folder, append(args, w.program.modFile, pkg.path)...); own != nil {
 		return "", errBroken
 	}
 	return "", err
