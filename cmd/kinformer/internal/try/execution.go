@@ -167,11 +167,13 @@ func (e *execution) readLog(ctx context.Context, path string, end outcome) error
 func (e *execution) readEvents(from io.Reader, end outcome) error {
 	e.outcomes = map[string]outcome{}
 	e.output = map[string][]string{} // "" is the binary's own
+	logged := map[string]bool{}      // tests that printed a line of their own
 	failLine := false                // the last line of the binary is the one that ends a run with failed tests
 	for decoder := json.NewDecoder(from); ; {
 		var event struct{ Action, Test, Output string }
 		switch err := decoder.Decode(&event); {
 		case errors.Is(err, io.EOF):
+			e.passParents(logged)
 			e.end(end, failLine)
 			return nil
 		case err != nil:
@@ -182,6 +184,7 @@ func (e *execution) readEvents(from io.Reader, end outcome) error {
 			e.outcomes[event.Test] = notEnded
 		case "output":
 			e.output[event.Test] = appendOutput(e.output[event.Test], event.Output)
+			logged[event.Test] = logged[event.Test] || logLine.MatchString(event.Output)
 			if event.Test == "" && event.Output != "\n" && !strings.HasPrefix(event.Output, "coverage: ") {
 				failLine = event.Output == "FAIL\n"
 			}
@@ -211,7 +214,6 @@ func (e *execution) end(end outcome, failLine bool) {
 	binary := e.output[""]
 	delete(e.outcomes, "")
 	delete(e.output, "")
-	e.passParents()
 	for test, o := range e.outcomes {
 		if o == notEnded {
 			e.output[test] = append(e.output[test], binary[max(0, len(binary)+len(e.output[test])-maxOutput):]...)
@@ -232,13 +234,13 @@ func (e *execution) end(end outcome, failLine bool) {
 // logLine matches a line of t.Log or t.Error.
 var logLine = regexp.MustCompile(`^\s+\S+\.go:\d+: `)
 
-// passParents makes passed the outcome of tests that failed only with a subtest: that is, without a
-// line of their own.
-func (e *execution) passParents() {
+// passParents makes passed the outcome of tests that failed only with a subtest: that is, if they
+// did not log a line of their own.
+func (e *execution) passParents(logged map[string]bool) {
 	var parents []string
 	for test, o := range e.outcomes {
 		for i := range len(test) {
-			if parent := test[:i]; o.isFailure() && test[i] == '/' && e.outcomes[parent] == failed && !slices.ContainsFunc(e.output[parent], logLine.MatchString) {
+			if parent := test[:i]; o.isFailure() && test[i] == '/' && e.outcomes[parent] == failed && !logged[parent] {
 				parents = append(parents, parent)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,11 +49,12 @@ func TestOutcomesOfTest2json(t *testing.T) {
 			{"Action":"run","Test":"TestA"}
 			{"Action":"run","Test":"TestA/b"}
 			{"Action":"fail","Test":"TestA/b"}
-			{"Action":"output","Test":"TestA","Output":"    a_test.go:9: left over\n"}
+			{"Action":"output","Test":"TestA","Output":"    a_test.go:9: left over:\n"}` +
+			strings.Repeat(`{"Action":"output","Test":"TestA","Output":"        a goroutine\n"}`, maxOutput) + `
 			{"Action":"fail","Test":"TestA"}
 			{"Action":"output","Output":"FAIL\n"}`, "exit status 1",
 			map[string]outcome{"TestA": failed, "TestA/b": failed, wholeBinary: passed},
-			map[string][]string{"TestA": {"    a_test.go:9: left over"}}},
+			map[string][]string{"TestA": slices.Repeat([]string{"        a goroutine"}, maxOutput)}},
 		"skipped": {`
 			{"Action":"run","Test":"TestA"}
 			{"Action":"skip","Test":"TestA"}
