@@ -19,13 +19,11 @@ import (
 	"slices"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
-// Import paths of kinformer.
-const (
-	modulePath   = "github.com/kinformer/kinformer"
-	clientgoPath = modulePath + "/clientgo"
-)
+// clientgoPath is the import path of package clientgo.
+const clientgoPath = gomod.Kinformer + "/clientgo"
 
 // Run runs the command in the current directory.
 func Run(ctx context.Context, args []string, streams command.Streams) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
 // TestProgramIsAdopted edits a program that makes informers in each way. It compiles afterwards, and
@@ -105,7 +106,7 @@ func TestCommandWithoutVersionNeedsAFolder(t *testing.T) {
 	if err := os.Remove("begun.go"); err != nil {
 		t.Fatal(err)
 	}
-	h.expectError("find kinformer: this command was built without a version; give --kinformer DIR, the folder of a clone", "./...")
+	h.expectError("this build of kinformer has no version that go.mod can require; name the folder of its source: --kinformer=DIR", "./...")
 	h.expectError("read --kinformer: stat "+filepath.Join(h.repository, "docs", "clientgo")+": no such file or directory", "--kinformer", filepath.Join(h.repository, "docs"), "./...")
 }
 
@@ -145,20 +146,20 @@ func TestClientGoIsRaised(t *testing.T) {
 	if err != nil || !strings.HasPrefix(raised, "k8s.io/client-go is raised from v0.35.1 to v0.36.") {
 		t.Fatalf("%q, %v", raised, err)
 	}
-	got, err := readModfile(t.Context(), "go.mod")
+	got, err := gomod.Read(t.Context(), "go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := readModfile(t.Context(), filepath.Join(h.repository, "go.mod"))
+	own, err := gomod.Read(t.Context(), filepath.Join(h.repository, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"k8s.io/client-go": own.version(clientGoModule), "k8s.io/kubectl": own.version(clientGoModule), "k8s.io/klog/v2": "v2.1.0", "k8s.io/metrics": "v0.34.0",
-		"sigs.k8s.io/controller-runtime": runtimeFor(own.version(clientGoModule)),
+		"k8s.io/client-go": own.Version(gomod.ClientGo), "k8s.io/kubectl": own.Version(gomod.ClientGo), "k8s.io/klog/v2": "v2.1.0", "k8s.io/metrics": "v0.34.0",
+		"sigs.k8s.io/controller-runtime": runtimeFor(own.Version(gomod.ClientGo)),
 	} {
-		if got.version(path) != want {
-			t.Errorf("%s %s, want %s", path, got.version(path), want)
+		if got.Version(path) != want {
+			t.Errorf("%s %s, want %s", path, got.Version(path), want)
 		}
 	}
 	h.write("go.mod", "module example.com/program\n\nrequire k8s.io/client-go v0.40.0\n\nreplace k8s.io/client-go => k8s.io/client-go v0.35.1\n")
@@ -221,7 +222,7 @@ func TestInterruptIsReported(t *testing.T) {
 	interrupt := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(interrupt)
-	if _, err := goCommand(ctx, "version"); !errors.Is(err, interrupt) {
+	if _, err := gomod.Go(ctx, "version"); !errors.Is(err, interrupt) {
 		t.Errorf("go: error %v", err)
 	}
 	r := &result{scratch: t.TempDir(), changed: []changedFile{{name: "main.go"}}}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,7 +56,7 @@ func newHarness(t *testing.T) *harness {
 	t.Chdir(h.dir)
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "")
-	gomod := strings.Replace(h.readFile(filepath.Join(h.repository, "go.mod")), "module "+modulePath, "module example.com/program", 1)
+	gomod := strings.Replace(h.readFile(filepath.Join(h.repository, "go.mod")), "module "+gomod.Kinformer, "module example.com/program", 1)
 	for folder, path := range modules() {
 		h.write(filepath.Join("..", "modules", folder, "go.mod"), "module "+path+"\n\ngo 1.26.0\n")
 		gomod += "\nrequire " + path + " v0.0.0\nreplace " + path + " => ../modules/" + folder + "\n"
@@ -67,7 +68,7 @@ func newHarness(t *testing.T) *harness {
 
 // requireKinformer makes go.mod require kinformer.
 func (h *harness) requireKinformer() {
-	h.write("go.mod", h.read("go.mod")+"\nrequire "+modulePath+" v0.0.0\nreplace "+modulePath+" => "+h.repository+"\n")
+	h.write("go.mod", h.read("go.mod")+"\nrequire "+gomod.Kinformer+" v0.0.0\nreplace "+gomod.Kinformer+" => "+h.repository+"\n")
 }
 
 func (h *harness) run(args ...string) error {

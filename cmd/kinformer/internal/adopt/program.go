@@ -10,10 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
 // program is the Go module in the current directory.
@@ -37,7 +38,7 @@ func (l *listed) inMain() bool { return l.Module != nil && l.Module.Main }
 
 // load lists the packages that the patterns match, and all that they import.
 func load(ctx context.Context, patterns []string) (*program, error) {
-	environment, err := goCommand(ctx, "env", "-json", "GOMOD", "GOWORK")
+	environment, err := gomod.Go(ctx, "env", "-json", "GOMOD", "GOWORK")
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func load(ctx context.Context, patterns []string) (*program, error) {
 		return nil, fmt.Errorf("%s is in use: run GOWORK=off kinformer adopt in the folder of each module", env.GOWORK)
 	}
 	p := &program{root: filepath.Dir(env.GOMOD), listed: map[string]*listed{}}
-	out, err := goCommand(ctx, append([]string{
+	out, err := gomod.Go(ctx, append([]string{
 		"list", "-deps", "-test", "-json=Dir,ImportPath,Name,ForTest,Module,DepOnly,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles",
 	}, patterns...)...)
 	if err != nil {
@@ -83,22 +84,4 @@ func (p *program) read(out []byte) error {
 		return errors.New("list packages: the patterns match no package of this module")
 	}
 	return nil
-}
-
-// goCommand runs the go command and returns its output, also of a command that fails.
-func goCommand(ctx context.Context, args ...string) ([]byte, error) {
-	command := exec.CommandContext(ctx, "go", args...)
-	var failure bytes.Buffer
-	command.Stderr = &failure
-	out, err := command.Output()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err != nil {
-		text := slices.DeleteFunc(strings.Split(failure.String(), "\n"), func(line string) bool {
-			return strings.HasPrefix(line, "go: downloading ")
-		})
-		return out, fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(strings.Join(text, "\n")))
-	}
-	return out, nil
 }

@@ -11,11 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
 // requirement is the kinformer that the program requires.
@@ -47,30 +48,24 @@ func findKinformer(ctx context.Context, p *program, o *options, scratch string) 
 		}
 		return requirement{dir: dir, replace: target}, nil
 	}
-	file, err := readModfile(ctx, filepath.Join(p.root, "go.mod"))
+	file, err := gomod.Read(ctx, filepath.Join(p.root, "go.mod"))
 	if err != nil {
 		return requirement{}, err
 	}
-	out, err := goCommand(ctx, "list", "-mod=readonly", "-m", "-json", modulePath)
+	out, err := gomod.Go(ctx, "list", "-mod=readonly", "-m", "-json", gomod.Kinformer)
 	switch {
 	case err == nil:
 		dir, err := readModule(ctx, scratch, out)
 		return requirement{dir: dir}, err
-	case file.version(modulePath) != "":
+	case file.Version(gomod.Kinformer) != "":
 		return requirement{}, err
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok || !isReleased(info.Main.Version) {
-		return requirement{}, errors.New("find kinformer: this command was built without a version; give --kinformer DIR, the folder of a clone")
+	own, err := gomod.OwnVersion()
+	if err != nil {
+		return requirement{}, err
 	}
-	dir, err := download(ctx, scratch, modulePath, info.Main.Version)
-	return requirement{dir: dir, version: info.Main.Version}, err
-}
-
-// isReleased reports whether others can have the version of a command. They have none that was built
-// from a clone with changes.
-func isReleased(version string) bool {
-	return version != "" && version != "(devel)" && !strings.HasSuffix(version, "+dirty")
+	dir, err := download(ctx, scratch, gomod.Kinformer, own)
+	return requirement{dir: dir, version: own}, err
 }
 
 // readModule returns the folder of a module that go list has printed. The module may not be in the
@@ -78,8 +73,8 @@ func isReleased(version string) bool {
 func readModule(ctx context.Context, scratch string, out []byte) (dir string, err error) {
 	var module struct {
 		Dir string
-		moduleVersion
-		Replace *moduleVersion
+		gomod.Module
+		Replace *gomod.Module
 	}
 	if err := json.Unmarshal(out, &module); err != nil {
 		return "", fmt.Errorf("read go list: %w", err)
@@ -96,7 +91,7 @@ func readModule(ctx context.Context, scratch string, out []byte) (dir string, er
 // download downloads a module and returns its folder. It runs in the folder scratch, which is in no
 // module, as the go command would write the go.sum of one.
 func download(ctx context.Context, scratch, path, version string) (dir string, err error) {
-	out, err := goCommand(ctx, "mod", "download", "-C", scratch, "-json", path+"@"+version)
+	out, err := gomod.Go(ctx, "mod", "download", "-C", scratch, "-json", path+"@"+version)
 	var module struct{ Dir, Error string }
 	switch failure := json.Unmarshal(out, &module); {
 	case module.Error != "":
@@ -124,7 +119,7 @@ func (r requirement) require(ctx context.Context, p *program, folder, overlay st
 	}
 	modfile := filepath.Join(folder, "go.mod")
 	if r.replace != "" {
-		if _, err := goCommand(ctx, "mod", "edit", "-replace="+modulePath+"="+r.replace, modfile); err != nil {
+		if _, err := gomod.Go(ctx, "mod", "edit", "-replace="+gomod.Kinformer+"="+r.replace, modfile); err != nil {
 			return "", err
 		}
 	}
@@ -132,40 +127,38 @@ func (r requirement) require(ctx context.Context, p *program, folder, overlay st
 		return "", err
 	}
 	if r.version != "" { // which raises client-go, so that nothing would be older afterwards
-		if _, err := goCommand(ctx, "get", "-modfile="+modfile, modulePath+"@"+r.version); err != nil {
+		if _, err := gomod.Go(ctx, "get", "-modfile="+modfile, gomod.Kinformer+"@"+r.version); err != nil {
 			return "", err
 		}
 	}
 	// This adds what the packages need, and no more. go mod tidy would need the tests of dependencies.
-	_, err = goCommand(ctx, slices.Concat([]string{"list", "-deps", "-test", "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay}, patterns)...)
+	_, err = gomod.Go(ctx, slices.Concat([]string{"list", "-deps", "-test", "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay}, patterns)...)
 	return raised, err
 }
 
 // moduleFiles returns the files that state what a module requires.
 func moduleFiles() []string { return []string{"go.mod", "go.sum"} }
 
-const clientGoModule = "k8s.io/client-go"
-
 // raiseClientGo raises client-go to the version that kinformer needs, and what does not compile with
 // it otherwise: the modules that are released together with it, if the program has all in one
 // version, and controller-runtime. It returns a message, or "".
 func (r requirement) raiseClientGo(ctx context.Context, modfile string) (raised string, err error) {
-	file, err := readModfile(ctx, modfile)
+	file, err := gomod.Read(ctx, modfile)
 	if err != nil {
 		return "", err
 	}
-	own, err := readModfile(ctx, filepath.Join(r.dir, "go.mod"))
+	own, err := gomod.Read(ctx, filepath.Join(r.dir, "go.mod"))
 	if err != nil {
 		return "", err
 	}
-	now, oldest := file.version(clientGoModule), own.version(clientGoModule)
+	now, oldest := file.Version(gomod.ClientGo), own.Version(gomod.ClientGo)
 	for _, replaced := range file.Replace {
-		if replaced.Old.Path == clientGoModule && isOlder(replaced.New.Version, oldest) {
+		if replaced.Old.Path == gomod.ClientGo && gomod.IsOlder(replaced.New.Version, oldest) {
 			return "", fmt.Errorf("replace k8s.io/client-go by %[1]s: kinformer needs %[2]s; in go.mod replace the modules of Kubernetes by their versions of Kubernetes %[2]s, or remove the replace directives",
 				replaced.New.Version, oldest)
 		}
 	}
-	if !isOlder(now, oldest) {
+	if !gomod.IsOlder(now, oldest) {
 		return "", nil
 	}
 	edit := []string{"mod", "edit"}
@@ -173,12 +166,12 @@ func (r requirement) raiseClientGo(ctx context.Context, modfile string) (raised 
 		if required.Version == now && strings.HasPrefix(required.Path, "k8s.io/") {
 			edit = append(edit, "-require="+required.Path+"@"+oldest)
 		}
-		if fitting := runtimeFor(oldest); required.Path == runtimePath && isOlder(required.Version, fitting) {
+		if fitting := runtimeFor(oldest); required.Path == runtimePath && gomod.IsOlder(required.Version, fitting) {
 			edit = append(edit, "-require="+required.Path+"@"+fitting)
 		}
 	}
-	_, err = goCommand(ctx, append(edit, modfile)...)
-	return fmt.Sprintf("%s is raised from %s to %s. Modules that do not compile with it have to be raised, too.", clientGoModule, now, oldest), err
+	_, err = gomod.Go(ctx, append(edit, modfile)...)
+	return fmt.Sprintf("%s is raised from %s to %s. Modules that do not compile with it have to be raised, too.", gomod.ClientGo, now, oldest), err
 }
 
 // runtimeFor returns the first version of controller-runtime for a version of client-go. Its minor
@@ -189,41 +182,4 @@ func runtimeFor(clientGo string) string {
 		return ""
 	}
 	return fmt.Sprintf("v0.%d.0", v.Minor()-12)
-}
-
-// moduleVersion is a module in a go.mod.
-type moduleVersion struct{ Path, Version string }
-
-// modfile is a go.mod.
-type modfile struct {
-	Require []moduleVersion
-	Replace []struct{ Old, New moduleVersion }
-}
-
-func readModfile(ctx context.Context, path string) (f modfile, err error) {
-	out, err := goCommand(ctx, "mod", "edit", "-json", path)
-	if err != nil {
-		return f, err
-	}
-	if err := json.Unmarshal(out, &f); err != nil {
-		return f, fmt.Errorf("read go mod edit: %w", err)
-	}
-	return f, nil
-}
-
-// version returns the required version of a module, or "".
-func (f modfile) version(path string) string {
-	for _, required := range f.Require {
-		if required.Path == path {
-			return required.Version
-		}
-	}
-	return ""
-}
-
-// isOlder reports whether a version is older than another. A folder has no version.
-func isOlder(a, b string) bool {
-	x, err := version.ParseSemantic(a)
-	y, err2 := version.ParseSemantic(b)
-	return err == nil && err2 == nil && x.LessThan(y)
 }

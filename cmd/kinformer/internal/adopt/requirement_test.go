@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
 // proxy is a module proxy in a folder. The go command has a module cache of the test's own, so that
@@ -72,7 +74,7 @@ func writeFile(t *testing.T, path, content string) {
 // client-go are raised when kinformer is, which requires a later client-go.
 func TestReleasedVersionRaisesClientGo(t *testing.T) {
 	p := newProxy(t)
-	p.publish(modulePath, "v1.2.0", "clientgo", "k8s.io/client-go v0.36.0")
+	p.publish(gomod.Kinformer, "v1.2.0", "clientgo", "k8s.io/client-go v0.36.0")
 	for _, version := range []string{"v0.35.0", "v0.36.0"} {
 		p.publish("k8s.io/client-go", version, "")
 		p.publish("k8s.io/metrics", version, "")
@@ -84,7 +86,7 @@ func TestReleasedVersionRaisesClientGo(t *testing.T) {
 	writeFile(t, "go.mod", "module example.com/program\n\ngo 1.26.0\n\nrequire (\n\tk8s.io/client-go v0.35.0\n\tk8s.io/metrics v0.35.0\n\tsigs.k8s.io/controller-runtime v0.23.1\n)\n")
 	writeFile(t, "main.go", "package main\n\nimport (\n\t_ \"k8s.io/client-go\"\n\t_ \"k8s.io/metrics\"\n\t_ \"sigs.k8s.io/controller-runtime\"\n\n\t_ \""+clientgoPath+"\"\n)\n")
 	writeFile(t, "overlay.json", "{}")
-	dir, err := download(t.Context(), folder, modulePath, "v1.2.0")
+	dir, err := download(t.Context(), folder, gomod.Kinformer, "v1.2.0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,13 +94,13 @@ func TestReleasedVersionRaisesClientGo(t *testing.T) {
 	if err != nil || !strings.HasPrefix(raised, "k8s.io/client-go is raised from v0.35.0 to v0.36.0.") {
 		t.Errorf("%q, %v", raised, err)
 	}
-	got, err := readModfile(t.Context(), filepath.Join(folder, "go.mod"))
+	got, err := gomod.Read(t.Context(), filepath.Join(folder, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{modulePath: "v1.2.0", "k8s.io/client-go": "v0.36.0", "k8s.io/metrics": "v0.36.0", runtimePath: "v0.24.0"} {
-		if got.version(path) != want {
-			t.Errorf("%s %s, want %s", path, got.version(path), want)
+	for path, want := range map[string]string{gomod.Kinformer: "v1.2.0", "k8s.io/client-go": "v0.36.0", "k8s.io/metrics": "v0.36.0", runtimePath: "v0.24.0"} {
+		if got.Version(path) != want {
+			t.Errorf("%s %s, want %s", path, got.Version(path), want)
 		}
 	}
 }
@@ -106,9 +108,9 @@ func TestReleasedVersionRaisesClientGo(t *testing.T) {
 // TestRequiredVersionIsKept requires a version of kinformer that is not in the module cache.
 func TestRequiredVersionIsKept(t *testing.T) {
 	p := newProxy(t)
-	p.publish(modulePath, "v1.1.0", "clientgo")
+	p.publish(gomod.Kinformer, "v1.1.0", "clientgo")
 	t.Chdir(t.TempDir())
-	writeFile(t, "go.mod", "module example.com/program\n\ngo 1.26.0\n\nrequire "+modulePath+" v1.1.0\n")
+	writeFile(t, "go.mod", "module example.com/program\n\ngo 1.26.0\n\nrequire "+gomod.Kinformer+" v1.1.0\n")
 	find := func() (requirement, error) {
 		return findKinformer(t.Context(), &program{root: "."}, &options{}, t.TempDir())
 	}
@@ -125,18 +127,7 @@ func TestRequiredVersionIsKept(t *testing.T) {
 		t.Errorf("%+v, %v", required, err)
 	}
 	const want = "go mod download: github.com/kinformer/kinformer@v1.1.0: module lookup disabled by GOPROXY=off"
-	if _, err := download(t.Context(), t.TempDir(), modulePath, "v1.1.0"); err == nil || err.Error() != want {
+	if _, err := download(t.Context(), t.TempDir(), gomod.Kinformer, "v1.1.0"); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
-	}
-}
-
-// TestVersionOfAChangedCloneIsNoRelease checks which versions the module proxy may have.
-func TestVersionOfAChangedCloneIsNoRelease(t *testing.T) {
-	for version, want := range map[string]bool{
-		"": false, "(devel)": false, "v1.2.0+dirty": false, "v0.0.0-20261126051038-c38d5b2a0f3e+dirty": false, "v1.2.0": true, "v0.0.0-20261126051038-c38d5b2a0f3e": true,
-	} {
-		if got := isReleased(version); got != want {
-			t.Errorf("%q: %v", version, got)
-		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,11 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
 const (
-	clientGo = "k8s.io/client-go"
-	library  = "github.com/kinformer/kinformer"
+	clientGo = gomod.ClientGo
+	library  = gomod.Kinformer
 )
 
 // program is the module in the working directory.
@@ -60,7 +60,7 @@ type module struct {
 // to the program, with the command that helps: args are those of this one. folder is for the copy of
 // go.mod.
 func readProgram(ctx context.Context, folder string, patterns, args []string) (*program, error) {
-	out, err := goCommand(ctx, "env", "GOMOD", "GOWORK", "GOFLAGS")
+	out, err := gomod.Go(ctx, "env", "GOMOD", "GOWORK", "GOFLAGS")
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func readProgram(ctx context.Context, folder string, patterns, args []string) (*
 		return nil, err
 	}
 	p.modFile = "-modfile=" + copied
-	if out, err = goCommand(ctx, "list", "-m", p.modFile); err != nil {
+	if out, err = gomod.Go(ctx, "list", "-m", p.modFile); err != nil {
 		return nil, err
 	}
 	p.path = strings.TrimSpace(string(out))
@@ -122,7 +122,7 @@ const listFormat = `{{with .Module}}module	{{.Path}}	{{with .Replace}}{{.Version
 // compiled from.
 func listPackages(ctx context.Context, patterns []string, flags ...string) ([]testPackage, map[string]module, error) {
 	args := slices.Concat([]string{"list", "-deps", "-test", "-f", listFormat}, flags, []string{"--"}, patterns)
-	out, err := goCommand(ctx, args...)
+	out, err := gomod.Go(ctx, args...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,29 +167,10 @@ func (p *program) checkClientGo(minimum string) error {
 		clientGo, selected.version, minimum, clientGo, minimum)
 }
 
-// goCommand runs the go command and returns its standard output.
-func goCommand(ctx context.Context, args ...string) ([]byte, error) {
-	return output(ctx, command.Program(ctx, "go", args...), args[0])
-}
-
 // goBuild runs a go command that compiles. It leaves its temporary files behind if a signal ends it, so
 // they are in a folder that is removed.
 func goBuild(ctx context.Context, folder string, args ...string) ([]byte, error) {
 	program := command.Program(ctx, "go", args...)
 	program.Env = append(os.Environ(), "GOTMPDIR="+folder)
-	return output(ctx, program, args[0])
-}
-
-// output runs a go command, and returns its standard output.
-func output(ctx context.Context, program *exec.Cmd, name string) ([]byte, error) {
-	var failure bytes.Buffer
-	program.Stderr = &failure
-	out, err := program.Output()
-	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		return nil, fmt.Errorf("go %s: %w: %s", name, err, strings.TrimSpace(failure.String()))
-	}
-	return out, nil
+	return gomod.Output(ctx, program)
 }

@@ -6,17 +6,15 @@ package try
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/version"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
 // workspace compiles the tests of a program with kinformer, without a change of its folder.
@@ -72,18 +70,18 @@ func newWorkspace(ctx context.Context, p *program, folder string, o *options) (*
 // packages the next time.
 func (w *workspace) replaceClientGo(ctx context.Context, goMod string) (original, copied string, err error) {
 	const format = "{{.Version}}\n{{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}\n{{.Dir}}\n"
-	out, err := goCommand(ctx, slices.Concat([]string{"list", "-m", "-f", format}, w.flags, []string{clientGo})...)
+	out, err := gomod.Go(ctx, slices.Concat([]string{"list", "-m", "-f", format}, w.flags, []string{clientGo})...)
 	if err != nil {
 		return "", "", err
 	}
 	lines := strings.Split(string(out), "\n")
 	selected, original := lines[0], lines[2]
 	w.clientGo = lines[1]
-	if out, err = goCommand(ctx, "env", "GOMODCACHE"); err != nil {
+	if out, err = gomod.Go(ctx, "env", "GOMODCACHE"); err != nil {
 		return "", "", err
 	}
 	copied = filepath.Join(strings.TrimSpace(string(out))+"-kinformer-try", clientGo+"@"+selected)
-	_, err = goCommand(ctx, "mod", "edit", "-replace="+clientGo+"@"+selected+"="+copied, goMod)
+	_, err = gomod.Go(ctx, "mod", "edit", "-replace="+clientGo+"@"+selected+"="+copied, goMod)
 	return original, copied, err
 }
 
@@ -107,93 +105,42 @@ func copySums(goMod, folder string) error {
 // require makes a go.mod require kinformer: a folder, or the command's own version. A higher version
 // and a replacement that the program has remain.
 func require(ctx context.Context, goMod, source string) error {
-	file, err := readGoMod(ctx, goMod)
+	file, err := gomod.Read(ctx, goMod)
 	if err != nil {
 		return err
 	}
-	required := file.version(library)
+	required := file.Version(library)
 	edits := []string{"mod", "edit"}
-	switch own, err := ownVersion(); {
+	switch own, err := gomod.OwnVersion(); {
 	case source != "":
 		const anyVersion = "v0.0.0-00010101000000-000000000000"
 		edits = append(edits, "-require="+library+"@"+cmp.Or(required, anyVersion), "-replace="+library+"="+source)
 	case required == "" && err != nil:
 		return err
-	case err == nil && isOlder(required, own):
+	case err == nil && (required == "" || gomod.IsOlder(required, own)):
 		edits = append(edits, "-require="+library+"@"+own)
 	default:
 		return nil
 	}
-	_, err = goCommand(ctx, append(edits, goMod)...)
+	_, err = gomod.Go(ctx, append(edits, goMod)...)
 	return err
-}
-
-// isOlder reports whether a version is older than another. "" is the oldest one.
-func isOlder(a, b string) bool {
-	if a == "" {
-		return true
-	}
-	x, err := version.ParseSemantic(a)
-	y, err2 := version.ParseSemantic(b)
-	return err == nil && err2 == nil && x.LessThan(y)
-}
-
-// ownVersion returns the version of this command.
-func ownVersion() (string, error) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	return versionOf(info.Main)
-}
-
-// versionOf returns the version of a module that another one can require. Changes that are not
-// committed make it end with "+dirty".
-func versionOf(m debug.Module) (string, error) {
-	if m.Path != library || m.Version == "" || m.Version == "(devel)" || strings.Contains(m.Version, "+") {
-		return "", errors.New("this build of kinformer has no version that go.mod can require; name the folder of its source: --kinformer=DIR")
-	}
-	return m.Version, nil
-}
-
-// goModFile is the content of a go.mod.
-type goModFile struct {
-	Require []struct{ Path, Version string }
-}
-
-func readGoMod(ctx context.Context, path string) (file goModFile, err error) {
-	out, err := goCommand(ctx, "mod", "edit", "-json", path)
-	if err != nil {
-		return file, err
-	}
-	return file, json.Unmarshal(out, &file)
-}
-
-// version returns the required version of a module, or "".
-func (f goModFile) version(path string) string {
-	for _, r := range f.Require {
-		if r.Path == path {
-			return r.Version
-		}
-	}
-	return ""
 }
 
 // readKinformer reads the version of kinformer, and returns the version of client-go that it requires.
 func (w *workspace) readKinformer(ctx context.Context) (minimum string, err error) {
 	const format = "{{with .Module}}{{.Dir}}\n{{with .Replace}}{{.Path}}{{with .Version}}@{{.}}{{end}}{{else}}{{.Version}}{{end}}{{end}}"
-	out, err := goCommand(ctx, slices.Concat([]string{"list", "-find", "-f", format}, w.flags, []string{library + "/clientgo"})...)
+	out, err := gomod.Go(ctx, slices.Concat([]string{"list", "-find", "-f", format}, w.flags, []string{library + "/clientgo"})...)
 	if err != nil {
 		return "", err
 	}
 	folder, selected, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	w.kinformer = selected
 	goMod := filepath.Join(folder, "go.mod")
-	file, err := readGoMod(ctx, goMod)
+	file, err := gomod.Read(ctx, goMod)
 	if err != nil {
 		return "", err
 	}
-	if minimum = file.version(clientGo); minimum == "" {
+	if minimum = file.Version(clientGo); minimum == "" {
 		return "", fmt.Errorf("%s does not require %s", goMod, clientGo)
 	}
 	return minimum, nil
