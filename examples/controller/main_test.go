@@ -31,7 +31,7 @@ func TestProgram(t *testing.T) {
 		"/healthz":          "ok",
 		"/readyz":           "ok",
 		"/metrics":          `kinformer_synced{informer="Pod",kind="Pod"} 1`,
-		"/debug/informers/": "count Pods",
+		"/debug/informers/": `">Pod</a>`,
 	} {
 		if got := get(t, url+path); !strings.Contains(got, want) {
 			t.Errorf("%s has no %q: %s", path, want, got)
