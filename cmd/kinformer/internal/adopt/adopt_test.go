@@ -137,6 +137,12 @@ func TestProgramThatDoesNotCompileIsAnError(t *testing.T) {
 	h.expectError("find go.mod: the current directory is not in a module", "./...")
 }
 
+func TestKinformerItselfIsRefused(t *testing.T) {
+	h := newHarness(t)
+	t.Chdir(h.repository)
+	h.expectError("go.mod is kinformer itself", "./cache")
+}
+
 // TestClientGoIsRaised checks that the modules of one version of Kubernetes stay at one version.
 func TestClientGoIsRaised(t *testing.T) {
 	h := newHarness(t)

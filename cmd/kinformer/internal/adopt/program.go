@@ -28,7 +28,10 @@ type program struct {
 type listed struct {
 	Dir, ImportPath, Name, ForTest string
 
-	Module                                                       *struct{ Main bool }
+	Module *struct {
+		Path string
+		Main bool
+	}
 	DepOnly                                                      bool
 	GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
 }
@@ -73,6 +76,9 @@ func (p *program) read(out []byte) error {
 		}
 		if l.ForTest != "" || strings.HasSuffix(l.ImportPath, ".test") { // made for tests, of files that are listed besides
 			continue
+		}
+		if l.inMain() && l.Module.Path == gomod.Kinformer {
+			return fmt.Errorf("%s is kinformer itself", filepath.Join(p.root, "go.mod"))
 		}
 		p.listed[l.ImportPath] = l
 		if l.inMain() && !l.DepOnly {
