@@ -60,6 +60,12 @@ func TestMembersAreShown(t *testing.T) {
 		stop := start(t, member.Run)
 		<-time.After(time.Minute)
 		expect(`<td class="ok">member</td>`, "<td>4 of 4</td><td>0</td><td>1</td>", "<td>New 4</td><td>none</td>")
+		start(t, sharded.Run)
+		<-time.After(time.Second)
+		shown := getJSON[detail](t, handler, page("informer.json", sharded.Views()[0].ID(), ""))
+		if all := shown.Scopes; len(all) != 1 || all[0].Scope != "slots 0 to 3 of 4 by uid" {
+			t.Errorf("scopes of the sharded informer: %+v", all)
+		}
 		leases.refused.Store(true)
 		<-time.After(20 * time.Second)
 		expect(`<td class="error">cannot renew its Lease, and owns no slots: <bdi class="cause">renew the member`, "<td>0 of 4</td><td>4</td><td>0</td>", "<td>NotRenewed 4</td>")

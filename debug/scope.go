@@ -6,20 +6,16 @@ package debug
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/shard"
 )
 
-const (
-	// maxScopes is the number of scopes that a page shows.
-	maxScopes = 100
-	// maxSlots is the largest number of slots that package shard cuts the hashes into.
-	maxSlots = 4096
-)
+// maxScopes is the number of scopes that a page shows.
+const maxScopes = 100
 
 // scopeStatus is the JSON of a scope of an informer, or of all those in one condition that differ in
 // their hashes alone.
@@ -62,8 +58,12 @@ func scopes(view cache.View) (shown []scopeStatus, number int) {
 		}
 		shown[n].add(s)
 	}
+	slots := 0
+	for _, member := range shard.MembersOf([]cache.View{view}) {
+		slots = member.Status().Slots
+	}
 	for c, n := range at {
-		shown[n].Scope = shorten(describe(c.scope, shown[n].hashes), maxCause)
+		shown[n].Scope = shorten(describe(c.scope, shown[n].hashes, uint64(slots)), maxCause)
 	}
 	return shown[:min(len(shown), maxScopes)], len(shown)
 }
@@ -90,14 +90,14 @@ func (status *scopeStatus) add(s cache.ScopeStatus) {
 	}
 }
 
-// describe describes scopes that differ in their hashes alone: by the numbers of slots if the hashes
-// are those of slots, otherwise by their ends. Adjacent ones are one.
-func describe(scope cache.Scope, hashes []cache.HashRange) string {
+// describe describes scopes that differ only in their hashes: by their numbers if the hashes are
+// those of a shard group's slots, of which there are so many, otherwise by their ends. Adjacent ones
+// are one.
+func describe(scope cache.Scope, hashes []cache.HashRange, slots uint64) string {
 	field := string(scope.Hash.Field)
 	if field == "" {
 		return scope.String()
 	}
-	slots := slotsOf(hashes)
 	format, noun, of := "%016x", "hashes", ""
 	if slots > 0 {
 		format, noun, of = "%d", "slots", fmt.Sprintf(" of %d", slots)
@@ -122,18 +122,6 @@ func describe(scope cache.Scope, hashes []cache.HashRange) string {
 		text += ", " + scope.String()
 	}
 	return text
-}
-
-// slotsOf returns into how many slots the hash space is cut if each range is one of them, or 0.
-func slotsOf(hashes []cache.HashRange) uint64 {
-	size := hashes[0].Last - hashes[0].First + 1
-	slots := math.Round(math.Ldexp(1, 64) / float64(size))
-	for _, h := range hashes {
-		if n := uint64(slots); slots > maxSlots || slotOf(h.First, n) != slotOf(h.Last, n) || slotOf(h.First-1, n) == slotOf(h.First, n) || slotOf(h.Last+1, n) == slotOf(h.Last, n) {
-			return 0
-		}
-	}
-	return uint64(slots)
 }
 
 // slotOf returns the slot of a hash, of slots of equal size as package shard has them.

@@ -301,8 +301,8 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// TestSlotsAreOneRow shows the slots of a shard, which were added in another order.
-func TestSlotsAreOneRow(t *testing.T) {
+// TestHashRangesAreOneRow shows ranges of hashes, which were added in another order.
+func TestHashRangesAreOneRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slots := cache.NewScopes()
 		for _, slot := range []uint64{12, 3, 2, 0} {
@@ -317,7 +317,7 @@ func TestSlotsAreOneRow(t *testing.T) {
 		informer := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Scopes: slots})
 		run(t, informer)
 		shown := getJSON[detail](t, Handler(Options{}, informer), page("informer.json", informer.Views()[0].ID(), ""))
-		if all := shown.Scopes; len(all) != 1 || all[0].Scope != `slots 0, 2 to 3, 12 of 32 by uid, namespace "ns"` || all[0].Objects != shown.Objects || shown.Objects == 0 {
+		if all := shown.Scopes; len(all) != 1 || all[0].Scope != `hashes 0000000000000000 to 07ffffffffffffff, 1000000000000000 to 1fffffffffffffff, 6000000000000000 to 67ffffffffffffff by uid, namespace "ns"` || all[0].Objects != shown.Objects || shown.Objects == 0 {
 			t.Errorf("got %+v of %d objects", all, shown.Objects)
 		}
 	})

@@ -84,30 +84,30 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestHashesAreSlots describes hash ranges: of slots, of a number of slots that is no power of two, and
-// of none.
+// TestHashesAreSlots describes hash ranges: of slots, also of a number of slots that is no power of
+// two, and of a program's own.
 func TestHashesAreSlots(t *testing.T) {
 	const eighth = 1 << 61
 	third := uint64(math.MaxUint64) / 3
-	for want, ends := range map[string][][2]uint64{
-		"slots 0 to 1, 4 of 8 by uid":                                                              {{0, eighth - 1}, {eighth, 2*eighth - 1}, {4 * eighth, 5*eighth - 1}},
-		"slots 7 of 8 by uid":                                                                      {{7 * eighth, math.MaxUint64}},
-		"slots 0, 2 of 3 by uid":                                                                   {{0, third}, {2*third + 1, math.MaxUint64}},
-		"slots 0 to 1 of 2 by uid":                                                                 {{0, 4*eighth - 1}, {4 * eighth, math.MaxUint64}},
-		"hashes 0000000000000000 to 3fffffffffffffff by uid":                                       {{0, eighth - 1}, {eighth, eighth}, {eighth + 1, 2*eighth - 1}},
-		"hashes 0000000000000007, 0000000000000009 by uid":                                         {{7, 7}, {9, 9}},
-		"hashes 0000000000000000 to ffffffffffffffff by uid":                                       {{0, math.MaxUint64}},
-		"hashes 0000000000000000 to 1ffffffffffffffe by uid":                                       {{0, eighth - 2}},
-		"hashes 0000000000000001 to 1fffffffffffffff by uid":                                       {{1, eighth - 1}},
-		"hashes 0000000000000000 to 1fffffffffffffff, 4000000000000000 to 7fffffffffffffff by uid": {{0, eighth - 1}, {2 * eighth, 4*eighth - 1}},
-		"hashes 0000000000000000 to 0003ffffffffffff by uid":                                       {{0, 1<<50 - 1}},
+	for _, test := range []struct {
+		slots uint64
+		ends  [][2]uint64
+		want  string
+	}{
+		{8, [][2]uint64{{0, eighth - 1}, {eighth, 2*eighth - 1}, {4 * eighth, 5*eighth - 1}}, "slots 0 to 1, 4 of 8 by uid"},
+		{8, [][2]uint64{{7 * eighth, math.MaxUint64}}, "slots 7 of 8 by uid"},
+		{3, [][2]uint64{{0, third}, {2*third + 1, math.MaxUint64}}, "slots 0, 2 of 3 by uid"},
+		{1, [][2]uint64{{0, math.MaxUint64}}, "slots 0 of 1 by uid"},
+		{0, [][2]uint64{{0, 4*eighth - 1}}, "hashes 0000000000000000 to 7fffffffffffffff by uid"},
+		{0, [][2]uint64{{0, eighth - 1}, {eighth, eighth}, {eighth + 1, 2*eighth - 1}}, "hashes 0000000000000000 to 3fffffffffffffff by uid"},
+		{0, [][2]uint64{{7, 7}, {9, 9}}, "hashes 0000000000000007, 0000000000000009 by uid"},
 	} {
 		var hashes []cache.HashRange
-		for _, e := range ends {
+		for _, e := range test.ends {
 			hashes = append(hashes, cache.HashRange{Field: cache.HashUID, First: e[0], Last: e[1]})
 		}
-		if got := describe(cache.Scope{Hash: cache.HashRange{Field: cache.HashUID}}, hashes); got != want {
-			t.Errorf("got %q, want %q", got, want)
+		if got := describe(cache.Scope{Hash: cache.HashRange{Field: cache.HashUID}}, hashes, test.slots); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
 }
