@@ -3,7 +3,8 @@
 
 // Package debug serves a page that shows the informers of a program: what needs attention, with the
 // cause, and phase, objects, freshness, rate of events and relists of each informer. An informer's
-// own page shows the backlog of each handler.
+// own page shows the backlog of each handler. Members of package shard whose Scopes informers use
+// have a table: their slots, and why slots were taken and lost.
 //
 //	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, pods, factory))
 //

@@ -90,9 +90,9 @@ func (status *scopeStatus) add(s cache.ScopeStatus) {
 	}
 }
 
-// describe describes scopes that differ only in their hashes: by their numbers if the hashes are
-// those of a shard group's slots, of which there are so many, otherwise by their ends. Adjacent ones
-// are one.
+// describe describes scopes that differ only in their hashes. slots is the number of slots of their
+// shard group: their ranges are shown by the numbers of slots then. If it is 0, they are shown by
+// their ends. Adjacent ranges are one.
 func describe(scope cache.Scope, hashes []cache.HashRange, slots uint64) string {
 	field := string(scope.Hash.Field)
 	if field == "" {

@@ -39,9 +39,11 @@
 //
 // A replica takes the slots of a failed one as follows. It watches the failed replica's member
 // Lease until that has not changed for LeaseDuration, by the monotonic clock of the watching
-// replica. It then expires the Lease, by an update that carries the Lease's resourceVersion. From
-// then on, a renewal by the failed incarnation fails, and its slots are free. Replicas take them by
-// updates that carry the resourceVersions of the slots' Leases.
+// replica. It then expires the Lease, by an update that carries the Lease's resourceVersion. The
+// update removes the holder, and records it in an annotation, which distinguishes an owner that has
+// failed from one that has ended. From then on, a renewal by the failed incarnation fails, and its
+// slots are free. Replicas take them by updates that carry the resourceVersions of the slots'
+// Leases.
 //
 // If its watch of Leases is stuck, all members look failed to a replica. It notices this by its own
 // renewals, which the watch must show within two fifths of LeaseDuration. It then lists the Leases

@@ -102,11 +102,11 @@ func (m *Member) unassigned() (since time.Time, err error) {
 // noteAssigned ends the wait of informers for the first assignment.
 func (m *Member) noteAssigned() { m.assignedOnce.Do(func() { close(m.assigned) }) }
 
-// Run makes the replica a member of its group until ctx ends. It then waits up to a RetryPeriod for a
-// request that is under way, ends the contexts of its slots, hands the slots over, which takes at
-// most RenewDeadline, and returns nil. Errors of requests are logged, and the requests repeated; see
-// Status. Run returns an error that wraps ErrGroupMismatch if the group has other options. It must
-// be called once.
+// Run makes the replica a member of its group until ctx ends. It then waits up to a RetryPeriod for
+// a request that is under way, ends the contexts of its slots, hands the slots over, which takes at
+// most RenewDeadline, and returns nil. Errors of requests are logged, and the requests repeated;
+// see Status. Run returns an error that wraps ErrGroupMismatch if the group has other options. It
+// must be called once.
 func (m *Member) Run(ctx context.Context) error {
 	if err := m.start(); err != nil {
 		return err

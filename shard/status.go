@@ -36,16 +36,23 @@ type Status struct {
 	// Once it could not reach the API server for LeaseDuration, it sees no members.
 	Members, Free int
 	// Taken counts the slots that the member has taken, by the reason. The map has a key for every
-	// reason: "New", the slot had no owner before; "Released", its owner had stopped; "Balanced", its
-	// owner had more than its fair share; "Expired", its owner had not renewed its Lease;
-	// "LeaseDeleted", the Lease of the slot or of its owner was deleted by hand; "Regained", the slot's Lease named
-	// the member already: its slots had ended as it could not renew in time, or a response was lost.
+	// reason:
+	//   - New: the slot had no owner before.
+	//   - Released: its owner had stopped.
+	//   - Balanced: its owner had more than its fair share.
+	//   - Expired: its owner had not renewed its Lease.
+	//   - LeaseDeleted: the Lease of the slot or of its owner was deleted by hand.
+	//   - Regained: the slot's Lease named this incarnation already. Its slots had ended as it could
+	//     not renew in time, or the response to its write was lost.
 	Taken map[string]uint64
 	// Lost counts the slots that the member has lost, by the reason. The map has a key for every
-	// reason: "NotRenewed", no renewal of its Lease has succeeded within RenewDeadline; "Expired",
-	// another member has expired its Lease; "Stopped", Run has ended; "Balanced", the member had more
-	// than its fair share; "Taken", another member has taken the slot; "LeaseDeleted", the Lease of
-	// the slot, or that of the member, was deleted by hand.
+	// reason:
+	//   - NotRenewed: no renewal of the member's Lease has succeeded within RenewDeadline.
+	//   - Expired: another member has expired its Lease.
+	//   - Stopped: Run has ended.
+	//   - Balanced: the member had more than its fair share.
+	//   - Taken: another member has taken the slot.
+	//   - LeaseDeleted: the Lease of the slot or of the member was deleted by hand.
 	Lost map[string]uint64
 	// Renewed is when the last successful renewal of the member's Lease was sent, and RenewalAge how
 	// long ago or, if none has succeeded, for how long Run has tried. When RenewalAge reaches
