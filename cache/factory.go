@@ -345,7 +345,7 @@ func keyOfInformer[T Object](lw *ListWatch, example T) (informerKey, error) {
 	var options metav1.ListOptions
 	lw.selected.apply(context.Background(), &options)
 	return informerKey{
-		objects: objects.GoType, kind: kind, resource: lw.selected.resource, namespace: lw.selected.namespace,
+		objects: objects.KeptType(), kind: kind, resource: lw.selected.resource, namespace: lw.selected.namespace,
 		options: options.String(), labels: options.LabelSelector, fields: options.FieldSelector,
 	}, nil
 }

@@ -327,5 +327,11 @@ func objectType[T runtime.Object](example T) (codec.ObjectType, error) {
 	if t.Kind() == reflect.Interface {
 		return codec.ObjectType{}, fmt.Errorf("the type argument %s is an interface: use the objects' pointer type, such as *v1.Pod", t)
 	}
+	if partial, ok := any(example).(interface {
+		types() (api, fields reflect.Type)
+	}); ok {
+		api, fields := partial.types()
+		return codec.PartialTypeOf(t, api, fields, example)
+	}
 	return codec.TypeOf(t, example), nil
 }

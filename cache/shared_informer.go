@@ -70,6 +70,16 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 			return "", fmt.Errorf("expected %s, got %T", objects, obj)
 		},
 	}
+	s.core.kept = func(obj Object) (Object, error) {
+		if err := objects.Check(obj); err != nil {
+			return nil, err
+		}
+		kept, err := objects.Kept(assembled.Omitted.Without(obj))
+		if err != nil {
+			return nil, err
+		}
+		return kept.(T), nil
+	}
 	if s.mutations != nil {
 		s.core.detect = s.detectMutations
 	}

@@ -56,11 +56,11 @@ func NewDecoders(objects ObjectType, options Options) *Decoders {
 		options:     options,
 		memoryCheck: newMemoryCheck(objects, options.Decoded),
 		protobuf: sync.OnceValues(func() (*decode.Decoder, error) {
-			return decode.New(objects.GoType.Elem(), shared)
+			return objects.protobufDecoder(shared)
 		}),
 		json: decode.NewJSON(shared),
 		hasQuantities: sync.OnceValue(func() bool {
-			return contains(objects.GoType, func(t reflect.Type) bool { return t == reflect.TypeFor[resource.Quantity]() }, map[reflect.Type]bool{})
+			return contains(objects.KeptType(), func(t reflect.Type) bool { return t == reflect.TypeFor[resource.Quantity]() }, map[reflect.Type]bool{})
 		}),
 	}
 }
@@ -136,31 +136,43 @@ func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {
 		return nil, err
 	}
 	defer c.decoders.options.Timing.end(c.decoders.options.Timing.begin())
-	goType := c.decoders.objects.GoType
-	obj := reflect.New(goType.Elem()).Interface().(runtime.Object)
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return c.decodeUnstructured(u, raw)
+	objects := c.decoders.objects
+	if objects.GoType == reflect.TypeFor[*unstructured.Unstructured]() && objects.Partial == nil {
+		return c.decodeUnstructured(raw)
 	}
+	goType := objects.KeptType()
 	if c.decoders.hasQuantities() {
 		if err := decode.CheckQuantities(raw); err != nil {
 			return nil, fmt.Errorf("decode %s from JSON: %w", goType, err)
 		}
 	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, obj); err != nil {
+	obj, err := objects.decodeTyped(raw)
+	if err != nil {
 		return nil, fmt.Errorf("decode %s from JSON: %w", goType, withoutValues(err))
 	}
 	if c.clearKind {
 		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	} else if !c.gvk.Empty() && obj.GetObjectKind().GroupVersionKind().Empty() {
+		obj.GetObjectKind().SetGroupVersionKind(c.gvk)
 	}
 	return obj, nil
 }
 
-func (c *jsonCodec) decodeUnstructured(u *unstructured.Unstructured, raw []byte) (runtime.Object, error) {
+// decodeTyped decodes an object of a Go struct from JSON.
+func (t ObjectType) decodeTyped(raw []byte) (runtime.Object, error) {
+	if t.Partial != nil {
+		return t.decodePartial(raw)
+	}
+	obj := reflect.New(t.GoType.Elem()).Interface().(runtime.Object)
+	return obj, kjson.UnmarshalCaseSensitivePreserveInts(raw, obj)
+}
+
+func (c *jsonCodec) decodeUnstructured(raw []byte) (runtime.Object, error) {
 	object, err := c.decoders.json.Decode(raw)
 	if err != nil {
 		return nil, fmt.Errorf("decode unstructured object from JSON: %w", withoutValues(err))
 	}
-	u.Object = object
+	u := &unstructured.Unstructured{Object: object}
 	if u.GetKind() == "" && !c.gvk.Empty() {
 		u.SetGroupVersionKind(c.gvk)
 	}
@@ -186,11 +198,20 @@ func (d *Decoders) ForWatch() *Codecs { return d.codecs(!d.objects.IsUnstructure
 func (d *Decoders) codecs(clearKind bool) *Codecs {
 	return &Codecs{
 		decoders:  d,
-		protobuf:  omitting(protobufCodec{d}, d.options.Omit),
+		protobuf:  d.protobufCodec(),
 		json:      omitting(&jsonCodec{decoders: d, gvk: d.objects.GVK, clearKind: clearKind}, d.options.Omit),
 		kind:      d.objects.GVK.Kind,
 		needsKind: d.objects.IsUnstructured() && d.objects.GVK.Empty(),
 	}
+}
+
+// protobufCodec returns the codec of protobuf. The decoder itself skips the fields that are not kept;
+// they are cut out of the bytes only if these are to be stored, or more is to be omitted.
+func (d *Decoders) protobufCodec() feed.Codec {
+	if d.objects.Partial != nil && !d.options.Packed && !d.options.Omit.OmitsKept() {
+		return protobufCodec{d}
+	}
+	return omitting(protobufCodec{d}, d.options.Omit)
 }
 
 // Objects returns the type of the objects.

@@ -52,10 +52,10 @@ type memoryCheck struct {
 
 func newMemoryCheck(objects ObjectType, limit DecodedLimit) memoryCheck {
 	return memoryCheck{limit, sync.OnceValue(func() int {
-		if objects.IsUnstructured() {
+		if objects.IsUnstructured() && objects.Partial == nil {
 			return 0
 		}
-		return decode.LargestElement(objects.GoType.Elem())
+		return decode.LargestElement(objects.KeptType().Elem())
 	})}
 }
 

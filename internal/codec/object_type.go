@@ -14,12 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/internal/partial"
 )
 
 // ObjectType is the one type of a collection's objects.
 type ObjectType struct {
-	// GoType is a pointer type; nil stands for objects of any type.
+	// GoType is the pointer type of the objects that the server sends; nil stands for objects of any
+	// type.
 	GoType reflect.Type
+	// Partial, if set, describes the objects that are kept, which have some of the fields.
+	Partial *partial.Object
 	// GVK is the kind of unstructured objects; empty stands for any kind.
 	GVK schema.GroupVersionKind
 }
@@ -100,7 +105,7 @@ func (t ObjectType) String() string {
 // decodesItself reports whether values of the Go type may be decoded by an UnmarshalJSON method that
 // is not Kubernetes' own.
 func (t ObjectType) decodesItself() bool {
-	return t.GoType != nil && contains(t.GoType, func(part reflect.Type) bool {
+	return t.GoType != nil && contains(t.KeptType(), func(part reflect.Type) bool {
 		return part.Kind() != reflect.Interface && part.PkgPath() != "" && !strings.HasPrefix(part.PkgPath(), "k8s.io/") &&
 			reflect.PointerTo(part).Implements(reflect.TypeFor[json.Unmarshaler]()) && part != reflect.TypeFor[time.Time]()
 	}, map[reflect.Type]bool{})

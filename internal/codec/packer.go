@@ -33,6 +33,7 @@ type Packer[T object] struct {
 	packer      *pack.Packer
 	format      wire.Format // of the stored bytes
 	codec       feed.Codec  // of the stored bytes
+	encoded     feed.Codec  // of the bytes of objects of which only some fields are kept and that are encoded here
 	anyKind     bool        // the objects may be of several kinds
 }
 
@@ -47,6 +48,9 @@ func NewPacker[T object](objects ObjectType, options Options, transformed func()
 		p.format, p.codec = wire.Protobuf, protobufCodec{decoders}
 	} else {
 		p.format, p.codec = wire.JSON, &jsonCodec{decoders: decoders, gvk: objects.GVK}
+	}
+	if objects.Partial != nil {
+		p.encoded = &jsonCodec{decoders: decoders, gvk: objects.GVK}
 	}
 	return p
 }
@@ -113,7 +117,7 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 	case protobufCodec:
 		return c.check(item.Raw)
 	case *jsonCodec:
-		if p.objects.GoType == reflect.TypeFor[*unstructured.Unstructured]() {
+		if p.objects.GoType == reflect.TypeFor[*unstructured.Unstructured]() && p.objects.Partial == nil {
 			if item.Layout.SmallNumbers && item.Layout.Fits(item.Raw) {
 				return nil
 			}
@@ -126,7 +130,7 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 
 // canStore reports whether the bytes of an item are those to store.
 func (p *Packer[T]) canStore(item feed.Item) bool {
-	if len(item.Raw) == 0 || p.transformed() {
+	if len(item.Raw) == 0 || p.transformed() || p.codecOf(item.Raw) != p.codec {
 		return false
 	}
 	switch item.Codec.(type) {
@@ -144,6 +148,15 @@ func (p *Packer[T]) hasKind(parsed wire.Item) bool {
 	return parsed.Kind != "" || !p.anyKind
 }
 
+// codecOf returns the codec of stored bytes. Only objects in JSON begin with a brace: in protobuf, it
+// would be a group, which the API has nowhere.
+func (p *Packer[T]) codecOf(raw []byte) feed.Codec {
+	if p.objects.Partial != nil && p.format == wire.Protobuf && len(raw) > 0 && raw[0] == '{' {
+		return p.encoded
+	}
+	return p.codec
+}
+
 func controllerUID(obj metav1.Object) string {
 	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
 		return string(owner.UID)
@@ -155,6 +168,9 @@ func controllerUID(obj metav1.Object) string {
 type marshaler interface{ Marshal() ([]byte, error) }
 
 func (p *Packer[T]) encode(obj T) ([]byte, error) {
+	if p.objects.Partial != nil {
+		return EncodePartial(obj, obj.GetObjectKind().GroupVersionKind())
+	}
 	switch o := any(obj).(type) {
 	case *unstructured.Unstructured:
 		if o.GetKind() == "" && !p.objects.GVK.Empty() { // decoding would add the collection's
@@ -187,7 +203,7 @@ func (p *Packer[T]) withBytes(packed pack.Object, use func(raw []byte) error) er
 // Unpack decodes a packed object.
 func (p *Packer[T]) Unpack(packed pack.Object) (obj T, err error) {
 	err = p.withBytes(packed, func(raw []byte) error {
-		obj, err = Decode[T](feed.Item{Raw: raw, Codec: p.codec})
+		obj, err = Decode[T](feed.Item{Raw: raw, Codec: p.codecOf(raw)})
 		return err
 	})
 	return obj, err
@@ -196,7 +212,11 @@ func (p *Packer[T]) Unpack(packed pack.Object) (obj T, err error) {
 // Labels returns the labels of a packed object without decoding the object.
 func (p *Packer[T]) Labels(packed pack.Object) (labels map[string]string, err error) {
 	err = p.withBytes(packed, func(raw []byte) error {
-		parsed, err := wire.Parse(raw, p.format)
+		format := p.format
+		if p.codecOf(raw) == p.encoded {
+			format = wire.JSON
+		}
+		parsed, err := wire.Parse(raw, format)
 		if err != nil {
 			return err
 		}

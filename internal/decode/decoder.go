@@ -55,6 +55,10 @@ func New(t reflect.Type, options Options) (*Decoder, error) {
 	if root == nil {
 		return nil, fmt.Errorf("%s cannot be decoded from protobuf: *%s has no Unmarshal method", t, t)
 	}
+	return decoderOf(root, options), nil
+}
+
+func decoderOf(root *messagePlan, options Options) *Decoder {
 	size := options.tableSize()
 	d := &Decoder{root: root, strings: intern.NewStrings(size), bytes: intern.NewBytes(size)}
 	if offset, ok := quantityPointerOffset(); ok {
@@ -64,21 +68,33 @@ func New(t reflect.Type, options Options) (*Decoder, error) {
 		unshared := *d
 		d.unshared, d.shared = &unshared, intern.NewValues[ref](size)
 	}
-	return d, nil
+	return d
 }
 
 // Decode decodes an object and returns a pointer to it. It does not retain raw.
 func (d *Decoder) Decode(raw []byte) (any, error) {
 	object := reflect.New(d.root.goType)
+	if err := d.decodeInto(object, raw); err != nil {
+		return nil, err
+	}
+	return object.Interface(), nil
+}
+
+// DecodeInto decodes an object into the zero value that a pointer of its type points to.
+func (d *Decoder) DecodeInto(object any, raw []byte) error {
+	return d.decodeInto(reflect.ValueOf(object), raw)
+}
+
+func (d *Decoder) decodeInto(object reflect.Value, raw []byte) error {
 	err := d.decode(addrOf(object), raw)
 	if errors.Is(err, errMerge) {
-		object = reflect.New(d.root.goType)
+		object.Elem().SetZero()
 		err = d.unshared.decode(addrOf(object), raw)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.root.name, err)
+		return fmt.Errorf("%s: %w", d.root.name, err)
 	}
-	return object.Interface(), nil
+	return nil
 }
 
 // maxNesting is the maximum number of messages of recursive types inside each other. Decoding

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/internal/intern"
+	"github.com/kinformer/kinformer/internal/partial"
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
@@ -78,6 +79,7 @@ const (
 // compiler compiles plans. Each type has one plan, so types may refer to each other.
 type compiler struct {
 	messages map[reflect.Type]*messagePlan
+	partials map[*partial.Struct]*messagePlan // of NewPartial
 	fields   uint32
 }
 

@@ -94,7 +94,7 @@ type Engine[V any] struct {
 // New returns an informer that is not running. It makes no request and starts no goroutine. It
 // returns an error if OmitFields are invalid: the informer must not be run then.
 func New[V any](spec Spec[V]) (*Engine[V], error) {
-	omitted, err := omit.New(spec.Source.Objects.GoType, spec.OmitFields, spec.NeverWritten)
+	omitted, err := spec.Source.Objects.Omit(spec.OmitFields, spec.NeverWritten)
 	decoding := codec.Options{ShareEqual: spec.ShareEqual, Packed: spec.Packed, Omit: omitted, Timing: new(codec.Timing)}
 	state := &source.StoreState{}
 	config := spec.Informer
@@ -120,7 +120,7 @@ func (s Spec[V]) StoreConfig(decoding codec.Options) store.Config[V] {
 	config.Decode = s.decoder(transforms)
 	if s.Packed && objects.GoType != nil {
 		config.Packer = s.NewPacker(objects, decoding, transforms)
-		config.PointerType = objects.GoType
+		config.PointerType = objects.KeptType()
 	}
 	return config
 }

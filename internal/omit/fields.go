@@ -41,7 +41,23 @@ func New(goType reflect.Type, paths []string, neverWritten bool) (*Fields, error
 	if goType == nil {
 		return nil, fmt.Errorf("OmitFields: %w", errUnknownType)
 	}
+	return newFields(goType).build(paths, neverWritten)
+}
+
+// NewKeeping is New for objects that are never written, and of which only metadata, apiVersion, kind
+// and the fields at some paths are left: each is the names on the way to a field that the type has,
+// or may have. Of the metadata, managedFields is omitted in any case.
+func NewKeeping(goType reflect.Type, kept [][]string, paths []string) (*Fields, error) {
 	f := newFields(goType)
+	f.keep(kept)
+	if !slices.Contains(paths, managedFieldsPath) {
+		paths = append(slices.Clip(paths), managedFieldsPath)
+	}
+	return f.build(paths, true)
+}
+
+// build adds the paths, and completes the trees.
+func (f *Fields) build(paths []string, neverWritten bool) (*Fields, error) {
 	var errs []error
 	metadata := newFields(reflect.TypeFor[*metav1.PartialObjectMetadata]())
 	for _, text := range paths {
@@ -94,14 +110,33 @@ func (f *Fields) add(text string) ([]segment, error) {
 	return segments, nil
 }
 
+// keep makes the fields at some paths the only ones that are left. See NewKeeping.
+func (f *Fields) keep(paths [][]string) {
+	for _, names := range slices.Concat([][]string{{"apiVersion"}, {"kind"}}, paths) {
+		at := f.root
+		for _, name := range names {
+			at.keep = true
+			at, _ = f.step(at, segment{name: name}, "")
+		}
+		at.whole = true
+	}
+	_, _ = f.step(f.root, segment{name: metadataName}, "")
+}
+
+// OmitsKept reports whether parts of what NewKeeping keeps are omitted, other than managedFields.
+func (f *Fields) OmitsKept() bool { return f != nil && len(f.paths) > 1 }
+
+// loses reports whether a loss of an object's fields counts.
+func (f *Fields) loses(l loss) bool { return l.lost && !f.root.keep }
+
 // OfMetadata returns the omitted fields of metadata, for objects of type
 // metav1.PartialObjectMetadata. It returns nil if there are none.
 func (f *Fields) OfMetadata() *Fields { return f.metadata }
 
 // LostByUpdate reports whether an Update of an object without the fields deletes any of them at
-// the server.
+// the server. Objects of which only some fields are left are not updated.
 func (f *Fields) LostByUpdate() bool {
-	return slices.ContainsFunc(f.paths, func(p *path) bool { return !p.isKept() })
+	return !f.root.keep && slices.ContainsFunc(f.paths, func(p *path) bool { return !p.isKept() })
 }
 
 // Paths returns the paths of the fields.

@@ -38,7 +38,7 @@ func (f *Fields) AppendJSON(dst, object []byte, at layout.Object) (edited Edited
 	} else {
 		at = layout.Object{}
 	}
-	return Edited{e.out, at, e.lost}, true
+	return Edited{e.out, at, f.loses(e.loss)}, true
 }
 
 // jsonEditor copies an object without the fields.
@@ -112,7 +112,7 @@ func (e *jsonEditor) object(i int, n *node) (end, left int, ok bool) {
 			}
 			seen |= 1 << which
 		}
-		end, keeps, ok := e.member(value, child)
+		end, keeps, ok := e.member(value, n, child)
 		if !ok {
 			return i, left, false
 		}
@@ -136,13 +136,13 @@ func (e *jsonEditor) object(i int, n *node) (end, left int, ok bool) {
 	}
 }
 
-// member edits the value at i of a member, for which child is nil if all of it is left. It returns
-// the value's end, and whether the member is left.
-func (e *jsonEditor) member(i int, child *node) (end int, keeps, ok bool) {
+// member edits the value at i of a member of n, for which child is nil if n does not name it. It
+// returns the value's end, and whether the member is left.
+func (e *jsonEditor) member(i int, n, child *node) (end int, keeps, ok bool) {
 	switch {
-	case child == nil:
+	case child == nil || child.whole:
 		end, ok = e.skipValue(e.skipSpace(i))
-		return end, true, ok
+		return end, child != nil || !n.keep, ok
 	case child.omit != nil:
 		begin := e.skipSpace(i)
 		if end, ok = e.skipValue(begin); ok {

@@ -3,7 +3,11 @@
 
 package omit
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/kinformer/kinformer/internal/jsonfield"
+)
 
 // loss records whether an object loses a value that an Update of what is left would delete at the
 // server. If it is set although nothing is lost, an update is refused that need not be; the opposite
@@ -26,7 +30,7 @@ func zeroOf(t reflect.Type) zero {
 	if t.Kind() == reflect.Pointer {
 		return zero{null: true}
 	}
-	if isOpaque(t) {
+	if jsonfield.IsOpaque(t) {
 		return zero{empty: t.Kind() == reflect.Struct}
 	}
 	switch t.Kind() {

@@ -27,16 +27,16 @@ func (f *Fields) Clear(obj runtime.Object) (left runtime.Object, lost bool) {
 	var c clearing
 	if u, ok := obj.(runtime.Unstructured); ok {
 		left = c.unstructured(f.root, u)
-		return left, c.lost
+		return left, f.loses(c.loss)
 	}
 	v := reflect.ValueOf(obj)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != f.root.goType {
 		return obj, false // of another type, which the store refuses
 	}
 	if cleared, changed := c.value(f.root, v); changed {
-		return cleared.Interface().(runtime.Object), c.lost
+		return cleared.Interface().(runtime.Object), f.loses(c.loss)
 	}
-	return obj, c.lost
+	return obj, f.loses(c.loss)
 }
 
 // clearing copies an object without the fields.
@@ -54,6 +54,9 @@ func (f *Fields) HasAny(obj runtime.Object) bool {
 
 // value returns a value without the omitted parts, and whether it is another one.
 func (c *clearing) value(n *node, v reflect.Value) (left reflect.Value, changed bool) {
+	if len(n.children) == 0 {
+		return v, false
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		return c.pointer(n, v)

@@ -29,7 +29,7 @@ func (f *Fields) AppendProtobuf(dst, object []byte, at layout.Object) (edited Ed
 	if ok {
 		at = moveInProtobuf(at, object, out[len(dst):])
 	}
-	return Edited{out, at, e.lost}, ok
+	return Edited{out, at, f.loses(e.loss)}, ok
 }
 
 // metadataTag is the tag of an object's metadata.
@@ -79,7 +79,9 @@ func (e *protobufEditor) appendMessage(n *node, dst, message []byte) (edited []b
 		}
 		child := n.byNumber(number)
 		switch {
-		case child == nil:
+		case child == nil && n.keep:
+			dst = append(dst, message[copied:start]...)
+		case child == nil || child.whole:
 			continue
 		case child.omit != nil:
 			e.omit(child, message[next:i])

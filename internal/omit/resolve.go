@@ -4,15 +4,15 @@
 package omit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/jsonfield"
 )
 
 // resolve adds a path to the tree.
@@ -20,18 +20,21 @@ func (f *Fields) resolve(segments []segment, added *path) error {
 	at := f.root
 	for i, s := range segments {
 		parent := parentOf(segments[:i])
-		if f.unstructured && i == 0 && s.name == metadataName {
-			at = at.addChild(node{name: s.name, goType: reflect.TypeFor[metav1.ObjectMeta]()})
-			continue
-		}
-		added.unknown = added.unknown || at.goType == nil
+		added.unknown = added.unknown || at.goType == nil && !(i == 0 && s.name == metadataName)
 		next, err := f.step(at, s, parent)
 		if err != nil {
 			return err
 		}
-		if at = next; at.omit != nil {
+		at = next
+		switch {
+		case at.omit != nil:
 			return fmt.Errorf("%q omits it already", at.omit.text)
+		case at.whole:
+			return fmt.Errorf("the type of the cached objects has %s", join(segments[:i+1]))
 		}
+	}
+	if at.keep {
+		return errors.New("the type of the cached objects has a field below it")
 	}
 	if len(at.children) > 0 {
 		return errors.New("another path is below it")
@@ -51,6 +54,8 @@ func parentOf(segments []segment) string {
 // step returns the child of a node that a segment leads to.
 func (f *Fields) step(at *node, s segment, parent string) (*node, error) {
 	switch {
+	case f.unstructured && at == f.root && s.name == metadataName:
+		return at.addChild(node{name: s.name, goType: reflect.TypeFor[metav1.ObjectMeta]()}), nil
 	case at.goType == nil:
 		return untypedStep(at, s, parent)
 	case s.key:
@@ -84,7 +89,7 @@ func indexError(parent string) error {
 
 // keyStep is step for a key of a map.
 func keyStep(at *node, s segment, parent string) (*node, error) {
-	if at.goType.Kind() != reflect.Map || at.goType.Key().Kind() != reflect.String || isOpaque(at.goType) {
+	if at.goType.Kind() != reflect.Map || at.goType.Key().Kind() != reflect.String || jsonfield.IsOpaque(at.goType) {
 		if _, err := strconv.Atoi(s.name); err == nil {
 			return nil, indexError(parent)
 		}
@@ -97,81 +102,34 @@ func keyStep(at *node, s segment, parent string) (*node, error) {
 // elementOf returns the type of a value, or that of its elements if it is a list, without pointers.
 // It stops at a type with its own form in JSON.
 func elementOf(t reflect.Type) reflect.Type {
-	for !isOpaque(t) && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8) {
+	for !jsonfield.IsOpaque(t) && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8) {
 		t = t.Elem()
 	}
 	return t
 }
 
-// isOpaque reports whether a type has its own form in JSON.
-func isOpaque(t reflect.Type) bool {
-	return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
-}
-
 // hasFields reports whether a type is a struct whose fields are members in JSON.
-func hasFields(t reflect.Type) bool { return t.Kind() == reflect.Struct && !isOpaque(t) }
+func hasFields(t reflect.Type) bool { return t.Kind() == reflect.Struct && !jsonfield.IsOpaque(t) }
 
 // fieldStep is step for a field of a struct. It returns nil if there is none with the name.
 func (f *Fields) fieldStep(at *node, name string) *node {
-	for field := range at.goType.Fields() {
-		if own, inline := jsonName(field); own == name && !inline && field.IsExported() {
-			return at.addChild(nodeOf(field, name))
-		}
+	chain := jsonfield.Find(at.goType, name)
+	if chain == nil {
+		return nil
 	}
-	for field := range at.goType.Fields() {
-		if _, inline := jsonName(field); inline && hasMember(elementOf(field.Type), name, nil) {
-			f.jsonUnsupported = f.jsonUnsupported || field.Type.Kind() == reflect.Pointer // which JSON sets only if a member is there
-			inlined := nodeOf(field, "")
-			inlined.inline = true
-			return f.fieldStep(at.addInline(inlined), name)
-		}
+	last := len(chain) - 1
+	for _, field := range chain[:last] {
+		f.jsonUnsupported = f.jsonUnsupported || field.Type.Kind() == reflect.Pointer // which JSON sets only if a member is there
+		inlined := nodeOf(field, "")
+		inlined.inline = true
+		at = at.addInline(inlined)
 	}
-	return nil
-}
-
-// hasMember reports whether objects of a struct type have a member with a name in JSON. outer are
-// the types that embed the type, which may be one of them.
-func hasMember(t reflect.Type, name string, outer []reflect.Type) bool {
-	if slices.Contains(outer, t) {
-		return false
-	}
-	for field := range t.Fields() {
-		own, inline := jsonName(field)
-		if own == name && !inline && field.IsExported() || inline && hasMember(elementOf(field.Type), name, append(outer, t)) {
-			return true
-		}
-	}
-	return false
+	return at.addChild(nodeOf(chain[last], name))
 }
 
 // nodeOf returns the node of a struct's field.
 func nodeOf(field reflect.StructField, name string) node {
 	return node{name: name, number: fieldNumber(field), index: field.Index[0], goType: elementOf(field.Type), zero: zeroOf(field.Type)}
-}
-
-// jsonName returns the name of a field in JSON, empty if it has none. inline reports whether its
-// members are those of the enclosing object instead.
-func jsonName(field reflect.StructField) (name string, inline bool) {
-	tag, _ := field.Tag.Lookup("json")
-	if tag == "-" {
-		return "", false
-	}
-	name, _, _ = strings.Cut(tag, ",")
-	switch {
-	case name != "":
-		return name, false
-	case field.Anonymous && isStruct(field.Type):
-		return "", field.IsExported() // others cannot be set
-	}
-	return field.Name, false
-}
-
-// isStruct reports whether a type is a struct or a pointer to one.
-func isStruct(t reflect.Type) bool {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Kind() == reflect.Struct
 }
 
 // fieldNumber returns the number of a field in protobuf, or 0 if it has none:

@@ -131,8 +131,7 @@ func withKindOf(obj, list runtime.Object) runtime.Object {
 
 var errNilObject = errors.New("object is nil")
 
-// item returns the feed's form of an object of the collection's type. With errNoName, the item has
-// the object's UID and resourceVersion.
+// item returns the feed's form of an object of the collection's type.
 func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	if codec.IsNil(obj) {
 		return feed.Item{}, errNilObject
@@ -140,6 +139,22 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	if err := s.objects.Check(obj); err != nil {
 		return feed.Item{}, err
 	}
+	item, err := s.named(obj)
+	if err != nil {
+		return item, err
+	}
+	if s.omit != nil {
+		obj, item.Omitted = s.omit.Clear(obj) // others may hold it
+	}
+	if item.Object, err = s.objects.Kept(obj); err != nil {
+		item.Codec = feed.ErrorCodec{Err: s.objects.WithoutValues(err)} // this object fails alone
+	}
+	return item, nil
+}
+
+// named returns the item of an object without the object. With errNoName, it has the object's UID and
+// resourceVersion.
+func (s decodedSource) named(obj runtime.Object) (feed.Item, error) {
 	object, err := meta.Accessor(obj)
 	if err != nil {
 		return feed.Item{}, fmt.Errorf("%T has no metadata: %w", obj, err)
@@ -152,10 +167,7 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	if len(key) > maxKey {
 		return item, fmt.Errorf("%T named %s: %w", obj, wire.Quote(key), errLongName)
 	}
-	if item.Key = key; s.omit != nil {
-		obj, item.Omitted = s.omit.Clear(obj) // others may hold it
-	}
-	item.Object = obj
+	item.Key = key
 	return item, nil
 }
 

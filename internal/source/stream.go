@@ -113,7 +113,7 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 		out.Raw, out.Codec = nil, feed.ErrorCodec{Err: item.TooLarge}
 	case item.HasDuplicates():
 		if obj, err := out.Decoded(); err == nil {
-			decoded, err := decodedSource{objects: codecs.Objects()}.item(obj)
+			decoded, err := decodedSource{objects: codecs.Objects().OfKept()}.item(obj)
 			decoded.Omitted = out.Omitted
 			return decoded, err
 		}

@@ -32,14 +32,16 @@ var mayImport = map[string]string{
 	"internal/units":     "", // numbers and sizes for people
 
 	// From bytes to items.
-	"internal/tap":    "",
-	"internal/wire":   "internal/layout internal/protowire",
-	"internal/omit":   "internal/layout internal/protowire",
-	"internal/decode": "internal/intern internal/protowire",
-	"internal/feed":   "internal/layout",
-	"internal/codec":  "internal/decode internal/feed internal/omit internal/pack internal/wire",
-	"internal/errlog": "internal/feed",
-	"internal/source": "internal/codec internal/feed internal/omit internal/tap internal/wire",
+	"internal/tap":       "",
+	"internal/wire":      "internal/layout internal/protowire",
+	"internal/jsonfield": "",
+	"internal/partial":   "internal/jsonfield",
+	"internal/omit":      "internal/jsonfield internal/layout internal/protowire",
+	"internal/decode":    "internal/intern internal/partial internal/protowire",
+	"internal/feed":      "internal/layout",
+	"internal/codec":     "internal/decode internal/feed internal/omit internal/pack internal/partial internal/wire",
+	"internal/errlog":    "internal/feed",
+	"internal/source":    "internal/codec internal/feed internal/omit internal/tap internal/wire",
 
 	// From items to handlers.
 	"internal/reflector":   "internal/feed",
@@ -51,7 +53,7 @@ var mayImport = map[string]string{
 	"internal/mutation":    "internal/feed",
 
 	// What a user imports.
-	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/reflector internal/scope internal/scoped internal/source internal/store internal/storewriter internal/tap",
+	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/partial internal/reflector internal/scope internal/scoped internal/source internal/store internal/storewriter internal/tap",
 	"clientgo": "client-go cache clientgo internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/source internal/store internal/storewriter",
 	"debug":    "cache internal/units shard",
 	"metrics":  "cache shard",

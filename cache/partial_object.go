@@ -1,0 +1,83 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/partial"
+)
+
+// PartialObject is an object of API type A of which a cache keeps the metadata, without
+// managedFields, and the fields of the struct S:
+//
+//	type podFields struct {
+//		Spec struct {
+//			NodeName string `json:"nodeName"`
+//		} `json:"spec"`
+//	}
+//	type Pod = cache.PartialObject[*corev1.Pod, podFields]
+//
+//	pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &Pod{}, options)
+type PartialObject[A Object, S any] struct {
+	metav1.TypeMeta   // empty unless the client sets that of the object
+	metav1.ObjectMeta // without ManagedFields
+	Fields            S
+}
+
+// DeepCopyObject returns a copy that shares nothing with the object.
+func (p *PartialObject[A, S]) DeepCopyObject() runtime.Object { return p.DeepCopy() }
+
+// DeepCopy is DeepCopyObject with the object's type.
+func (p *PartialObject[A, S]) DeepCopy() *PartialObject[A, S] {
+	if p == nil {
+		return nil
+	}
+	out := new(PartialObject[A, S])
+	p.DeepCopyInto(out)
+	return out
+}
+
+// DeepCopyInto writes a copy that shares nothing with the object to out.
+func (p *PartialObject[A, S]) DeepCopyInto(out *PartialObject[A, S]) {
+	*out = PartialObject[A, S]{TypeMeta: p.TypeMeta}
+	p.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	partial.DeepCopy(&out.Fields, &p.Fields)
+}
+
+// MarshalJSON encodes the object with the apiVersion "partial.kinformer.dev/v1", which an API server
+// refuses: a write of it would delete the fields that it lacks.
+func (p *PartialObject[A, S]) MarshalJSON() ([]byte, error) {
+	kind := cmp.Or(p.Kind, codec.TypeOf(reflect.TypeFor[A](), nil).Kind(), "PartialObject")
+	return codec.EncodePartial(p, schema.GroupVersionKind{Group: "partial.kinformer.dev", Version: "v1", Kind: kind})
+}
+
+// types returns the type arguments.
+func (p *PartialObject[A, S]) types() (api, fields reflect.Type) {
+	return reflect.TypeFor[A](), reflect.TypeFor[S]()
+}
+
+// WaitForAPIObject is SharedInformer.WaitForObject for an informer of PartialObjects: written is the
+// whole object that a write has returned.
+func WaitForAPIObject[A Object, S any](ctx context.Context, informer *SharedInformer[*PartialObject[A, S]], written A) error {
+	switch {
+	case informer.core.invalid != nil:
+		return informer.core.invalid
+	case codec.IsNil(written):
+		return fmt.Errorf("%s: %w", informer.core.report.name, errNilObject)
+	}
+	obj, err := informer.core.kept(written)
+	if err != nil {
+		return fmt.Errorf("%s: %w", informer.core.report.name, err)
+	}
+	return informer.core.waitForObject(ctx, obj)
+}

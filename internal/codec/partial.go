@@ -1,0 +1,127 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package codec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/kinformer/kinformer/internal/decode"
+	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/partial"
+)
+
+// PartialTypeOf returns the type of a collection whose server sends objects of an API type, and of
+// which only the metadata and the fields of a struct are kept. Kept objects are of a struct type
+// with TypeMeta, ObjectMeta and, as Fields, that struct. The example is one of them.
+func PartialTypeOf(kept, api, fields reflect.Type, example runtime.Object) (ObjectType, error) {
+	t := TypeOf(api, example)
+	resolved, err := partial.Resolve(api, fields)
+	if err != nil {
+		return t, err
+	}
+	t.Partial = partial.WithMetadata(kept.Elem(), resolved)
+	return t, nil
+}
+
+// KeptType returns the pointer type of the objects that are kept.
+func (t ObjectType) KeptType() reflect.Type {
+	if t.Partial != nil {
+		return reflect.PointerTo(t.Partial.Type)
+	}
+	return t.GoType
+}
+
+// OfKept returns the type of the kept objects themselves.
+func (t ObjectType) OfKept() ObjectType { return ObjectType{GoType: t.KeptType(), GVK: t.GVK} }
+
+// Omit returns the fields to leave out of the objects that the server sends; nil if there are none.
+func (t ObjectType) Omit(paths []string, neverWritten bool) (*omit.Fields, error) {
+	if t.Partial != nil {
+		return omit.NewKeeping(t.GoType, t.Partial.Fields.Paths(), paths)
+	}
+	return omit.New(t.GoType, paths, neverWritten)
+}
+
+// Kept returns the object that is kept for one that the client has decoded: itself or, with Partial,
+// a copy of some of its fields.
+func (t ObjectType) Kept(obj runtime.Object) (runtime.Object, error) {
+	if t.Partial == nil {
+		return obj, nil
+	}
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return t.Partial.Of(obj).(runtime.Object), nil
+	}
+	raw, err := encodeUnstructured(u)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", t, err)
+	}
+	return t.decodePartial(raw)
+}
+
+// decodePartial decodes an object of which only some fields are kept from JSON.
+func (t ObjectType) decodePartial(raw []byte) (runtime.Object, error) {
+	var object partialObject
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
+		return nil, err
+	}
+	result := reflect.New(t.Partial.Type)
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, result.Elem().FieldByName("Fields").Addr().Interface()); err != nil {
+		return nil, err
+	}
+	result.Elem().FieldByName("TypeMeta").Set(reflect.ValueOf(object.TypeMeta))
+	result.Elem().FieldByName("ObjectMeta").Set(reflect.ValueOf(object.Metadata.ObjectMeta))
+	return result.Interface().(runtime.Object), nil
+}
+
+// partialObject is what every object of which only some fields are kept has beside these fields.
+type partialObject struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Metadata struct {
+		metav1.ObjectMeta `json:",inline"`
+
+		ManagedFields ignored `json:"managedFields,omitempty,omitzero"`
+	} `json:"metadata"`
+}
+
+// ignored is a value in JSON that is not decoded.
+type ignored struct{}
+
+func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+// EncodePartial returns an object of which only some fields are kept in JSON, with another apiVersion
+// and kind.
+func EncodePartial(obj runtime.Object, gvk schema.GroupVersionKind) ([]byte, error) {
+	from := reflect.ValueOf(obj).Elem()
+	object := partialObject{}
+	object.APIVersion, object.Kind = gvk.ToAPIVersionAndKind()
+	object.Metadata.ObjectMeta = from.FieldByName("ObjectMeta").Interface().(metav1.ObjectMeta)
+	encoded, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := json.Marshal(from.FieldByName("Fields").Interface())
+	if err != nil || len(fields) <= len("{}") {
+		return encoded, err
+	}
+	return bytes.Join([][]byte{encoded[:len(encoded)-1], fields[1:]}, []byte(",")), nil
+}
+
+// protobufDecoder returns the decoder of the kept objects.
+func (t ObjectType) protobufDecoder(options decode.Options) (*decode.Decoder, error) {
+	if t.Partial != nil {
+		return decode.NewPartial(*t.Partial, options)
+	}
+	return decode.New(t.GoType.Elem(), options)
+}

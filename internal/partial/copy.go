@@ -1,0 +1,193 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package partial
+
+import (
+	"reflect"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// copyFunc copies a value, and all that it refers to, into a settable zero value.
+type copyFunc func(to, from reflect.Value)
+
+// Copy copies the fields of an API object into a struct, which share nothing afterwards. Both are
+// pointers. It must not be called for unstructured objects.
+func (f *Fields) Copy(to, object any) {
+	f.copier()(reflect.ValueOf(to).Elem(), reflect.ValueOf(object).Elem())
+}
+
+// DeepCopy copies a struct into another one of its type, which share nothing afterwards. Both are
+// pointers.
+func DeepCopy[S any](to, from *S) {
+	t := reflect.TypeFor[S]()
+	known, ok := deepCopies.Load(t)
+	if !ok {
+		known, _ = deepCopies.LoadOrStore(t, newCopier().whole(t))
+	}
+	known.(copyFunc)(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
+}
+
+// deepCopies are the copiers of DeepCopy by type.
+var deepCopies sync.Map //nolint:gochecknoglobals // compiled once for each type
+
+// copier compiles copyFuncs. A type may contain itself.
+type copier struct {
+	types   map[reflect.Type]*copyFunc
+	structs map[*Struct]*copyFunc
+}
+
+func newCopier() *copier {
+	return &copier{map[reflect.Type]*copyFunc{}, map[*Struct]*copyFunc{}}
+}
+
+// whole returns the function that copies values of a type.
+func (c *copier) whole(t reflect.Type) copyFunc {
+	switch {
+	case !hasReferences(t):
+		return func(to, from reflect.Value) { to.Set(from) }
+	case t == reflect.TypeFor[resource.Quantity]():
+		return func(to, from reflect.Value) {
+			*to.Addr().Interface().(*resource.Quantity) = from.Interface().(resource.Quantity).DeepCopy()
+		}
+	case t.Kind() != reflect.Struct:
+		return c.elementsOf(t, t, nil)
+	}
+	if copies, ok := reflect.PointerTo(t).MethodByName("DeepCopyInto"); ok && copies.Type.NumIn() == 2 && copies.Type.In(1) == reflect.PointerTo(t) {
+		return func(to, from reflect.Value) {
+			source := reflect.New(t)
+			source.Elem().Set(from)
+			copies.Func.Call([]reflect.Value{source, to.Addr()})
+		}
+	}
+	if known := c.types[t]; known != nil {
+		return func(to, from reflect.Value) { (*known)(to, from) }
+	}
+	compiled := new(copyFunc)
+	c.types[t] = compiled
+	fields := make([]copyFunc, t.NumField())
+	for i := range fields {
+		if field := t.Field(i); field.IsExported() && hasReferences(field.Type) {
+			fields[i] = c.whole(field.Type)
+		}
+	}
+	*compiled = func(to, from reflect.Value) {
+		to.Set(from)
+		for i, copies := range fields {
+			if copies != nil {
+				field := to.Field(i)
+				field.SetZero()
+				copies(field, from.Field(i))
+			}
+		}
+	}
+	return *compiled
+}
+
+// hasReferences reports whether values of a type share memory, other than that of strings, with
+// copies by assignment. A Time shares what never changes.
+func hasReferences(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Chan, reflect.Func, reflect.UnsafePointer:
+		return true
+	case reflect.Array:
+		return hasReferences(t.Elem())
+	case reflect.Struct:
+		if t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[metav1.MicroTime]() {
+			return false
+		}
+		for field := range t.Fields() {
+			if hasReferences(field.Type) {
+				return true
+			}
+		}
+	default:
+	}
+	return false
+}
+
+// part returns the function that copies values into a type from one of the API. elem is the struct
+// with fewer fields that the type holds; nil if it has the same parts.
+func (c *copier) part(to, from reflect.Type, elem *Struct) copyFunc {
+	switch {
+	case to == from:
+		return c.whole(to)
+	case to.Kind() == reflect.Pointer || to.Kind() == reflect.Slice || to.Kind() == reflect.Map:
+		return c.elementsOf(to, from, elem)
+	case to.Kind() == reflect.Struct:
+		return c.structOf(elem)
+	}
+	return func(into, value reflect.Value) { into.Set(value.Convert(to)) }
+}
+
+// elementsOf is part for pointers, slices and maps. Nil stays nil, and empty stays empty.
+func (c *copier) elementsOf(to, from reflect.Type, elem *Struct) copyFunc {
+	switch to.Kind() {
+	case reflect.Pointer:
+		value := c.part(to.Elem(), from.Elem(), elem)
+		return func(into, pointer reflect.Value) {
+			if !pointer.IsNil() {
+				into.Set(reflect.New(to.Elem()))
+				value(into.Elem(), pointer.Elem())
+			}
+		}
+	case reflect.Slice:
+		element := c.part(to.Elem(), from.Elem(), elem)
+		return func(into, list reflect.Value) {
+			if !list.IsNil() {
+				into.Set(reflect.MakeSlice(to, list.Len(), list.Len()))
+				for i := range list.Len() {
+					element(into.Index(i), list.Index(i))
+				}
+			}
+		}
+	case reflect.Map:
+		value := c.part(to.Elem(), from.Elem(), elem)
+		return func(into, entries reflect.Value) {
+			if entries.IsNil() {
+				return
+			}
+			into.Set(reflect.MakeMapWithSize(to, entries.Len()))
+			for key, entry := range entries.Seq2() {
+				copied := reflect.New(to.Elem()).Elem()
+				value(copied, entry)
+				into.SetMapIndex(key.Convert(to.Key()), copied)
+			}
+		}
+	default: // an interface, which only a struct that Resolve refuses has
+		return func(into, value reflect.Value) { into.Set(value) }
+	}
+}
+
+// structOf returns the function that copies the fields of a Struct.
+func (c *copier) structOf(s *Struct) copyFunc {
+	if known := c.structs[s]; known != nil {
+		return func(to, from reflect.Value) { (*known)(to, from) }
+	}
+	compiled := new(copyFunc)
+	c.structs[s] = compiled
+	type step struct {
+		to     int
+		from   []int
+		copies copyFunc
+	}
+	steps := make([]step, len(s.Fields))
+	for i, field := range s.Fields {
+		steps[i] = step{to: field.Index, copies: c.part(s.Type.Field(field.Index).Type, field.apiType(), field.Elem)}
+		for _, link := range field.Chain {
+			steps[i].from = append(steps[i].from, link.Index...)
+		}
+	}
+	*compiled = func(to, from reflect.Value) {
+		for _, step := range steps {
+			step.copies(to.Field(step.to), from.FieldByIndex(step.from))
+		}
+	}
+	return *compiled
+}
+
+// apiType returns the type of the field in the API.
+func (f *Field) apiType() reflect.Type { return f.Chain[len(f.Chain)-1].Type }

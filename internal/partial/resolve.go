@@ -1,0 +1,211 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package partial
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinformer/kinformer/internal/jsonfield"
+)
+
+// Struct is a struct with some of the fields of a struct of the API.
+type Struct struct {
+	Type   reflect.Type // the program's
+	API    reflect.Type // the API's; nil for a part of an unstructured object
+	Fields []Field
+}
+
+// Field is a field of a Struct.
+type Field struct {
+	Name  string // in JSON
+	Index int    // in Type
+	// Chain leads to the field in API: the inlined structs around it, the outermost first, and the
+	// field itself. It is empty without API.
+	Chain []reflect.StructField
+	// Elem is the struct that the field holds, perhaps behind a pointer or as element of a list or
+	// map, if that has fewer fields than the API's. It is nil for a field that is read as a whole.
+	Elem *Struct
+}
+
+// Resolve finds the fields of a struct type in an API type, which is a pointer type. The error names
+// each field that the API type does not have, or whose type does not fit.
+func Resolve(api, fields reflect.Type) (*Fields, error) {
+	r := resolver{known: map[[2]reflect.Type]*Struct{}}
+	f := &Fields{}
+	if api != reflect.TypeFor[*unstructured.Unstructured]() {
+		f.api = api.Elem()
+	}
+	if fields.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%s is not a struct", fields)
+	}
+	if f.api != nil && f.api.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%s is not a pointer to a struct", api)
+	}
+	f.Root = r.structOf(fields, f.api, "")
+	if err := errors.Join(r.errs...); err != nil {
+		return nil, err
+	}
+	f.copier = sync.OnceValue(func() copyFunc { return newCopier().structOf(f.Root) })
+	return f, nil
+}
+
+// resolver builds the tree. A struct may contain itself.
+type resolver struct {
+	known map[[2]reflect.Type]*Struct // by Type and API
+	errs  []error
+}
+
+// inObject are the members of an object that a struct cannot name, and where they are instead.
+var inObject = map[string]string{ //nolint:gochecknoglobals // constant
+	"metadata":   "ObjectMeta has it",
+	"apiVersion": "TypeMeta has it",
+	"kind":       "TypeMeta has it",
+}
+
+// refuse records why a field cannot be read.
+func (r *resolver) refuse(path, format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf("field %s: %w", path, fmt.Errorf(format, args...)))
+}
+
+func (r *resolver) structOf(own, api reflect.Type, path string) *Struct {
+	key := [2]reflect.Type{own, api}
+	if s := r.known[key]; s != nil {
+		return s
+	}
+	s := &Struct{Type: own, API: api}
+	r.known[key] = s
+	var names []string
+	for i := range own.NumField() {
+		field := own.Field(i)
+		at := strings.TrimPrefix(path+"."+field.Name, ".")
+		name, reason := nameOf(field)
+		switch {
+		case reason != "":
+			r.refuse(at, "%s", reason)
+		case path == "" && inObject[name] != "":
+			r.refuse(at, "%q is not to be named: %s", name, inObject[name])
+		case slices.Contains(names, name):
+			r.refuse(at, "another field is named %q", name)
+		default:
+			names = append(names, name)
+			if resolved, ok := r.field(field, name, api, at); ok {
+				resolved.Index = i
+				s.Fields = append(s.Fields, resolved)
+			}
+		}
+	}
+	return s
+}
+
+// nameOf returns the name that the tag of a field states, or why the field cannot be read.
+func nameOf(field reflect.StructField) (name, reason string) {
+	tag, ok := field.Tag.Lookup("json")
+	name, options, _ := strings.Cut(tag, ",")
+	switch {
+	case !field.IsExported():
+		return "", "it is not exported"
+	case !ok || name == "" || name == "-":
+		return "", "its json tag names no field"
+	case slices.Contains(strings.Split(options, ","), "string"):
+		return "", `the option "string" of its json tag changes its form`
+	}
+	return name, ""
+}
+
+// field resolves a field. It reports whether the field can be read.
+func (r *resolver) field(field reflect.StructField, name string, api reflect.Type, path string) (resolved Field, ok bool) {
+	resolved.Name = name
+	if api == nil {
+		resolved.Elem, ok = r.untyped(field.Type, path)
+		return resolved, ok
+	}
+	if resolved.Chain = jsonfield.Find(api, name); resolved.Chain == nil {
+		r.refuse(path, "%s has no field %q", api, name)
+		return resolved, false
+	}
+	last := len(resolved.Chain) - 1
+	for _, inlined := range resolved.Chain[:last] {
+		if inlined.Type.Kind() == reflect.Pointer {
+			r.refuse(path, "%s has %q behind an embedded pointer", api, name)
+			return resolved, false
+		}
+	}
+	resolved.Elem, ok = r.typed(field.Type, resolved.Chain[last].Type, path)
+	return resolved, ok
+}
+
+// typed checks that a field of a type can have the values of a field of an API type. elem is the
+// struct with fewer fields that it holds, if any.
+func (r *resolver) typed(own, api reflect.Type, path string) (elem *Struct, ok bool) {
+	switch {
+	case own == api:
+		return nil, true
+	case decodesItself(api):
+		r.refuse(path, "its type must be %s, which has a form of its own, not %s", api, own)
+		return nil, false
+	case own.Kind() != api.Kind() || decodesItself(own):
+		r.refuse(path, "its type must be %s or of the same kind, not %s", api, own)
+		return nil, false
+	}
+	switch own.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return r.typed(own.Elem(), api.Elem(), path)
+	case reflect.Map:
+		if own.Key().Kind() != reflect.String || api.Key().Kind() != reflect.String {
+			r.refuse(path, "its type must be %s, not %s", api, own)
+			return nil, false
+		}
+		return r.typed(own.Elem(), api.Elem(), path)
+	case reflect.Struct:
+		return r.structOf(own, api, path), true
+	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Array, reflect.UnsafePointer:
+		r.refuse(path, "its type cannot be %s", own)
+		return nil, false
+	default:
+		return nil, true
+	}
+}
+
+// untyped is typed for a part of an unstructured object, which may have any form.
+func (r *resolver) untyped(own reflect.Type, path string) (elem *Struct, ok bool) {
+	if decodesItself(own) || reflect.PointerTo(own).Implements(reflect.TypeFor[unmarshaler]()) {
+		return nil, true
+	}
+	switch own.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return r.untyped(own.Elem(), path)
+	case reflect.Map:
+		if own.Key().Kind() != reflect.String {
+			r.refuse(path, "the keys of %s are not strings", own)
+			return nil, false
+		}
+		return r.untyped(own.Elem(), path)
+	case reflect.Struct:
+		return r.structOf(own, nil, path), true
+	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Array, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
+		r.refuse(path, "its type cannot be %s", own)
+		return nil, false
+	default:
+		return nil, true
+	}
+}
+
+// unmarshaler is implemented by the generated types of the API.
+type unmarshaler interface{ Unmarshal(data []byte) error }
+
+// decodesItself reports whether values of a type are read as a whole or not at all: they have their
+// own form in JSON, or a method that reads them from protobuf and is not that of a struct's fields.
+func decodesItself(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		return false
+	}
+	return jsonfield.IsOpaque(t) || reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()) && t.Kind() != reflect.Struct
+}
