@@ -41,6 +41,6 @@ func ExamplePartialObject() {
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:
-	// node-1 map[zone:west] true
+	// node-1 map[topology.kubernetes.io/zone:west] true
 	// stopped: <nil>
 }
