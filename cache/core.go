@@ -32,8 +32,6 @@ type core struct {
 	// key returns an object's key, and admits an error if the informer does not hold it.
 	key    func(obj Object) (string, error)
 	admits func(obj Object) error
-	// kept returns the object that the informer keeps for one of the server's.
-	kept   func(obj Object) (Object, error)
 	scopes *scope.Set // nil if the informer has the whole collection
 }
 

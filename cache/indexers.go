@@ -13,7 +13,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/store"
+	"github.com/kinformer/kinformer/internal/omit"
 )
 
 // Indexers are a store's indexes by name:
@@ -24,10 +24,18 @@ import (
 //	}
 type Indexers[T Object] map[string]Index[T]
 
-// Index is one index of a store, made by ByObject or ByMetadata. The zero Index is invalid.
+// Index is one index of a store, made by ByObject, ByMetadata or ByField. The zero Index is invalid.
 type Index[T Object] struct {
-	object   func(obj T) ([]string, error)
-	metadata func(metadata Metadata) ([]string, error)
+	// resolve returns the functions of the index for objects of a type.
+	resolve func(objects codec.ObjectType) (indexFuncs[T], error)
+}
+
+// indexFuncs return the values of an object under an index.
+type indexFuncs[T Object] struct {
+	object func(obj T) ([]string, error)
+	// item, if set, needs no decoded object.
+	item  func(item feed.Item) ([]string, error)
+	field *codec.FieldIndex // of ByField
 }
 
 // Metadata is the part of an object that a function of ByMetadata reads.
@@ -43,13 +51,47 @@ type Metadata interface {
 // finds an object. It must depend on the object alone and must not change it. It may return the same
 // slice more than once. If it returns an error or panics, the error is reported, and the object is
 // stored but not found by the index. With Packed, each object that is stored is decoded for it.
-func ByObject[T Object](index func(obj T) ([]string, error)) Index[T] { return Index[T]{object: index} }
+func ByObject[T Object](index func(obj T) ([]string, error)) Index[T] {
+	return newIndex(index == nil, indexFuncs[T]{object: index})
+}
 
 // ByMetadata returns an index like that of ByObject, whose function reads metadata only. The metadata
 // is valid until the function returns. With Packed, only the metadata is decoded for it, and nothing if
 // the function reads namespace and name only.
 func ByMetadata[T Object](index func(metadata Metadata) ([]string, error)) Index[T] {
-	return Index[T]{metadata: index}
+	return newIndex(index == nil, indexFuncs[T]{
+		object: func(obj T) ([]string, error) { return index(obj) },
+		item: func(item feed.Item) ([]string, error) {
+			return codec.IndexMetadata(item, func(m codec.Metadata) ([]string, error) { return index(m) })
+		},
+	})
+}
+
+// newIndex returns an index whose functions do not depend on the type of the objects.
+func newIndex[T Object](invalid bool, functions indexFuncs[T]) Index[T] {
+	if invalid {
+		return Index[T]{}
+	}
+	return Index[T]{func(codec.ObjectType) (indexFuncs[T], error) { return functions, nil }}
+}
+
+// ByField returns an index by the values of a field, as JSON writes them, such as that of
+// "spec.nodeName" or "spec.containers.image": a list on the way gives a value for each of its
+// elements. With Packed, the field is read from an object's bytes, and nothing else of it is decoded.
+//
+// A field that is no pointer and has its zero value counts as absent, since JSON leaves it out and
+// protobuf writes it. Behind a pointer, 0 and false are values. In an unstructured object, whose types
+// are not known, all values but null count. The field must be a string, a number, a bool, a time or a
+// Quantity, and not in metadata. The index is invalid if the objects' type has no such field (for a
+// PartialObject, if it is not in S), or if OmitFields leaves it out.
+func ByField[T Object](path string) Index[T] {
+	return Index[T]{func(objects codec.ObjectType) (indexFuncs[T], error) {
+		field, err := codec.NewFieldIndex(objects, path)
+		if err != nil {
+			return indexFuncs[T]{}, fmt.Errorf("field %q: %w", path, err)
+		}
+		return indexFuncs[T]{func(obj T) ([]string, error) { return field.OfObject(obj) }, field.OfItem, field}, nil
+	}}
 }
 
 // NamespaceIndex is the name of an index by namespace. A Lister uses the index of that name.
@@ -60,40 +102,32 @@ func MetaNamespaceIndexFunc(metadata Metadata) ([]string, error) {
 	return []string{metadata.GetNamespace()}, nil
 }
 
-// check returns an error that names the indexes without a function.
-func (indexers Indexers[T]) check() (err error) {
+// resolve returns the functions of the indexes for objects of a type, without those of invalid ones,
+// which the error names.
+func (indexers Indexers[T]) resolve(objects codec.ObjectType) (functions map[string]indexFuncs[T], err error) {
+	functions = make(map[string]indexFuncs[T], len(indexers))
 	for _, name := range slices.Sorted(maps.Keys(indexers)) {
-		if indexers[name].object == nil && indexers[name].metadata == nil {
-			err = errors.Join(err, fmt.Errorf("index %q has no function: use ByObject or ByMetadata", name))
+		resolve := indexers[name].resolve
+		if resolve == nil {
+			err = errors.Join(err, fmt.Errorf("index %q has no function: use ByObject, ByMetadata or ByField", name))
+			continue
+		}
+		index, invalid := resolve(objects)
+		if invalid != nil {
+			err = errors.Join(err, fmt.Errorf("index %q: %w", name, invalid))
+			continue
+		}
+		functions[name] = index
+	}
+	return functions, err
+}
+
+// checkOmitted returns an error that names the indexes by a field that is omitted.
+func checkOmitted[T Object](indexers map[string]indexFuncs[T], omitted *omit.Fields) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(indexers)) {
+		if field := indexers[name].field; field != nil && field.Omitted(omitted) != nil {
+			err = errors.Join(err, fmt.Errorf("index %q: %w", name, field.Omitted(omitted)))
 		}
 	}
 	return err
-}
-
-// functions returns the indexes as functions of objects, without those that check refuses.
-func (indexers Indexers[T]) functions() map[string]store.IndexFunc[T] {
-	functions := make(map[string]store.IndexFunc[T], len(indexers))
-	for name, index := range indexers {
-		switch {
-		case index.object != nil:
-			functions[name] = store.IndexFunc[T](index.object)
-		case index.metadata != nil:
-			functions[name] = func(obj T) ([]string, error) { return index.metadata(obj) }
-		}
-	}
-	return functions
-}
-
-// itemFunctions returns the indexes by metadata as functions of items, which need no decoded
-// object.
-func (indexers Indexers[T]) itemFunctions() map[string]func(feed.Item) ([]string, error) {
-	functions := make(map[string]func(feed.Item) ([]string, error))
-	for name, index := range indexers {
-		if index.metadata != nil {
-			functions[name] = func(item feed.Item) ([]string, error) {
-				return codec.IndexMetadata(item, func(m codec.Metadata) ([]string, error) { return index.metadata(m) })
-			}
-		}
-	}
-	return functions
 }

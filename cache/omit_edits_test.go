@@ -98,7 +98,7 @@ func TestUnchangedObjectsAreNotEdited(t *testing.T) {
 			server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{Err: apierrors.NewResourceExpired("too old")})
 			options := InformerOptions[*corev1.Pod]{Packed: packed, Start: StartAny, OmitFields: []string{"metadata.managedFields"}}
 			counter := &editCounter{listed: make(chan editCounts, 10)}
-			spec := options.spec(lw, objects, options.reflectorOptions().reporter(objects, nil))
+			spec := options.spec(lw, objects, nil, options.reflectorOptions().reporter(objects, nil))
 			spec.Wrap = func(items feed.Source) feed.Source {
 				counter.Source = items
 				return counter

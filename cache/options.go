@@ -181,10 +181,10 @@ func (o InformerOptions[T]) check() (err error) {
 	if o.Scopes != nil {
 		err = errors.Join(err, o.Scopes.set.Err())
 	}
-	return errors.Join(err, o.Indexers.check())
+	return err
 }
 
-func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Spec[T] {
+func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, indexers map[string]indexFuncs[T], report *reporter) engine.Spec[T] {
 	if o.Scopes != nil {
 		lw = scopedListWatch(lw)
 	}
@@ -193,7 +193,7 @@ func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, rep
 		Informer: informer.Config[T]{
 			Name:        report.name,
 			Clock:       o.Clock,
-			Store:       storeConfig(nil, o.Indexers, report.object),
+			Store:       storeConfig(nil, indexers, report.object),
 			Scopes:      o.Scopes.internalSet(),
 			Terminating: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
 		},

@@ -99,7 +99,11 @@ func runChurnInformer(t *testing.T, c *churn) *churnInformer {
 		Packed: true, Start: StartAny, Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)},
 		ErrorHandler: func(_ context.Context, err error) { t.Error(err) },
 	}
-	spec := options.spec(&ListWatch{}, objects, options.reflectorOptions().reporter(objects, nil))
+	indexers, err := options.Indexers.resolve(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := options.spec(&ListWatch{}, objects, indexers, options.reflectorOptions().reporter(objects, nil))
 	spec.Wrap = func(feed.Source) feed.Source { return r }
 	assembled, err := engine.New(spec)
 	if err != nil {

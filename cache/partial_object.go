@@ -69,13 +69,10 @@ func (p *PartialObject[A, S]) types() (api, fields reflect.Type) {
 // WaitForAPIObject is SharedInformer.WaitForObject for an informer of PartialObjects: written is the
 // whole object that a write has returned.
 func WaitForAPIObject[A Object, S any](ctx context.Context, informer *SharedInformer[*PartialObject[A, S]], written A) error {
-	switch {
-	case informer.core.invalid != nil:
+	if informer.core.invalid != nil {
 		return informer.core.invalid
-	case codec.IsNil(written):
-		return fmt.Errorf("%s: %w", informer.core.report.name, errNilObject)
 	}
-	obj, err := informer.core.kept(written)
+	obj, err := informer.keptOf(written)
 	if err != nil {
 		return fmt.Errorf("%s: %w", informer.core.report.name, err)
 	}

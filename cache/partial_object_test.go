@@ -61,7 +61,7 @@ func TestPartialObjectHasTheFields(t *testing.T) {
 				pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &partialPod{}, cache.InformerOptions[*partialPod]{Packed: packed})
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
-				go pods.Run(ctx) //nolint:errcheck // ends with the test
+				go pods.Run(ctx)
 				if err := cache.WaitForAPIObject(ctx, pods, written); err != nil {
 					t.Fatal(err)
 				}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
@@ -32,6 +33,8 @@ type SharedInformer[T Object] struct {
 	engine  *informer.Informer[T]
 	store   Reader[T]
 	options InformerOptions[T]
+	objects codec.ObjectType
+	omitted *omit.Fields // nil if there are none
 
 	mutations *mutation.Detector // nil unless mutations are to be detected
 }
@@ -50,35 +53,26 @@ type SharedInformer[T Object] struct {
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := checkSource(lw, example, options.reflectorOptions())
 	report := options.reflectorOptions().reporter(objects, example)
-	spec := options.spec(lw, objects, report)
-	s := &SharedInformer[T]{options: options, mutations: options.mutationDetector()}
+	indexers, indexErr := options.Indexers.resolve(objects)
+	spec := options.spec(lw, objects, indexers, report)
+	s := &SharedInformer[T]{options: options, objects: objects, mutations: options.mutationDetector()}
 	if s.mutations != nil {
 		spec.Track = func(key string, obj T) { s.mutations.Add(key, obj) }
 	}
 	assembled, omitErr := engine.New(spec)
-	if err = errors.Join(err, options.check(), omitErr); err != nil {
+	if err = errors.Join(err, options.check(), indexErr, omitErr, checkOmitted(indexers, assembled.Omitted)); err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	s.engine, s.store = assembled.Informer, Reader[T]{assembled.Store(), spec.Informer.Store.Key}
+	s.engine, s.store, s.omitted = assembled.Informer, Reader[T]{assembled.Store(), spec.Informer.Store.Key}, assembled.Omitted
 	s.core = core{
 		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
-		admits: s.admits(lw, assembled.Omitted), scopes: options.Scopes.internalSet(),
+		admits: s.admits(lw), scopes: options.Scopes.internalSet(),
 		key: func(obj Object) (string, error) {
 			if typed, ok := obj.(T); ok {
 				return s.store.key(typed)
 			}
 			return "", fmt.Errorf("expected %s, got %T", objects, obj)
 		},
-	}
-	s.core.kept = func(obj Object) (Object, error) {
-		if err := objects.Check(obj); err != nil {
-			return nil, err
-		}
-		kept, err := objects.Kept(assembled.Omitted.Without(obj))
-		if err != nil {
-			return nil, err
-		}
-		return kept.(T), nil
 	}
 	if s.mutations != nil {
 		s.core.detect = s.detectMutations
@@ -110,13 +104,13 @@ func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
 
 // admits returns a function that returns ErrNotSelected for an object that the informer does not
 // hold.
-func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(Object) error {
+func (s *SharedInformer[T]) admits(lw ListerWatcher) func(Object) error {
 	selected, filter := asListWatch(lw).selected, s.options.Filter
 	return func(obj Object) error {
 		if err := selected.check(obj); err != nil || filter == nil {
 			return err
 		}
-		filtered := omitted.Without(obj).(T)
+		filtered := s.omitted.Without(obj).(T)
 		accepts, err := feed.CatchPanic(func() (bool, error) { return filter(filtered), nil })
 		switch {
 		case err != nil:
@@ -126,6 +120,21 @@ func (s *SharedInformer[T]) admits(lw ListerWatcher, omitted *omit.Fields) func(
 		}
 		return nil
 	}
+}
+
+// keptOf returns the object that the informer keeps for one of the server's.
+func (s *SharedInformer[T]) keptOf(obj Object) (kept T, err error) {
+	if codec.IsNil(obj) {
+		return kept, errNilObject
+	}
+	if err := s.objects.Check(obj); err != nil {
+		return kept, err
+	}
+	object, err := s.objects.Kept(s.omitted.Without(obj))
+	if err != nil {
+		return kept, err
+	}
+	return object.(T), nil
 }
 
 // AddEventHandler adds a handler, and does not block. A handler that is added before Run receives

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -27,8 +28,10 @@ func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) *Store[T] {
 	report := func(key string, err error) {
 		log.handle(context.Background(), newObjectError(key, err))
 	}
-	config := storeConfig(keyFunc, indexers, report)
-	return &Store[T]{Reader[T]{store.New(config), config.Key}, indexers.check()}
+	objects, _ := objectType(*new(T)) // of an interface, only the indexes by fields need more
+	functions, err := indexers.resolve(objects)
+	config := storeConfig(keyFunc, functions, report)
+	return &Store[T]{Reader[T]{store.New(config), config.Key}, err}
 }
 
 var errZeroStore = errors.New("the Store was not made by NewStore")
@@ -69,20 +72,27 @@ func (s *Store[T]) Replace(objs []T, resourceVersion string) error {
 	return s.kept.Replace(objs, resourceVersion)
 }
 
-func storeConfig[T Object](keyFunc KeyFunc[T], indexers Indexers[T], report func(string, error)) store.Config[T] {
+func storeConfig[T Object](keyFunc KeyFunc[T], indexers map[string]indexFuncs[T], report func(string, error)) store.Config[T] {
 	isDefault := keyFunc == nil
 	if isDefault {
 		keyFunc = MetaNamespaceKeyFunc[T]
 	}
-	return store.Config[T]{
+	config := store.Config[T]{
 		Key:      func(obj T) (string, error) { return keyOf(keyFunc, obj) },
 		ItemKeys: isDefault,
 		Identity: func(obj T) (uid, resourceVersion string) {
 			return string(obj.GetUID()), obj.GetResourceVersion()
 		},
 		Labels:       func(obj T) map[string]string { return obj.GetLabels() },
-		Indexers:     indexers.functions(),
-		ItemIndexers: indexers.itemFunctions(),
+		Indexers:     make(map[string]store.IndexFunc[T]),
+		ItemIndexers: make(map[string]func(feed.Item) ([]string, error)),
 		Report:       report,
 	}
+	for name, index := range indexers {
+		config.Indexers[name] = index.object
+		if index.item != nil {
+			config.ItemIndexers[name] = index.item
+		}
+	}
+	return config
 }

@@ -82,7 +82,11 @@ func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.
 		t.Fatal(err)
 	}
 	options.Packed = true
-	config := options.spec(&ListWatch{}, objects, &reporter{}).StoreConfig(codec.Options{})
+	indexers, err := options.Indexers.resolve(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := options.spec(&ListWatch{}, objects, indexers, &reporter{}).StoreConfig(codec.Options{})
 	config.Report = func(key string, err error) { t.Errorf("%s: %v", key, err) }
 	config.Decode = func(item feed.Item) (*corev1.Pod, error) { return nil, fmt.Errorf("%s is decoded", item.Key) }
 	recorder := &unpackRecorder{Packer: config.Packer.(*codec.Packer[*corev1.Pod])}
@@ -324,7 +328,7 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 	}
 	var reported []error
 	options := InformerOptions[*corev1.Pod]{Packed: true, ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) }}
-	config := options.spec(&ListWatch{}, objects, options.reflectorOptions().reporter(objects, nil)).StoreConfig(codec.Options{})
+	config := options.spec(&ListWatch{}, objects, nil, options.reflectorOptions().reporter(objects, nil)).StoreConfig(codec.Options{})
 	config.Packer = damagedPacker{config.Packer.(*codec.Packer[*corev1.Pod])}
 	pods := store.New(config)
 	pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "a"))

@@ -130,7 +130,7 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 
 // canStore reports whether the bytes of an item are those to store.
 func (p *Packer[T]) canStore(item feed.Item) bool {
-	if len(item.Raw) == 0 || p.transformed() || p.codecOf(item.Raw) != p.codec {
+	if len(item.Raw) == 0 || p.transformed() || p.objects.storedFormat(item.Raw) != p.format {
 		return false
 	}
 	switch item.Codec.(type) {
@@ -148,13 +148,22 @@ func (p *Packer[T]) hasKind(parsed wire.Item) bool {
 	return parsed.Kind != "" || !p.anyKind
 }
 
-// codecOf returns the codec of stored bytes. Only objects in JSON begin with a brace: in protobuf, it
-// would be a group, which the API has nowhere.
+// codecOf returns the codec of stored bytes.
 func (p *Packer[T]) codecOf(raw []byte) feed.Codec {
-	if p.objects.Partial != nil && p.format == wire.Protobuf && len(raw) > 0 && raw[0] == '{' {
-		return p.encoded
+	if p.objects.storedFormat(raw) == p.format {
+		return p.codec
 	}
-	return p.codec
+	return p.encoded
+}
+
+// storedFormat returns the format of stored bytes: protobuf where the server has it, except for
+// objects of which only some fields are kept and which a Packer has encoded. Only objects in JSON
+// begin with a brace: in protobuf, it would begin a group, which the API has nowhere.
+func (t ObjectType) storedFormat(raw []byte) wire.Format {
+	if !t.IsGenerated() || t.Partial != nil && len(raw) > 0 && raw[0] == '{' {
+		return wire.JSON
+	}
+	return wire.Protobuf
 }
 
 func controllerUID(obj metav1.Object) string {
@@ -189,7 +198,7 @@ func (p *Packer[T]) encode(obj T) ([]byte, error) {
 var buffers = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // one pool serves all packers
 
 // withBytes calls use with the bytes that were packed, which are valid during the call.
-func (p *Packer[T]) withBytes(packed pack.Object, use func(raw []byte) error) error {
+func withBytes(packed pack.Object, use func(raw []byte) error) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	raw, err := packed.Unpack((*buffer)[:0])
@@ -202,7 +211,7 @@ func (p *Packer[T]) withBytes(packed pack.Object, use func(raw []byte) error) er
 
 // Unpack decodes a packed object.
 func (p *Packer[T]) Unpack(packed pack.Object) (obj T, err error) {
-	err = p.withBytes(packed, func(raw []byte) error {
+	err = withBytes(packed, func(raw []byte) error {
 		obj, err = Decode[T](feed.Item{Raw: raw, Codec: p.codecOf(raw)})
 		return err
 	})
@@ -211,12 +220,8 @@ func (p *Packer[T]) Unpack(packed pack.Object) (obj T, err error) {
 
 // Labels returns the labels of a packed object without decoding the object.
 func (p *Packer[T]) Labels(packed pack.Object) (labels map[string]string, err error) {
-	err = p.withBytes(packed, func(raw []byte) error {
-		format := p.format
-		if p.codecOf(raw) == p.encoded {
-			format = wire.JSON
-		}
-		parsed, err := wire.Parse(raw, format)
+	err = withBytes(packed, func(raw []byte) error {
+		parsed, err := wire.Parse(raw, p.objects.storedFormat(raw))
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ type partialObject struct {
 	Metadata struct {
 		metav1.ObjectMeta `json:",inline"`
 
-		ManagedFields ignored `json:"managedFields,omitempty,omitzero"`
+		ManagedFields ignored `json:"managedFields,omitzero"`
 	} `json:"metadata"`
 }
 

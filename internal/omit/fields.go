@@ -126,6 +126,37 @@ func (f *Fields) keep(paths [][]string) {
 // OmitsKept reports whether parts of what NewKeeping keeps are omitted, other than managedFields.
 func (f *Fields) OmitsKept() bool { return f != nil && len(f.paths) > 1 }
 
+// Cuts returns the path of an omitted field that is at, around or below the field with names on the way
+// to it. It reports whether there is one.
+func (f *Fields) Cuts(names []string) (omitted string, ok bool) {
+	if f == nil {
+		return "", false
+	}
+	at := f.root
+	for _, name := range names {
+		if _, at = at.member([]byte(name)); at == nil {
+			return "", false
+		}
+		if at.omit != nil {
+			return at.omit.text, true
+		}
+	}
+	return at.firstOmitted()
+}
+
+// firstOmitted returns the path of an omitted field below a node.
+func (n *node) firstOmitted() (path string, ok bool) {
+	for _, child := range n.children {
+		if child.omit != nil {
+			return child.omit.text, true
+		}
+		if path, ok = child.firstOmitted(); ok {
+			return path, true
+		}
+	}
+	return "", false
+}
+
 // loses reports whether a loss of an object's fields counts.
 func (f *Fields) loses(l loss) bool { return l.lost && !f.root.keep }
 

@@ -20,7 +20,7 @@ func (f *Fields) resolve(segments []segment, added *path) error {
 	at := f.root
 	for i, s := range segments {
 		parent := parentOf(segments[:i])
-		added.unknown = added.unknown || at.goType == nil && !(i == 0 && s.name == metadataName)
+		added.unknown = added.unknown || at.goType == nil && (i > 0 || s.name != metadataName)
 		next, err := f.step(at, s, parent)
 		if err != nil {
 			return err

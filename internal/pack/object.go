@@ -50,6 +50,10 @@ func (o Object) Unpack(dst []byte) ([]byte, error) {
 	return decode(dst, o.bytes(), base)
 }
 
+// Base returns a number that objects which are packed against the same base have in common: reading
+// them one after another unpacks the base once. It is valid while the object is referenced.
+func (o Object) Base() uintptr { return uintptr(unsafe.Pointer(o.from)) }
+
 func (o Object) isBase() bool { return o.data == "" && o.from != nil }
 
 // bytes returns data without a copy. The caller must not modify it.

@@ -131,6 +131,10 @@ func (r *resolver) field(field reflect.StructField, name string, api reflect.Typ
 		r.refuse(path, "%s has no field %q", api, name)
 		return resolved, false
 	}
+	if !isInProtobuf(api, resolved.Chain) {
+		r.refuse(path, "objects in protobuf do not have %q of %s", name, api)
+		return resolved, false
+	}
 	last := len(resolved.Chain) - 1
 	for _, inlined := range resolved.Chain[:last] {
 		if inlined.Type.Kind() == reflect.Pointer {
@@ -140,6 +144,18 @@ func (r *resolver) field(field reflect.StructField, name string, api reflect.Typ
 	}
 	resolved.Elem, ok = r.typed(field.Type, resolved.Chain[last].Type, path)
 	return resolved, ok
+}
+
+// isInProtobuf reports whether a field that a chain leads to is encoded in protobuf, if the struct is:
+// the kind of an object inside of another one is not.
+func isInProtobuf(api reflect.Type, chain []reflect.StructField) bool {
+	for _, link := range chain {
+		if _, tagged := link.Tag.Lookup("protobuf"); !tagged && reflect.PointerTo(api).Implements(reflect.TypeFor[unmarshaler]()) {
+			return false
+		}
+		api = link.Type
+	}
+	return true
 }
 
 // typed checks that a field of a type can have the values of a field of an API type. elem is the

@@ -1,0 +1,218 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package codec
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/randfill"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/wire"
+)
+
+// indexFiller returns a filler of objects with random values, zero ones among them.
+func indexFiller(seed int64) *randfill.Filler {
+	return randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 2).MaxDepth(8).Funcs(
+		func(q *resource.Quantity, c randfill.Continue) {
+			*q = resource.MustParse([]string{"0", "1", "250m", "64Mi"}[c.Intn(4)])
+		},
+		func(t *metav1.Time, c randfill.Continue) { t.Time = time.Unix(c.Int63n(1<<33), 0).Local() },
+		func(t *metav1.MicroTime, c randfill.Continue) { t.Time = time.UnixMicro(c.Int63n(1 << 53)).Local() },
+		func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte(`{"f:a":{}}`) },
+		func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{}`) },
+		func(r *runtime.Object, _ randfill.Continue) { *r = nil },
+		func(s *string, c randfill.Continue) {
+			*s = []string{"", "a", "k8s.io/name", `"\` + "\n", "é"}[c.Intn(5)]
+		},
+		func(i *int32, c randfill.Continue) { *i = []int32{0, 1, -1, 1 << 30}[c.Intn(4)] },
+		func(i *int64, c randfill.Continue) { *i = []int64{0, 1, -1, 1 << 60}[c.Intn(4)] },
+	)
+}
+
+// leafPaths returns the paths below a type, up to a depth.
+func leafPaths(t reflect.Type, prefix string, depth int) (paths []string) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || depth == 0 || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return []string{prefix}
+	}
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "" && field.Anonymous:
+			paths = append(paths, leafPaths(field.Type, prefix, depth)...)
+		case name != "metadata" || prefix != "":
+			paths = append(paths, leafPaths(field.Type, strings.TrimPrefix(prefix+"."+name, "."), depth-1)...)
+		}
+	}
+	return paths
+}
+
+// expectedValues reads the values at the end of names directly from a value of the API.
+func expectedValues(v reflect.Value, names []string, element bool) (values []string) {
+	switch {
+	case v.Kind() == reflect.Pointer && v.IsNil():
+		return nil
+	case v.Kind() == reflect.Pointer:
+		return expectedValues(v.Elem(), names, true)
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			values = append(values, expectedValues(v.Index(i), names, true)...)
+		}
+		return values
+	case len(names) > 0:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == names[0] {
+				return expectedValues(v.Field(i), names[1:], false)
+			}
+			if name == "" && field.Anonymous && slices.Contains(leafPaths(field.Type, "", 1), names[0]) {
+				return expectedValues(v.Field(i), names, false)
+			}
+		}
+		panic("no field " + names[0])
+	case !element && v.IsZero():
+		return nil
+	}
+	text, err := json.Marshal(v.Interface())
+	if err != nil {
+		panic(err)
+	}
+	if text[0] == '"' {
+		var unquoted string
+		if err := json.Unmarshal(text, &unquoted); err != nil {
+			panic(err)
+		}
+		return []string{unquoted}
+	}
+	return []string{string(text)}
+}
+
+// TestFieldIndexOfBytesAndObjectsIsEqual compares, for the types of client-go's scheme, the values of
+// every field as read from protobuf, from JSON, and from the object, also without its Go type.
+func TestFieldIndexOfBytesAndObjectsIsEqual(t *testing.T) {
+	types, compared, refused := 0, 0, 0
+	for _, goType := range scheme.Scheme.AllKnownTypes() {
+		if !reflect.PointerTo(goType).Implements(reflect.TypeFor[marshaler]()) || !reflect.PointerTo(goType).Implements(reflect.TypeFor[object]()) {
+			continue
+		}
+		types++
+		objects := TypeOf(reflect.PointerTo(goType), nil)
+		codecs := NewDecoders(objects, Options{}).ForList()
+		for seed := range 3 {
+			obj := reflect.New(goType).Interface().(object)
+			indexFiller(int64(types*10 + seed)).Fill(obj)
+			raw, err := obj.(marshaler).Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			decoded, err := codecs.For(&wire.Item{Format: wire.JSON}).Decode(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range leafPaths(goType, "", 4) {
+				index, err := NewFieldIndex(objects, path)
+				if err != nil {
+					refused++
+					continue
+				}
+				want := expectedValues(reflect.ValueOf(decoded), strings.Split(path, "."), false)
+				compared += len(want)
+				for name, values := range map[string]func() ([]string, error){
+					"protobuf": func() ([]string, error) {
+						return index.OfItem(feed.Item{Raw: raw, Codec: codecs.For(&wire.Item{Format: wire.Protobuf})})
+					},
+					"JSON": func() ([]string, error) {
+						return index.OfItem(feed.Item{Raw: text, Codec: codecs.For(&wire.Item{Format: wire.JSON})})
+					},
+					"object": func() ([]string, error) { return index.OfObject(obj) },
+				} {
+					if got, err := values(); err != nil || !slices.Equal(got, want) {
+						t.Fatalf("%s of %s, %s, seed %d: %q, %v; want %q\n%s", path, goType, name, seed, got, err, want, text)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d types, %d values, %d paths refused", types, compared, refused)
+	if types < 100 || compared < 5000 {
+		t.Errorf("compared %d values of %d types", compared, types)
+	}
+}
+
+// TestFieldIndexOfUnstructuredObjects reads by JSON names, whatever the types of the values.
+func TestFieldIndexOfUnstructuredObjects(t *testing.T) {
+	objects := TypeOf(reflect.TypeFor[*unstructured.Unstructured](), nil)
+	text := `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"a"},"spec":{
+		"text":"a","empty":"","zero":0,"float":1.5,"no":false,"null":null,"parts":[{"size":1},{"size":"2"},{},7],"lists":[["x"],[]],"object":{}}}`
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	codec := NewDecoders(objects, Options{}).ForList().For(&wire.Item{Format: wire.JSON, APIVersion: "example.com/v1", Kind: "Gadget"})
+	for path, want := range map[string][]string{
+		"spec.text": {"a"}, "spec.empty": {""}, "spec.zero": {"0"}, "spec.float": {"1.5"}, "spec.no": {"false"}, "spec.null": nil, "spec.absent": nil,
+		"spec.parts.size": {"1", "2"}, "spec.lists": {"x"}, "spec.text.deeper": nil, "status.phase": nil,
+	} {
+		index, err := NewFieldIndex(objects, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fromBytes, err := index.OfItem(feed.Item{Raw: []byte(text), Codec: codec})
+		if err != nil || !slices.Equal(fromBytes, want) {
+			t.Errorf("%s of bytes: %q, %v; want %q", path, fromBytes, err, want)
+		}
+		fromObject, err := index.OfObject(u)
+		if err != nil || !slices.Equal(fromObject, want) {
+			t.Errorf("%s of the object: %q, %v; want %q", path, fromObject, err, want)
+		}
+	}
+	index, _ := NewFieldIndex(objects, "spec.object")
+	if _, err := index.OfObject(u); err == nil {
+		t.Error("an object is a value")
+	}
+}
+
+// TestInvalidFieldIndexIsRefused checks that errors name what is wrong with a path.
+func TestInvalidFieldIndexIsRefused(t *testing.T) {
+	for path, want := range map[string]string{
+		"":                           "a name is empty",
+		"spec..nodeName":             "a name is empty",
+		"spec.containers[0].image":   "brackets",
+		"metadata.name":              "ByMetadata",
+		"kind":                       "ByMetadata",
+		"spec.node":                  `v1.PodSpec has no field "node"`,
+		"spec":                       "spec is a struct",
+		"spec.containers":            "containers is a struct",
+		"spec.nodeSelector":          "nodeSelector is a map",
+		"spec.nodeName.first":        `string has no field "first"`,
+		"spec.containers.ports.port": `v1.ContainerPort has no field "port"`,
+		"spec.containers.readinessProbe.httpGet.port": "port is a intstr.IntOrString",
+	} {
+		if _, err := NewFieldIndex(TypeOf(reflect.TypeFor[*corev1.Pod](), nil), path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", path, err, want)
+		}
+	}
+	if _, err := NewFieldIndex(ObjectType{}, "spec.nodeName"); err == nil {
+		t.Error("objects of any type have the field")
+	}
+}
