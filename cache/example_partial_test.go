@@ -44,3 +44,40 @@ func ExamplePartialObject() {
 	// node-1 map[topology.kubernetes.io/zone:west] true
 	// stopped: <nil>
 }
+
+// This example reads two fields of packed Pods, by an index, without decoding the Pods.
+func ExampleProjectionOf() {
+	type podFields struct {
+		Spec struct {
+			Containers []struct {
+				Image string `json:"image"`
+			} `json:"containers"`
+		} `json:"spec"`
+	}
+	server := fake.NewListerWatcher(&corev1.Pod{})
+	web := webPod("web-0", "node-1")
+	web.Spec.Containers = []corev1.Container{{Name: "main", Image: "web:1.2"}}
+	server.Create(web)
+	pods := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+		Packed:   true,
+		Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName")},
+	})
+	images, err := cache.ProjectionOf[podFields](pods)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- pods.Run(ctx) }()
+	if err := pods.WaitForSync(ctx); err != nil {
+		log.Fatal(err)
+	}
+	for pod, err := range images.ByIndex("node", "node-1") {
+		fmt.Println(pod.Key, pod.Fields.Spec.Containers[0].Image, err)
+	}
+	cancel()
+	fmt.Println("stopped:", <-stopped)
+	// Output:
+	// default/web-0 web:1.2 <nil>
+	// stopped: <nil>
+}

@@ -1,0 +1,263 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+)
+
+// projectedPods serves Pods of two ReplicaSets on three nodes.
+func projectedPods(t *testing.T) (*fake.APIServer, map[string]*corev1.Pod) {
+	t.Helper()
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close(context.Background()) })
+	client := kubernetes.NewForConfigOrDie(server.Config())
+	pods := make(map[string]*corev1.Pod)
+	for i := range 30 {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ns", Name: fmt.Sprintf("pod-%02d", i), Labels: map[string]string{"app": fmt.Sprint(i % 2)},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)}},
+				ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "test", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}},
+			},
+			Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", i%3), Containers: []corev1.Container{{Name: "main", Image: fmt.Sprintf("web:%d", i), WorkingDir: "/"}, {Name: "proxy"}}},
+		}
+		written, err := client.CoreV1().Pods("ns").Create(t.Context(), pod, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods["ns/"+pod.Name] = written
+	}
+	return server, pods
+}
+
+// TestProjectionEqualsObjects reads the fields of whole and of partial Pods, live and packed, streamed
+// and decoded by the client, and compares them with the Pods.
+func TestProjectionEqualsObjects(t *testing.T) {
+	server, pods := projectedPods(t)
+	for _, streaming := range []bool{false, true} {
+		for _, packed := range []bool{false, true} {
+			config := server.Config()
+			if streaming {
+				cache.EnableStreaming(config)
+			}
+			lw := cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods(""))
+			name := fmt.Sprintf("streaming=%v,packed=%v", streaming, packed)
+			t.Run(name, func(t *testing.T) {
+				checkProjection(t, cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+					Packed: packed, Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName")},
+				}), pods)
+			})
+			t.Run(name+",partial", func(t *testing.T) {
+				checkProjection(t, cache.NewSharedInformer(lw, &partialPod{}, cache.InformerOptions[*partialPod]{
+					Packed: packed, Indexers: cache.Indexers[*partialPod]{"node": cache.ByField[*partialPod]("spec.nodeName")},
+				}), pods)
+			})
+		}
+	}
+}
+
+// imageFields are fewer fields than podFields.
+type imageFields struct {
+	Spec struct {
+		NodeName   string `json:"nodeName"`
+		Containers []struct {
+			Image string `json:"image"`
+		} `json:"containers"`
+	} `json:"spec"`
+}
+
+func checkProjection[T cache.Object](t *testing.T, informer *cache.SharedInformer[T], pods map[string]*corev1.Pod) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go informer.Run(ctx)
+	if err := informer.WaitForSync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	projection, err := cache.ProjectionOf[imageFields](informer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(got cache.Projected[imageFields], err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod := pods[got.Key]
+		metadata, err := got.Metadata()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := pod.ObjectMeta
+		want.ManagedFields = nil
+		if diff := cmp.Diff(want, metadata); diff != "" {
+			t.Errorf("metadata of %s: -want +got:\n%s", got.Key, diff)
+		}
+		if fields := got.Fields.Spec; fields.NodeName != pod.Spec.NodeName || len(fields.Containers) != 2 || fields.Containers[0].Image != pod.Spec.Containers[0].Image {
+			t.Errorf("%s has %+v", got.Key, fields)
+		}
+		got.Fields.Spec.Containers[0].Image = "mine" // the result is the caller's
+		metadata.Labels["app"] = "mine"
+	}
+	for range 2 {
+		all := 0
+		for got, err := range projection.All() {
+			check(got, err)
+			all++
+		}
+		byNode := 0
+		for got, err := range projection.ByIndex("node", "node-1") {
+			check(got, err)
+			byNode++
+		}
+		if all != len(pods) || byNode != 10 {
+			t.Errorf("read %d objects, %d of the node", all, byNode)
+		}
+		got, exists, err := projection.Get("ns/pod-07")
+		check(got, err)
+		if !exists || got.Key != "ns/pod-07" {
+			t.Errorf("got %q, %v", got.Key, exists)
+		}
+	}
+	if _, exists, err := projection.Get("ns/other"); exists || err != nil {
+		t.Errorf("an object that does not exist: %v, %v", exists, err)
+	}
+	for _, err := range projection.ByIndex("zone", "a") {
+		if err == nil || !strings.Contains(err.Error(), `"zone"`) {
+			t.Errorf("an unknown index: %v", err)
+		}
+	}
+}
+
+// TestInvalidProjectionIsRefused checks that ProjectionOf names the field that cannot be read.
+func TestInvalidProjectionIsRefused(t *testing.T) {
+	server := fake.NewListerWatcher(&corev1.Pod{})
+	whole := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: []string{"spec.containers.image", "status"}, NeverWritten: true})
+	if _, err := cache.ProjectionOf[imageFields](whole); err == nil || !strings.Contains(err.Error(), "spec.containers.image") {
+		t.Errorf("an omitted field: %v", err)
+	}
+	type wholeContainers struct {
+		Spec struct {
+			Containers []corev1.Container `json:"containers"`
+		} `json:"spec"`
+	}
+	if _, err := cache.ProjectionOf[wholeContainers](whole); err == nil || !strings.Contains(err.Error(), "spec.containers.image") {
+		t.Errorf("a field with an omitted part: %v", err)
+	}
+	type host struct {
+		Spec struct {
+			Hostname string `json:"hostname"`
+		} `json:"spec"`
+	}
+	if _, err := cache.ProjectionOf[host](whole); err != nil {
+		t.Errorf("a field that is not omitted: %v", err)
+	}
+	partial := cache.NewSharedInformer(server, &partialPod{}, cache.InformerOptions[*partialPod]{})
+	if _, err := cache.ProjectionOf[host](partial); err == nil || !strings.Contains(err.Error(), "Spec.Hostname") {
+		t.Errorf("a field that is not kept: %v", err)
+	}
+}
+
+// TestProjectionOfUnreadableObjectIsAnError checks the error of an object that could never be stored.
+func TestProjectionOfUnreadableObjectIsAnError(t *testing.T) {
+	gadgets := fake.NewListerWatcher(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget"}})
+	gadgets.Create(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "bad"}}})
+	informer := cache.NewSharedInformer(gadgets, &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{
+		Transform: func(*unstructured.Unstructured) (*unstructured.Unstructured, error) {
+			return nil, fmt.Errorf("refused")
+		},
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go informer.Run(ctx)
+	if err := informer.WaitForSync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	projection, err := cache.ProjectionOf[struct {
+		Spec struct {
+			Size int64 `json:"size"`
+		} `json:"spec"`
+	}](informer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, exists, err := projection.Get("bad"); exists || err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("got %v, %v", exists, err)
+	}
+}
+
+// TestFieldIndexDecodesNothing counts the decoded objects of a packed informer with an index by a
+// field and a handler of keys.
+func TestFieldIndexDecodesNothing(t *testing.T) {
+	server, pods := projectedPods(t)
+	config := server.Config()
+	cache.EnableStreaming(config)
+	client := kubernetes.NewForConfigOrDie(config)
+	informer := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+		Packed:   true,
+		Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName"), "image": cache.ByField[*corev1.Pod]("spec.containers.image")},
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go informer.Run(ctx)
+	pod := pods["ns/pod-01"]
+	pod.Labels["app"] = "changed"
+	written, err := client.CoreV1().Pods("ns").Update(ctx, pod, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := informer.WaitForObject(ctx, written); err != nil {
+		t.Fatal(err)
+	}
+	if decoded := informer.Status().Decoded; decoded != 0 {
+		t.Errorf("decoded %d objects", decoded)
+	}
+	keys, err := informer.Store().IndexKeys("image", "web:4")
+	if err != nil || !slices.Equal(keys, []string{"ns/pod-04"}) {
+		t.Errorf("image web:4 finds %v, %v", keys, err)
+	}
+}
+
+// TestInvalidFieldIndexIsAnErrorOfTheInformer checks that Run names the index and the field.
+func TestInvalidFieldIndexIsAnErrorOfTheInformer(t *testing.T) {
+	server := fake.NewListerWatcher(&corev1.Pod{})
+	for _, test := range []struct {
+		path string
+		omit []string
+		want string
+	}{
+		{"spec.node", nil, `index "a": field "spec.node": v1.PodSpec has no field "node"`},
+		{"spec.nodeName", []string{"spec"}, `index "a": OmitFields "spec" leaves it out`},
+	} {
+		informer := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+			OmitFields: test.omit, NeverWritten: true, Indexers: cache.Indexers[*corev1.Pod]{"a": cache.ByField[*corev1.Pod](test.path)},
+		})
+		if err := informer.Run(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.path, err)
+		}
+	}
+	partial := cache.NewSharedInformer(server, &partialPod{}, cache.InformerOptions[*partialPod]{
+		Indexers: cache.Indexers[*partialPod]{"host": cache.ByField[*partialPod]("spec.hostname")},
+	})
+	if err := partial.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `has no field "hostname"`) {
+		t.Errorf("a field that is not kept: %v", err)
+	}
+}
