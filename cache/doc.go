@@ -59,7 +59,10 @@
 // With [EnableStreaming], an informer splits a response into objects as it arrives, instead of
 // decoding a list as a whole. The option OmitFields cuts fields out of the response. Packed stores
 // objects as bytes, in a fifth (Nodes) to a twenty-fifth (Pods) of the memory, and ShareEqual lets
-// objects share equal parts. docs/memory.md compares them.
+// objects share equal parts.
+//
+// A program that reads a few fields of its objects keeps a [PartialObject], or reads them from packed
+// objects by a [Projection]. docs/memory.md compares all of these.
 //
 // # Reflectors and stores
 //

@@ -8,6 +8,10 @@
 // result: the bytes that [Fields.AppendProtobuf] or [Fields.AppendJSON] returns decode to the object
 // that [Fields.Without] returns for the decoded original.
 //
+// [NewKeeping] lists what is left instead, for objects of which the program keeps some fields: all
+// other fields beside metadata are cut out of the bytes. It clears nothing in decoded objects, of which
+// package partial copies the fields.
+//
 // # What is left
 //
 // An omitted field has its zero value, or is absent from an unstructured object. A list on the way
