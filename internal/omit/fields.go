@@ -102,10 +102,14 @@ func (f *Fields) add(text string) ([]segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	added := &path{text: text}
-	if err := f.resolve(segments, added); err != nil {
+	added, in := &path{text: text}, f
+	if f.cuts(segments) {
+		in = newFields(f.goType) // to check the path, of which nothing is left to omit
+	}
+	if err := in.resolve(segments, added); err != nil {
 		return nil, err
 	}
+	added.unknown = added.unknown && in == f
 	f.paths = append(f.paths, added)
 	return segments, nil
 }
@@ -123,8 +127,27 @@ func (f *Fields) keep(paths [][]string) {
 	_, _ = f.step(f.root, segment{name: metadataName}, "")
 }
 
+// cuts reports whether nothing of what NewKeeping keeps is at a path, above or below it.
+func (f *Fields) cuts(segments []segment) bool {
+	at := f.root
+	for _, s := range segments {
+		if !at.keep || at == f.root && s.name == metadataName {
+			return false
+		}
+		if at = at.find(s.name); at == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // OmitsKept reports whether parts of what NewKeeping keeps are omitted, other than managedFields.
-func (f *Fields) OmitsKept() bool { return f != nil && len(f.paths) > 1 }
+func (f *Fields) OmitsKept() bool {
+	return f != nil && slices.ContainsFunc(f.paths, func(p *path) bool {
+		segments, _ := parse(p.text)
+		return p.text != managedFieldsPath && !f.cuts(segments)
+	})
+}
 
 // Cuts returns the path of an omitted field that is at, around or below the field with names on the way
 // to it. It reports whether there is one.

@@ -58,6 +58,20 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
+// find is child for a name in JSON: also of a child of an inlined struct.
+func (n *node) find(name string) *node {
+	for _, child := range n.children {
+		if child.inline {
+			if found := child.find(name); found != nil {
+				return found
+			}
+		} else if child.name == name {
+			return child
+		}
+	}
+	return nil
+}
+
 // byNumber returns the child with a field number in protobuf, or nil.
 func (n *node) byNumber(number int32) *node {
 	for _, child := range n.children {

@@ -1,0 +1,159 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package omit_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinformer/kinformer/internal/layout"
+	"github.com/kinformer/kinformer/internal/omit"
+)
+
+// fullPod returns a Pod with fields of each kind.
+func fullPod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "a", Labels: map[string]string{"x": "1"}, Annotations: map[string]string{"y": "2", "z": "3"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		},
+		Spec: corev1.PodSpec{
+			NodeName: "node", Hostname: "host", NodeSelector: map[string]string{"n": "1"},
+			Containers: []corev1.Container{{Name: "main", Image: "web", Env: []corev1.EnvVar{{Name: "E"}}}, {Name: "side"}},
+			Volumes: []corev1.Volume{
+				{Name: "one", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "c"}}}},
+				{Name: "two", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}},
+			},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Message: "text", Conditions: []corev1.PodCondition{{Type: "Ready", Reason: "r"}}},
+	}
+}
+
+// TestOnlyKeptFieldsAreLeft cuts everything else out of an object, in protobuf and in JSON.
+func TestOnlyKeptFieldsAreLeft(t *testing.T) {
+	metadata := fullPod().ObjectMeta
+	metadata.ManagedFields = nil
+	for name, test := range map[string]struct {
+		kept, omitted string // separated by spaces
+		want          func(from *corev1.Pod) *corev1.Pod
+	}{
+		"nothing": {"", "", func(*corev1.Pod) *corev1.Pod { return &corev1.Pod{} }},
+		"a field": {"spec.nodeName", "", func(from *corev1.Pod) *corev1.Pod {
+			return &corev1.Pod{Spec: corev1.PodSpec{NodeName: from.Spec.NodeName}}
+		}},
+		"a struct": {"status", "", func(from *corev1.Pod) *corev1.Pod { return &corev1.Pod{Status: from.Status} }},
+		"a map": {"spec.nodeSelector", "", func(from *corev1.Pod) *corev1.Pod {
+			return &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: from.Spec.NodeSelector}}
+		}},
+		"of elements": {"spec.containers.name status.conditions.reason", "", func(*corev1.Pod) *corev1.Pod {
+			return &corev1.Pod{
+				Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}, {Name: "side"}}},
+				Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Reason: "r"}}},
+			}
+		}},
+		"of an inlined struct": {"spec.volumes.configMap", "", func(from *corev1.Pod) *corev1.Pod {
+			return &corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: from.Spec.Volumes[0].VolumeSource}, {}}}}
+		}},
+		"with annotations omitted": {"spec.nodeName", "metadata.annotations[y] metadata.labels", func(from *corev1.Pod) *corev1.Pod {
+			delete(from.Annotations, "y")
+			from.Labels = nil
+			return &corev1.Pod{Spec: corev1.PodSpec{NodeName: from.Spec.NodeName}}
+		}},
+		"with others omitted": {"status.phase", "spec.containers.env spec.hostname status.message", func(from *corev1.Pod) *corev1.Pod {
+			return &corev1.Pod{Status: corev1.PodStatus{Phase: from.Status.Phase}}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fields, err := omit.NewKeeping(podType, names(test.kept), strings.Fields(test.omitted))
+			if err != nil {
+				t.Fatal(err)
+			}
+			from := fullPod()
+			want := test.want(from)
+			want.ObjectMeta = from.ObjectMeta
+			want.ManagedFields = nil
+			protobuf, err := fullPod().Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cut, ok := fields.AppendProtobuf(nil, protobuf, layout.Object{})
+			got := &corev1.Pod{}
+			if err := got.Unmarshal(cut.Bytes); err != nil || !ok || cut.Lost {
+				t.Fatalf("protobuf: %v, %v, lost %v", err, ok, cut.Lost)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("protobuf (-want +got):\n%s", diff)
+			}
+			raw, err := json.Marshal(fullPod())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cut, ok = fields.AppendJSON(nil, raw, layout.Object{}); !ok || cut.Lost {
+				t.Errorf("JSON: %v, lost %v", ok, cut.Lost)
+			}
+			got = &corev1.Pod{}
+			if err := json.Unmarshal(cut.Bytes, got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("JSON (-want +got):\n%s", diff)
+			}
+			if missing := fields.NotFound(); missing != nil {
+				t.Errorf("not found: %q", missing)
+			}
+		})
+	}
+}
+
+// names splits paths that are separated by spaces.
+func names(paths string) (split [][]string) {
+	for _, path := range strings.Fields(paths) {
+		split = append(split, strings.Split(path, "."))
+	}
+	return split
+}
+
+// TestKeptFieldsOfUnstructuredObjects cuts JSON of which no Go type is known.
+func TestKeptFieldsOfUnstructuredObjects(t *testing.T) {
+	fields, err := omit.NewKeeping(unstructuredType, names("color status.parts.name"), []string{"metadata.labels[x]", "metadata.annotations[a]", "spec.size", "status.absent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := `{"apiVersion":"v1","kind":"W","metadata":{"name":"a","labels":{"x":"1"},"managedFields":[]},"color":{"r":1},"spec":{"size":1,"weight":2},` +
+		`"status":{"parts":[{"name":"p","n":1},{"n":2},3],"phase":"Running"},"other":null}`
+	want := `{"apiVersion":"v1","kind":"W","metadata":{"name":"a"},"color":{"r":1},"status":{"parts":[{"name":"p"},{},3]}}`
+	cut, ok := fields.AppendJSON(nil, []byte(raw), layout.Object{})
+	if !ok || string(cut.Bytes) != want {
+		t.Errorf("left %s, %v, want %s", cut.Bytes, ok, want)
+	}
+	if missing := fields.NotFound(); missing != nil {
+		t.Errorf("not found: %q, of which nothing would be left", missing)
+	}
+}
+
+// TestKeptFieldsCannotBeOmitted names what a path would cut.
+func TestKeptFieldsCannotBeOmitted(t *testing.T) {
+	kept := names("spec.containers.name spec.volumes.configMap status spec.nodeSelector")
+	for path, want := range map[string]string{
+		"spec":                        "has a field below it",
+		"spec.containers":             "has a field below it",
+		"spec.containers.name":        "has spec.containers.name",
+		"spec.volumes.configMap":      "has spec.volumes.configMap",
+		"spec.volumes.configMap.name": "has spec.volumes.configMap",
+		"status.phase":                "has status",
+		"spec.nodeSelector[a]":        "has spec.nodeSelector",
+		"spec.hostname":               "",
+		"spec.volumes.secret":         "",
+	} {
+		_, err := omit.NewKeeping(podType, kept, []string{path})
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"`+path+`"`)) {
+			t.Errorf("omitting %s returned %v, want %q", path, err, want)
+		}
+	}
+}
