@@ -321,16 +321,25 @@ func objectsOf[T runtime.Object](lw ListerWatcher, example T) (codec.ObjectType,
 	return objects, err
 }
 
+// newOf returns a new object of a pointer type, or the zero value of another type.
+func newOf(t reflect.Type) any {
+	if t.Kind() == reflect.Pointer {
+		return reflect.New(t.Elem()).Interface()
+	}
+	return reflect.Zero(t).Interface()
+}
+
 // objectType returns the type of T's objects. The example may be a nil pointer.
 func objectType[T runtime.Object](example T) (codec.ObjectType, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() == reflect.Interface {
 		return codec.ObjectType{}, fmt.Errorf("the type argument %s is an interface: use the objects' pointer type, such as *v1.Pod", t)
 	}
-	if partial, ok := any(example).(interface {
-		types() (api, fields reflect.Type)
-	}); ok {
-		api, fields := partial.types()
+	if partial, ok := newOf(t).(partialType); ok {
+		kept, api, fields := partial.types()
+		if kept != t {
+			return codec.ObjectType{}, fmt.Errorf("the type argument %s embeds a PartialObject: use %s", t, kept)
+		}
 		return codec.PartialTypeOf(t, api, fields, example)
 	}
 	return codec.TypeOf(t, example), nil

@@ -61,9 +61,14 @@ func (p *PartialObject[A, S]) MarshalJSON() ([]byte, error) {
 	return codec.EncodePartial(p, schema.GroupVersionKind{Group: "partial.kinformer.dev", Version: "v1", Kind: kind})
 }
 
-// types returns the type arguments.
-func (p *PartialObject[A, S]) types() (api, fields reflect.Type) {
-	return reflect.TypeFor[A](), reflect.TypeFor[S]()
+// partialType is implemented by PartialObjects. The receiver may be nil.
+type partialType interface {
+	// types returns the type of the PartialObject, and its type arguments.
+	types() (kept, api, fields reflect.Type)
+}
+
+func (p *PartialObject[A, S]) types() (kept, api, fields reflect.Type) {
+	return reflect.TypeFor[*PartialObject[A, S]](), reflect.TypeFor[A](), reflect.TypeFor[S]()
 }
 
 // WaitForAPIObject is SharedInformer.WaitForObject for an informer of PartialObjects: written is the

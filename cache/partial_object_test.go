@@ -11,10 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 type podFields struct {
@@ -78,5 +80,105 @@ func TestPartialObjectHasTheFields(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// fieldsError returns the error of an informer of Pods with the fields of a struct.
+func fieldsError[S any](t *testing.T, omitted ...string) error {
+	t.Helper()
+	return informerError[*corev1.Pod, S](t, fake.NewListerWatcher(&corev1.Pod{}), omitted...)
+}
+
+func informerError[A cache.Object, S any](t *testing.T, lw cache.ListerWatcher, omitted ...string) error {
+	t.Helper()
+	type object = cache.PartialObject[A, S]
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // a valid informer stops at once
+	return cache.NewSharedInformer(lw, &object{}, cache.InformerOptions[*object]{OmitFields: omitted}).Run(ctx)
+}
+
+// byValue is an object that is no pointer.
+type byValue struct{ *corev1.Pod }
+
+// withoutObjectMeta is an object whose metadata is no ObjectMeta.
+type withoutObjectMeta struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.Object   `json:"metadata"`
+}
+
+func (o *withoutObjectMeta) DeepCopyObject() runtime.Object { return o }
+
+// TestInvalidPartialObject checks that Run returns an error that names each field that is invalid.
+func TestInvalidPartialObject(t *testing.T) {
+	type unexported struct {
+		hidden string //nolint:unused // to be refused
+	}
+	type spec struct {
+		NodeName int     `json:"nodeName"`
+		Replicas *int32  `json:"replicas"`
+		Any      any     `json:"hostname"`
+		Volumes  []byte  `json:"volumes"`
+		Host     *string `json:"subdomain"`
+	}
+	type status struct {
+		StartTime string `json:"startTime"`
+	}
+	type wrongTypes struct {
+		Spec   spec   `json:"spec"`
+		Status status `json:"status"`
+	}
+	type names struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Kind     string            `json:"kind"`
+		Untagged struct{}
+		Dashed   struct{} `json:"-"`
+	}
+	pods := fake.NewListerWatcher(&corev1.Pod{})
+	for name, test := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"valid":                {fieldsError[podFields](t), nil},
+		"unexported":           {fieldsError[unexported](t), []string{"informer of Pod", "hidden"}},
+		"types":                {fieldsError[wrongTypes](t), []string{"Spec.NodeName", "Spec.Replicas", `no field "replicas"`, "Spec.Any", "Spec.Volumes", "Spec.Host", "Status.StartTime"}},
+		"names":                {fieldsError[names](t), []string{"Metadata", "Kind", "Untagged", "Dashed"}},
+		"no struct":            {fieldsError[string](t), []string{"string is not a struct"}},
+		"wanted field omitted": {fieldsError[podFields](t, "spec.nodeName"), []string{`"spec.nodeName"`, "has spec.nodeName"}},
+		"part of one omitted": {fieldsError[struct {
+			Spec corev1.PodSpec `json:"spec"`
+		}](t, "spec.containers.env"), []string{`"spec.containers.env"`, "has spec"}},
+		"struct around it omitted": {fieldsError[podFields](t, "status"), []string{`"status"`, "a field below it"}},
+		"unknown field omitted":    {fieldsError[podFields](t, "spec.colour"), []string{`"spec.colour"`, "no field colour"}},
+		"annotations omitted":      {fieldsError[podFields](t, "metadata.annotations", "spec.hostname"), nil},
+		"an interface as A":        {informerError[cache.Object, podFields](t, pods), []string{"cache.Object is not a pointer to a struct"}},
+		"a struct as A":            {informerError[byValue, podFields](t, pods), []string{"byValue", "not a pointer to a struct"}},
+		"an A without ObjectMeta":  {informerError[*withoutObjectMeta, struct{}](t, pods), []string{"withoutObjectMeta", "ObjectMeta"}},
+		"another A": {
+			informerError[*corev1.Node, struct{}](t, cache.ListWatchOf(podClient{pods, ""})), []string{"lists *v1.Pod, not *v1.Node"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.want == nil && test.err != nil {
+				t.Errorf("Run returned %v", test.err)
+			}
+			for _, want := range test.want {
+				if !cachetest.ErrorContains(want)(test.err) {
+					t.Errorf("Run returned %v, without %s", test.err, want)
+				}
+			}
+		})
+	}
+}
+
+// embedding is a type of the program that has the methods of a PartialObject.
+type embedding struct {
+	Own string
+	partialPod
+}
+
+func TestEmbeddedPartialObjectIsInvalid(t *testing.T) {
+	informer := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &embedding{}, cache.InformerOptions[*embedding]{})
+	if err := informer.Run(t.Context()); !cachetest.ErrorContains("embedding")(err) {
+		t.Errorf("Run returned %v", err)
 	}
 }

@@ -39,7 +39,7 @@ var mayImport = map[string]string{
 	"internal/omit":      "internal/jsonfield internal/layout internal/protowire",
 	"internal/decode":    "internal/intern internal/partial internal/protowire",
 	"internal/feed":      "internal/layout",
-	"internal/codec":     "internal/decode internal/feed internal/layout internal/omit internal/pack internal/partial internal/wire",
+	"internal/codec":     "internal/decode internal/feed internal/jsonfield internal/layout internal/omit internal/pack internal/partial internal/wire",
 	"internal/errlog":    "internal/feed",
 	"internal/source":    "internal/codec internal/feed internal/omit internal/tap internal/wire",
 
