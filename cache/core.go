@@ -29,9 +29,10 @@ type core struct {
 	invalid error // why it cannot run
 	// detect, if set, checks for mutations during Run; see SharedInformer.detectMutations.
 	detect func(ctx context.Context) (stop func())
-	// key returns an object's key, and admits an error if the informer does not hold it.
+	// key returns an object's key, and admits an error if the informer does not hold it. written is the
+	// server's object, of which obj may be a part.
 	key    func(obj Object) (string, error)
-	admits func(obj Object) error
+	admits func(obj, written Object) error
 	scopes *scope.Set // nil if the informer has the whole collection
 }
 
@@ -119,7 +120,8 @@ func (c *core) waitForResourceVersion(ctx context.Context, resourceVersion strin
 	return c.wait(ctx, func(ctx context.Context) error { return c.engine.WaitForResourceVersion(ctx, resourceVersion) })
 }
 
-func (c *core) waitForObject(ctx context.Context, obj Object) error {
+// waitForObject blocks until the store has seen obj, which is what the informer keeps of written.
+func (c *core) waitForObject(ctx context.Context, obj, written Object) error {
 	if c.invalid != nil {
 		return c.invalid
 	}
@@ -127,7 +129,7 @@ func (c *core) waitForObject(ctx context.Context, obj Object) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.report.name, err)
 	}
-	if err := cmp.Or(c.admits(obj), c.checkScopes(obj)); err != nil {
+	if err := cmp.Or(c.admits(obj, written), c.checkScopes(obj)); err != nil {
 		return fmt.Errorf("%s does not hold %q: %w", c.report.name, key, err)
 	}
 	if err := c.wait(ctx, func(ctx context.Context) error { return c.waitForVersionOf(ctx, obj, matches(obj)) }); err != nil {

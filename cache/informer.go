@@ -59,7 +59,7 @@ func controllerOf(adapted informer.Adapted) *Controller {
 		clock:   clock.RealClock{},
 		invalid: adapted.Invalid,
 		key:     func(obj Object) (string, error) { return adapted.Key(obj) },
-		admits:  func(Object) error { return nil }, // the informer's selection is not known
+		admits:  func(_, _ Object) error { return nil }, // the informer's selection is not known
 		scopes:  adapted.Scopes,
 	}}
 }
@@ -87,7 +87,7 @@ func (c *Controller) WaitForResourceVersion(ctx context.Context, resourceVersion
 // WaitForObject blocks until the store has a write of obj; see SharedInformer.WaitForObject, also
 // for why ctx needs a deadline.
 func (c *Controller) WaitForObject(ctx context.Context, obj Object) error {
-	return c.core.waitForObject(ctx, obj)
+	return c.core.waitForObject(ctx, obj, obj)
 }
 
 // WaitForDelete blocks until the store no longer holds obj; see SharedInformer.WaitForDelete, also

@@ -81,5 +81,5 @@ func WaitForAPIObject[A Object, S any](ctx context.Context, informer *SharedInfo
 	if err != nil {
 		return fmt.Errorf("%s: %w", informer.core.report.name, err)
 	}
-	return informer.core.waitForObject(ctx, obj)
+	return informer.core.waitForObject(ctx, obj, written)
 }

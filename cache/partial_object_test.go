@@ -5,12 +5,16 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
@@ -181,4 +185,42 @@ func TestEmbeddedPartialObjectIsInvalid(t *testing.T) {
 	if err := informer.Run(t.Context()); !cachetest.ErrorContains("embedding")(err) {
 		t.Errorf("Run returned %v", err)
 	}
+}
+
+// TestWaitForPartialObject waits for Pods of a selection, and for others.
+func TestWaitForPartialObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := fake.NewListerWatcher(&corev1.Pod{})
+		type noFields = cache.PartialObject[*corev1.Pod, struct{}]
+		selector := fields.OneTermEqualSelector("spec.nodeName", "node")
+		options := cache.InformerOptions[*noFields]{OmitFields: []string{"metadata.annotations"}, Filter: func(pod *noFields) bool { return pod.Labels["hidden"] == "" && pod.Annotations == nil }}
+		informer := runInformer(t, cache.ListWatchOf(podClient{server, "ns"}, cache.WithFieldSelector(selector)), &noFields{}, options)
+		create := func(name string, edit func(*corev1.Pod)) *corev1.Pod {
+			return server.Create(cachetest.Pod(name, func(pod *corev1.Pod) { pod.Spec.NodeName = "node" }, edit))
+		}
+		selected := create("selected", func(pod *corev1.Pod) { pod.Annotations = map[string]string{"a": "1"} })
+		if err := cache.WaitForAPIObject(t.Context(), informer, selected); err != nil {
+			t.Error(err)
+		}
+		cached, ok := informer.Store().GetByKey("ns/selected")
+		if !ok || informer.WaitForObject(t.Context(), cached) != nil {
+			t.Errorf("the wait for %v failed", cached)
+		}
+		for _, other := range []*corev1.Pod{
+			create("labelled", cachetest.WithLabel("hidden", "1")),
+			create("on another node", func(pod *corev1.Pod) { pod.Spec.NodeName = "other" }),
+			create("elsewhere", func(pod *corev1.Pod) { pod.Namespace = "other" }),
+		} {
+			if err := cache.WaitForAPIObject(t.Context(), informer, other); !errors.Is(err, cache.ErrNotSelected) || !strings.Contains(err.Error(), other.Name) {
+				t.Errorf("the wait for a Pod that is %s returned %v", other.Name, err)
+			}
+		}
+		if err := cache.WaitForAPIObject(t.Context(), informer, nil); !cachetest.ErrorContains("object is nil")(err) {
+			t.Errorf("the wait for nil returned %v", err)
+		}
+		invalid := cache.NewSharedInformer(nil, &noFields{}, cache.InformerOptions[*noFields]{})
+		if err := cache.WaitForAPIObject(t.Context(), invalid, selected); !cachetest.ErrorContains("informer of Pod")(err) {
+			t.Errorf("the wait of an invalid informer returned %v", err)
+		}
+	})
 }

@@ -104,10 +104,10 @@ func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
 
 // admits returns a function that returns ErrNotSelected for an object that the informer does not
 // hold.
-func (s *SharedInformer[T]) admits(lw ListerWatcher) func(Object) error {
+func (s *SharedInformer[T]) admits(lw ListerWatcher) func(obj, written Object) error {
 	selected, filter := asListWatch(lw).selected, s.options.Filter
-	return func(obj Object) error {
-		if err := selected.check(obj); err != nil || filter == nil {
+	return func(obj, written Object) error {
+		if err := selected.check(written); err != nil || filter == nil {
 			return err
 		}
 		filtered := s.omitted.Without(obj).(T)
@@ -295,7 +295,7 @@ func (s *SharedInformer[T]) WaitForResourceVersion(ctx context.Context, resource
 // A fake clientset of client-go gives objects no resourceVersion, which is an error here. In tests,
 // use fake.ListerWatcher.Serve or fake.APIServer.
 func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
-	return s.core.waitForObject(ctx, obj)
+	return s.core.waitForObject(ctx, obj, obj)
 }
 
 // WaitForDelete blocks until the store has reached obj's resourceVersion and holds no object with
