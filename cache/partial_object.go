@@ -17,8 +17,8 @@ import (
 	"github.com/kinformer/kinformer/internal/partial"
 )
 
-// PartialObject is an object of API type A of which a cache keeps the metadata, without
-// managedFields, and the fields of the struct S:
+// PartialObject is an object of API type A of which an informer keeps the metadata, without
+// managedFields, and the fields of the struct S, whose json tags name them:
 //
 //	type podFields struct {
 //		Spec struct {
@@ -28,6 +28,37 @@ import (
 //	type Pod = cache.PartialObject[*corev1.Pod, podFields]
 //
 //	pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &Pod{}, options)
+//	pod, ok := pods.Store().GetByKey("default/web") // pod.Name, pod.Fields.Spec.NodeName
+//
+// A is what the ListerWatcher lists. For custom resources without a Go type, A is
+// *unstructured.Unstructured, and the TypeMeta of the example states their kind. The types of S:
+//
+//	in A                                       in S
+//	string, number, bool                       the same type, or one of the same kind
+//	struct                                     the same type, or a struct with fewer fields
+//	pointer, slice, map with string keys       the same, of any type of this column
+//	type with an UnmarshalJSON method,         the same type
+//	such as Quantity, Time and IntOrString
+//	part of an unstructured object             any of these types that its JSON fits
+//
+// Every other type is invalid, as are fields that are unexported, that have no name in their json
+// tag, that share a name, that A does not have, and, in S itself, metadata, apiVersion and kind.
+// The error of the informer, as of any invalid argument, names each such field.
+//
+// A field that an object does not have is zero. An object of which a wanted field has another type
+// in JSON is not stored, and is reported as an ObjectError.
+//
+// PartialObjects are objects like any other for options, handlers, indexes, listers and the packages
+// shard, metrics and debug. Names and errors have the kind of A. Package clientgo does not support
+// them, since its programs read client-go's types. These options differ:
+//
+//   - OmitFields applies to what is kept, such as metadata.annotations, and needs no NeverWritten. A
+//     path that leads to a field of S, into it or to a struct around it is invalid.
+//   - Packed keeps the server's bytes of the metadata and of the fields of S. What a Transform
+//     returns is kept as JSON instead.
+//
+// A PartialObject must not be written to the server, see MarshalJSON. After a write of the whole
+// object, use WaitForAPIObject.
 type PartialObject[A Object, S any] struct {
 	metav1.TypeMeta   // empty unless the client sets that of the object
 	metav1.ObjectMeta // without ManagedFields
