@@ -27,7 +27,8 @@
 // With Options.ShowObjects also the content of objects, but never that of Secrets, typed,
 // unstructured or as metadata, of objects whose kind ends in Secret, or of objects which may be
 // Secrets, as their kind is not known. The kind is known if the object has apiVersion and kind, if
-// the informer of unstructured objects was given them, or if the Go type is one of k8s.io/api. If the
+// the informer of unstructured objects was given them, or if the Go type is one of k8s.io/api, or a
+// PartialObject of one. If the
 // name of a kind contains Secret, its objects with data or stringData at the top or in spec are not
 // shown either.
 //

@@ -15,6 +15,11 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
 )
 
 func TestOnlyGetAndHead(t *testing.T) {
@@ -240,5 +245,29 @@ func TestServedOnLoopback(t *testing.T) {
 		if answer.StatusCode != want {
 			t.Errorf("Host %q: got status %d, want %d", host, answer.StatusCode, want)
 		}
+	}
+}
+
+// TestFieldsOfObjectsAreShown shows an informer of some fields of Pods under their kind.
+func TestFieldsOfObjectsAreShown(t *testing.T) {
+	type partialPod = cache.PartialObject[*corev1.Pod, struct {
+		Spec struct {
+			NodeName string `json:"nodeName"`
+		} `json:"spec"`
+	}]
+	for name, packed := range map[string]bool{"live": false, "packed": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := fake.NewListerWatcher(&corev1.Pod{})
+				server.Create(pod("a"))
+				informer := cache.NewSharedInformer(server, &partialPod{}, cache.InformerOptions[*partialPod]{Packed: packed})
+				run(t, informer)
+				handler := Handler(withObjects, informer)
+				if all := getJSON[overview](t, handler, "/informers.json"); len(all.Informers) != 1 || all.Informers[0].Kind != "Pod" || all.Informers[0].Name != "Pod" {
+					t.Errorf("the overview has %+v", all.Informers)
+				}
+				expect(t, get(t, handler, page("object.json", informer.Views()[0].ID(), "ns/a")), `"kind": "Pod"`, `"apiVersion": "partial.kinformer.dev/v1"`, `"nodeName": "node-7"`)
+			})
+		})
 	}
 }

@@ -107,8 +107,8 @@ func mentionsSecret(kind string, obj cache.Object) bool {
 func containsSecret(kind string) bool { return strings.Contains(strings.ToLower(kind), "secret") }
 
 // isKnown reports whether it is known what an object is: by its own apiVersion and kind, by the kind
-// of an informer of unstructured objects, or by a Go type of k8s.io/api. The kind of an informer of
-// another Go type is that type's name, which may be any.
+// of an informer of unstructured objects, or by a Go type of k8s.io/api, also as that of a
+// PartialObject. The kind of an informer of another Go type is that type's name, which may be any.
 func isKnown(kind string, obj cache.Object) bool {
 	if own := obj.GetObjectKind().GroupVersionKind(); own.Version != "" && isKnownKind(own.Kind) {
 		return true
@@ -126,7 +126,18 @@ func isKnownKind(kind string) bool { return kind != "" && kind != "PartialObject
 // isAPIType reports whether a type is a pointer to one of k8s.io/api, which are named like their
 // kinds.
 func isAPIType(t reflect.Type) bool {
-	return t.Kind() == reflect.Pointer && strings.HasPrefix(t.Elem().PkgPath(), "k8s.io/api/")
+	return t.Kind() == reflect.Pointer && strings.HasPrefix(apiTypeName(t.Elem()), "k8s.io/api/")
+}
+
+// apiTypeName returns the name, after its package, of the type of the objects that the server sends:
+// that of which a PartialObject has some fields, and otherwise t.
+func apiTypeName(t reflect.Type) string {
+	arguments, ok := strings.CutPrefix(t.Name(), "PartialObject[*")
+	if !ok || t.PkgPath() != reflect.TypeFor[cache.View]().PkgPath() {
+		return t.PkgPath() + "." + t.Name()
+	}
+	name, _, _ := strings.Cut(arguments, ",")
+	return name
 }
 
 // isSecretType reports whether a Go type is named like a kind of Secrets, or is a struct that embeds
@@ -138,7 +149,7 @@ func isSecretType(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return isSecretKind(t.Name())
 	}
-	return isSecretKind(t.Name()) || slices.ContainsFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool {
+	return isSecretKind(apiTypeName(t)) || slices.ContainsFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool {
 		return field.Anonymous && isSecretKind(field.Name) // an embedded field is named like its type
 	})
 }

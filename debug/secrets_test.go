@@ -97,6 +97,19 @@ func stored[T cache.Object](t *testing.T, obj T) *cache.SharedInformer[T] {
 	return informer
 }
 
+// storedFields returns an informer of the data of a Secret.
+func storedFields(t *testing.T, packed bool) cache.Viewable {
+	t.Helper()
+	type secret = cache.PartialObject[*corev1.Secret, struct {
+		Data map[string][]byte `json:"data"`
+	}]
+	server := fake.NewListerWatcher(&corev1.Secret{})
+	server.Create(typedSecret())
+	informer := cache.NewSharedInformer(server, &secret{}, cache.InformerOptions[*secret]{Packed: packed})
+	run(t, informer)
+	return informer
+}
+
 // TestSecretsAreNeverShown requests the content of Secrets in every form that a store may have.
 func TestSecretsAreNeverShown(t *testing.T) {
 	for name, informer := range map[string]func(t *testing.T) cache.Viewable{
@@ -109,6 +122,8 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		"metadata in a list":       func(t *testing.T) cache.Viewable { return stored(t, metadataOnly("PartialObjectMetadata")) },
 		"metadata of another kind": func(t *testing.T) cache.Viewable { return stored(t, metadataOnly("Pod")) },
 		"embedded":                 func(t *testing.T) cache.Viewable { return stored(t, &credentials{*typedSecret()}) },
+		"some fields, live":        func(t *testing.T) cache.Viewable { return storedFields(t, false) },
+		"some fields, packed":      func(t *testing.T) cache.Viewable { return storedFields(t, true) },
 		"own type": func(t *testing.T) cache.Viewable {
 			return stored(t, &slim{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Type: "Opaque", Data: typedSecret().Data})
 		},
