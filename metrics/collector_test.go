@@ -4,6 +4,7 @@
 package metrics_test
 
 import (
+	"context"
 	"flag"
 	"os"
 	"runtime"
@@ -77,6 +78,25 @@ func TestLint(t *testing.T) {
 		}
 		for _, problem := range problems {
 			t.Errorf("%s: %s", problem.Metric, problem.Text)
+		}
+	})
+}
+
+// TestFieldsOfObjectsHaveTheirKind has the metrics of an informer of some fields of Pods.
+func TestFieldsOfObjectsHaveTheirKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type partialPod = cache.PartialObject[*corev1.Pod, struct{}]
+		server := fake.NewListerWatcher(&corev1.Pod{})
+		server.Create(newPod("a"))
+		pods := cache.NewSharedInformer(server, &partialPod{}, cache.InformerOptions[*partialPod]{Name: "fields"})
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- pods.Run(ctx) }()
+		synctest.Wait()
+		expectSeries(t, register(pods), "kinformer_objects", `informer="fields",kind="Pod"`)
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ package shard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -127,4 +128,46 @@ func TestGroupMismatchIsReportedAsMissingAssignment(t *testing.T) {
 		}
 		expectUnassigned(t, informer, ErrGroupMismatch.Error())
 	})
+}
+
+// TestMembersDividePartialObjects runs the informers of two members, which hold some fields of the
+// ConfigMaps of their slots.
+func TestMembersDividePartialObjects(t *testing.T) {
+	type object = cache.PartialObject[*corev1.ConfigMap, struct {
+		Data map[string]string `json:"data"`
+	}]
+	for name, packed := range map[string]bool{"live": false, "packed": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				leases, objects := newLeaseServer(), fake.NewListerWatcher(&corev1.ConfigMap{})
+				for n := range 40 {
+					name := fmt.Sprint("item-", n)
+					objects.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name}, Data: map[string]string{"name": name}})
+				}
+				members := []replica{startReplica(t, leases, "a"), startReplica(t, leases, "b")}
+				var informers []*cache.SharedInformer[*object]
+				for _, m := range members {
+					informer := cache.NewSharedInformer(objects, &object{}, cache.InformerOptions[*object]{Scopes: m.Scopes(), Packed: packed})
+					ctx, cancel := context.WithCancel(t.Context())
+					done := make(chan error, 1)
+					go func() { done <- informer.Run(ctx) }()
+					t.Cleanup(func() { cancel(); <-done })
+					informers = append(informers, informer)
+				}
+				<-time.After(10 * time.Second)
+				synctest.Wait()
+				for i, informer := range informers {
+					held := informer.Store().List()
+					if others := informers[1-i].Store().Len(); len(held) == 0 || len(held)+others != 40 {
+						t.Errorf("%d objects held here and %d by the other member, want 40 in all", len(held), others)
+					}
+					for _, obj := range held {
+						if _, ok := members[i].Slot(obj); !ok || obj.Fields.Data["name"] != obj.Name {
+							t.Errorf("%s: in a slot of the member %v, data %v", obj.Name, ok, obj.Fields.Data)
+						}
+					}
+				}
+			})
+		})
+	}
 }
