@@ -37,8 +37,6 @@ func fullPod() *corev1.Pod {
 
 // TestOnlyKeptFieldsAreLeft cuts everything else out of an object, in protobuf and in JSON.
 func TestOnlyKeptFieldsAreLeft(t *testing.T) {
-	metadata := fullPod().ObjectMeta
-	metadata.ManagedFields = nil
 	for name, test := range map[string]struct {
 		kept, omitted string // separated by spaces
 		want          func(from *corev1.Pod) *corev1.Pod
