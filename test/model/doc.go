@@ -15,6 +15,7 @@
 //     separate. server_test.go, replica_test.go and stream_test.go answer requests from it, and
 //     fault_test.go has what may go wrong with them.
 //   - subject_test.go is the informer: of package cache, of package clientgo, or client-go's own.
+//     The first, in typed_test.go, keeps Pods or some of their fields, as a cache.PartialObject.
 //     functions_test.go and pods_test.go have the functions that it calls.
 //   - execution_test.go runs the steps, with handlers_test.go, wait_test.go and stop_test.go.
 //     rollback_test.go restores the server.
@@ -44,7 +45,8 @@
 //
 // # Invariants
 //
-//   - store: it has one state of the server's history, except for states that cannot be stored.
+//   - store: it has one state of the server's history, except for states that cannot be stored. Of an
+//     informer of some fields, a state is the projection of the whole object.
 //   - version: it never goes back but to a restored server's. start: the first list of package cache
 //     is not older than the server was when the informer was started.
 //   - snapshot, held snapshot: a snapshot, also one taken during a write, is one such state, and
@@ -82,8 +84,9 @@
 //
 // An option of the informer, such as fields to omit, scopes or shards, is a field of options, a
 // line in generator.options and one in newTyped or newAdapter. What the store then holds of a state
-// is podOf and intact in pods_test.go, and which states it holds differs in invariants_test.go. An
-// operation is a constant, a case in generator.step and one in execution.step; a fault a constant
-// in faultKinds and a line in server.List, answer or stream.misbehave. Coverage follows: a new
-// field of options, and everything in operations and faultKinds, must be met in 5,000 programs.
+// is podOf, fieldsOf and intact in pods_test.go, and which states it holds differs in
+// invariants_test.go. An operation is a constant, a case in generator.step and one in
+// execution.step; a fault a constant in faultKinds and a line in server.List, answer or
+// stream.misbehave. Coverage follows: a new field of options, and everything in operations and
+// faultKinds, must be met in 5,000 programs.
 package model

@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kinformer/kinformer/cache"
 )
 
@@ -52,27 +50,27 @@ func (s state) exitsGoroutine() bool {
 	return s.bad == badTransform+exits || s.bad == badFilter+exits || s.bad == badIndex+exits
 }
 
-func (f *functions) transform(pod *corev1.Pod) (*corev1.Pod, error) {
+func (f *functions) transform(pod cache.Object) error {
 	f.enter(pod, badTransform)
 	return transform(pod)
 }
 
-func (f *functions) filter(pod *corev1.Pod) bool {
+func (f *functions) filter(pod cache.Object) bool {
 	f.enter(pod, badFilter)
 	return filter(pod)
 }
 
-func (f *functions) indexNode(pod *corev1.Pod) ([]string, error) {
+func (f *functions) indexNode(pod cache.Object) ([]string, error) {
 	f.enter(pod, badIndex)
 	return indexNode(pod)
 }
 
 // enter blocks or ends the goroutine if the state says so.
-func (f *functions) enter(pod *corev1.Pod, function string) {
+func (f *functions) enter(pod cache.Object, function string) {
 	f.mu.Lock()
 	f.calls++
 	f.mu.Unlock()
-	switch pod.Labels[badLabel] {
+	switch pod.GetLabels()[badLabel] {
 	case function + blocks:
 		f.block()
 	case function + exits:

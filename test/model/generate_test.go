@@ -26,10 +26,11 @@ type generator struct {
 	hasty    bool       // steps may follow without a wait
 	later    *rand.Rand // of what was added later, so that a seed stands for the same steps as before
 	large    *rand.Rand // of the versions, for the same reason
+	kept     *rand.Rand // of what the store keeps of an object, for the same reason
 }
 
 func generate(seed uint64) program {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), later: rand.New(rand.NewPCG(seed, 1)), large: rand.New(rand.NewPCG(seed, 2))}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), later: rand.New(rand.NewPCG(seed, 1)), large: rand.New(rand.NewPCG(seed, 2)), kept: rand.New(rand.NewPCG(seed, 3))}
 	g.program.Options = g.options()
 	g.blocking = g.program.Options.Functions && g.chance(0.15)
 	g.hasty = g.chance(0.4)
@@ -83,6 +84,8 @@ func (g *generator) options() options {
 	if *largeVersions && g.large.Float64() < 0.15 {
 		o.Start, o.VersionBase = 1, versionBases[g.large.IntN(len(versionBases))]
 	}
+	o.Partial = g.kept.Float64() < 0.4 && !o.Adapter
+	o.NoTransform = g.kept.Float64() < 0.5 && !o.Functions
 	return o
 }
 

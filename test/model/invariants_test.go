@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/kinformer/kinformer/cache"
 )
 
 // checkStore checks that the store shows one state of the server's history, not before the last
@@ -174,7 +174,7 @@ func (x *execution) mismatch(e *epoch, index int, version uint64, v view) string
 }
 
 // differs returns what the store has of an object instead of a state, or "".
-func (x *execution) differs(e *epoch, index int, version uint64, s state, pod *corev1.Pod) string {
+func (x *execution) differs(e *epoch, index int, version uint64, s state, pod cache.Object) string {
 	switch {
 	case pod == nil && s.isKept():
 		return x.lost(e, index, version, s)
@@ -197,7 +197,7 @@ func (x *execution) differs(e *epoch, index int, version uint64, s state, pod *c
 // states that cannot be stored have followed.
 func (x *execution) lost(e *epoch, index int, version uint64, s state) string {
 	before := x.last.pods[s.key]
-	if before == nil || string(before.UID) != s.uid || index != x.epoch || version < x.reached {
+	if before == nil || string(before.GetUID()) != s.uid || index != x.epoch || version < x.reached {
 		return ""
 	}
 	for _, later := range e.since(x.reached) {
@@ -277,7 +277,7 @@ func (x *execution) checkRateWithin(window time.Duration, limit int) {
 func (x *execution) failRate() { x.fail("rate", "more than %d requests within a minute", maxFlood) }
 
 // describe lists Pods in the order of their keys.
-func describe(pods map[string]*corev1.Pod) string {
+func describe(pods map[string]cache.Object) string {
 	words := make([]string, 0, len(pods))
 	for _, key := range sortedKeys(pods) {
 		words = append(words, stateOf(pods[key]).String())

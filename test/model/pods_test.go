@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -58,7 +59,14 @@ func podOf(s state) *corev1.Pod {
 	if s.bad != "" {
 		pod.Labels[badLabel] = s.bad
 	}
-	pod.Spec.NodeName = "node-" + strconv.Itoa(s.value%nodes)
+	pod.Spec = corev1.PodSpec{
+		NodeName: "node-" + strconv.Itoa(s.value%nodes), Hostname: name,
+		Containers: []corev1.Container{{Name: name, Image: "image-" + strconv.Itoa(s.value)}},
+		Volumes: []corev1.Volume{{Name: name, VolumeSource: corev1.VolumeSource{
+			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Optional: new(s.value%2 == 0)},
+		}}},
+	}
+	pod.Status.Phase = corev1.PodRunning
 	switch s.bad {
 	case badBytes:
 		pod.Spec.NodeName = corruptNode
@@ -68,58 +76,114 @@ func podOf(s state) *corev1.Pod {
 	return pod
 }
 
+// partialPod is a Pod of some fields.
+type partialPod = cache.PartialObject[*corev1.Pod, podFields]
+
+type podFields struct {
+	Spec struct {
+		NodeName   string           `json:"nodeName"`
+		Containers []containerImage `json:"containers"`
+		Volumes    []volume         `json:"volumes"`
+	} `json:"spec"`
+	Status struct {
+		Phase corev1.PodPhase `json:"phase"`
+	} `json:"status"`
+}
+
+type containerImage struct {
+	Image string `json:"image"`
+}
+
+// volume has fields of structs that the API inlines.
+type volume struct {
+	ConfigMap *configMapVolume `json:"configMap"`
+}
+
+type configMapVolume struct {
+	Name     string `json:"name"`
+	Optional *bool  `json:"optional"`
+}
+
+// fieldsOf returns the fields that a partialPod has of a Pod.
+func fieldsOf(pod *corev1.Pod) (f podFields) {
+	f.Spec.NodeName, f.Status.Phase = pod.Spec.NodeName, pod.Status.Phase
+	for _, c := range pod.Spec.Containers {
+		f.Spec.Containers = append(f.Spec.Containers, containerImage{c.Image})
+	}
+	for _, v := range pod.Spec.Volumes {
+		f.Spec.Volumes = append(f.Spec.Volumes, volume{&configMapVolume{v.ConfigMap.Name, v.ConfigMap.Optional}})
+	}
+	return f
+}
+
+// nodeOf returns the node of a Pod or partialPod.
+func nodeOf(pod cache.Object) string {
+	if partial, ok := pod.(*partialPod); ok {
+		return partial.Fields.Spec.NodeName
+	}
+	return pod.(*corev1.Pod).Spec.NodeName
+}
+
 // stateOf returns the state of a Pod.
-func stateOf(pod *corev1.Pod) state {
-	value, _ := strconv.Atoi(pod.Labels[valueLabel])
+func stateOf(pod cache.Object) state {
+	value, _ := strconv.Atoi(pod.GetLabels()[valueLabel])
 	return state{
-		key: pod.Namespace + "/" + pod.Name, uid: string(pod.UID), version: parseVersion(pod.ResourceVersion),
-		value: value, bad: pod.Labels[badLabel],
+		key: pod.GetNamespace() + "/" + pod.GetName(), uid: string(pod.GetUID()), version: parseVersion(pod.GetResourceVersion()),
+		value: value, bad: pod.GetLabels()[badLabel],
 	}
 }
 
 var errBad = errors.New("set by the program")
 
 // transform adds an annotation, in place, with the number of times that it was called.
-func transform(pod *corev1.Pod) (*corev1.Pod, error) {
-	switch pod.Labels[badLabel] {
+func transform(pod cache.Object) error {
+	switch pod.GetLabels()[badLabel] {
 	case badTransform:
-		return nil, errBad
+		return errBad
 	case badPanic:
 		panic(errBad)
 	case badSkip:
-		return nil, fmt.Errorf("%w: %w", cache.ErrSkip, errBad)
+		return fmt.Errorf("%w: %w", cache.ErrSkip, errBad)
 	}
-	times, _ := strconv.Atoi(pod.Annotations[transformed])
-	pod.Annotations = map[string]string{transformed: strconv.Itoa(times + 1)}
-	return pod, nil
+	times, _ := strconv.Atoi(pod.GetAnnotations()[transformed])
+	pod.SetAnnotations(map[string]string{transformed: strconv.Itoa(times + 1)})
+	return nil
 }
 
-func filter(pod *corev1.Pod) bool {
-	if pod.Labels[badLabel] == badFilter {
+func filter(pod cache.Object) bool {
+	if pod.GetLabels()[badLabel] == badFilter {
 		panic(errBad)
 	}
-	return pod.Labels[badLabel] != badRefused
+	return pod.GetLabels()[badLabel] != badRefused
 }
 
-func indexNode(pod *corev1.Pod) ([]string, error) {
-	if pod.Labels[badLabel] == badIndex {
+func indexNode(pod cache.Object) ([]string, error) {
+	if pod.GetLabels()[badLabel] == badIndex {
 		return nil, errBad
 	}
-	return []string{pod.Spec.NodeName}, nil
+	return []string{nodeOf(pod)}, nil
 }
 
 // intact returns an error if a cached Pod is not the transformed Pod of its state, without
-// managedFields if the informer omits them.
-func intact(pod *corev1.Pod, o options) error {
+// managedFields if the informer omits them, or some of its fields.
+func intact(pod cache.Object, o options) error {
 	s := stateOf(pod)
-	if (len(pod.ManagedFields) == 0) != o.Omit {
-		return fmt.Errorf("%v was stored with the managedFields %v", s, pod.ManagedFields)
+	if managed := pod.GetManagedFields(); (len(managed) == 0) != (o.Omit || o.Partial) {
+		return fmt.Errorf("%v was stored with the managedFields %v", s, managed)
 	}
-	if times := pod.Annotations[transformed]; times != "1" {
+	wantTimes := "1"
+	if o.NoTransform {
+		wantTimes = ""
+	}
+	if times := pod.GetAnnotations()[transformed]; times != wantTimes {
 		return fmt.Errorf("%v was transformed %s times", s, cmp.Or(times, "0"))
 	}
-	if want := podOf(s); pod.Spec.NodeName != want.Spec.NodeName || len(pod.Labels) != len(want.Labels) {
-		return fmt.Errorf("%v was stored with the labels %v and the node %q", s, pod.Labels, pod.Spec.NodeName)
+	want := podOf(s)
+	if nodeOf(pod) != want.Spec.NodeName || len(pod.GetLabels()) != len(want.Labels) {
+		return fmt.Errorf("%v was stored with the labels %v and the node %q", s, pod.GetLabels(), nodeOf(pod))
+	}
+	if partial, ok := pod.(*partialPod); ok && !reflect.DeepEqual(partial.Fields, fieldsOf(want)) {
+		return fmt.Errorf("%v was stored with the fields %+v", s, partial.Fields)
 	}
 	return nil
 }

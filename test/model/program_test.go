@@ -25,6 +25,7 @@ type options struct {
 	SameUID       bool           `json:",omitempty"` // with Reference: an object keeps its UID when it is recreated
 	RelistUpdates bool           `json:",omitempty"` // of the adapter
 	Coalesce      bool           `json:",omitempty"` // the adapter's Delivery is CoalesceWhenBehind
+	Partial       bool           `json:",omitempty"` // not the adapter: a PartialObject of Pods
 	Packed        bool           `json:",omitempty"`
 	ShareEqual    bool           `json:",omitempty"`
 	Omit          bool           `json:",omitempty"` // managedFields
@@ -32,6 +33,7 @@ type options struct {
 	ListMode      cache.ListMode `json:",omitempty"`
 	PageSize      int64          `json:",omitempty"`
 	Functions     bool           `json:",omitempty"` // Filter and index function that may fail, and Transform
+	NoTransform   bool           `json:",omitempty"` // without Functions: the store may keep the bytes of the wire
 	Report        string         `json:",omitempty"` // what the ErrorHandler does: reportPanics, ...
 	ReportAt      int            `json:",omitempty"` // in which call
 	Start         uint64         // the first version of the server

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kinformer/kinformer/cache"
 )
 
@@ -24,7 +22,7 @@ type recorder struct {
 	release chan struct{} // closed to end the calls that block
 
 	mu        sync.Mutex // guards the fields below
-	delivered map[string]*corev1.Pod
+	delivered map[string]cache.Object
 	calls     int
 	events    int
 	flooded   *flooded  // by writes while it blocked; see flood
@@ -36,7 +34,7 @@ type recorder struct {
 
 func newRecorder(x *execution, n int, spec handlerSpec) *recorder {
 	return &recorder{
-		run: x, name: fmt.Sprintf("handler %d", n), spec: spec, release: make(chan struct{}), delivered: make(map[string]*corev1.Pod),
+		run: x, name: fmt.Sprintf("handler %d", n), spec: spec, release: make(chan struct{}), delivered: make(map[string]cache.Object),
 	}
 }
 
@@ -44,7 +42,7 @@ func newRecorder(x *execution, n int, spec handlerSpec) *recorder {
 const slow = 700 * time.Millisecond
 
 // batch is the batch handler.
-func (r *recorder) batch(events []cache.Event[*corev1.Pod]) {
+func (r *recorder) batch(events []cache.Event[cache.Object]) {
 	r.call(func() {
 		for _, e := range events {
 			if got := stateOf(e.Object()).key; got != e.Key {
@@ -66,7 +64,7 @@ func (r *recorder) batch(events []cache.Event[*corev1.Pod]) {
 
 // checkDeletion checks that the old state of a deletion is the one that was delivered last, unless the
 // handler reads none.
-func (r *recorder) checkDeletion(e cache.Event[*corev1.Pod]) {
+func (r *recorder) checkDeletion(e cache.Event[cache.Object]) {
 	r.run.checked("old state")
 	last := r.delivered[e.Key]
 	if r.spec.WithoutOld && e.Old != nil || !r.spec.WithoutOld && last != nil && (e.Old == nil || stateOf(e.Old) != stateOf(last)) {
@@ -75,7 +73,7 @@ func (r *recorder) checkDeletion(e cache.Event[*corev1.Pod]) {
 }
 
 // checkFlags checks what an event says of itself.
-func (r *recorder) checkFlags(e cache.Event[*corev1.Pod]) {
+func (r *recorder) checkFlags(e cache.Event[cache.Object]) {
 	s := stateOf(e.Object())
 	if e.InInitialList && (e.Type != cache.EventAdd || r.wasSynced) {
 		r.fail("%s of %v is of the initial list; the handler was synced: %v", e.Type, s, r.wasSynced)
@@ -88,7 +86,7 @@ func (r *recorder) checkFlags(e cache.Event[*corev1.Pod]) {
 }
 
 // event handles one event of the adapter.
-func (r *recorder) event(kind cache.EventType, old, pod *corev1.Pod) {
+func (r *recorder) event(kind cache.EventType, old, pod cache.Object) {
 	r.call(func() { r.check(kind, old, pod) })
 }
 
@@ -144,7 +142,7 @@ func (r *recorder) end() {
 }
 
 // check checks that an event may follow those delivered so far. The caller holds mu.
-func (r *recorder) check(kind cache.EventType, old, pod *corev1.Pod) {
+func (r *recorder) check(kind cache.EventType, old, pod cache.Object) {
 	r.run.checked("event")
 	r.events++
 	latest := pod
@@ -158,7 +156,7 @@ func (r *recorder) check(kind cache.EventType, old, pod *corev1.Pod) {
 	case !known && kind == cache.EventDelete && r.mayDeleteUnseen():
 	case known != (kind != cache.EventAdd):
 		r.fail("%s of %v, delivered before: %v", kind, s, known)
-	case known && last.UID != latest.UID:
+	case known && last.GetUID() != latest.GetUID():
 		r.fail("%s of %v, delivered before: %v", kind, s, stateOf(last))
 	case kind == cache.EventUpdate:
 		r.checkUpdate(last, old, pod)
@@ -180,7 +178,7 @@ func (r *recorder) mayDeleteUnseen() bool {
 
 // checkState checks that a state was on the server and is one that the store may hold. A deletion
 // may have one that the filter has refused.
-func (r *recorder) checkState(kind cache.EventType, s state, pod *corev1.Pod) {
+func (r *recorder) checkState(kind cache.EventType, s state, pod cache.Object) {
 	x := r.run
 	x.server.mu.Lock()
 	known := x.server.world.knows(s)
@@ -195,7 +193,7 @@ func (r *recorder) checkState(kind cache.EventType, s state, pod *corev1.Pod) {
 }
 
 // checkUpdate checks the old state of an update, and that the update is not empty.
-func (r *recorder) checkUpdate(last, old, pod *corev1.Pod) {
+func (r *recorder) checkUpdate(last, old, pod cache.Object) {
 	r.run.checked("old state")
 	o := r.run.program.Options
 	if r.spec.WithoutOld {
@@ -245,15 +243,15 @@ func (r *recorder) expectDelivered(v view) {
 }
 
 // accepts is the FilterFunc of a FilteringResourceEventHandler.
-func accepts(pod *corev1.Pod) bool { return stateOf(pod).value%3 != 0 }
+func accepts(pod cache.Object) bool { return stateOf(pod).value%3 != 0 }
 
 // accepted returns the Pods that the handler receives.
-func (r *recorder) accepted(pods map[string]*corev1.Pod) map[string]*corev1.Pod {
+func (r *recorder) accepted(pods map[string]cache.Object) map[string]cache.Object {
 	if r.spec.Kind != kindFilter {
 		return pods
 	}
 	pods = maps.Clone(pods)
-	maps.DeleteFunc(pods, func(_ string, pod *corev1.Pod) bool { return !accepts(pod) })
+	maps.DeleteFunc(pods, func(_ string, pod cache.Object) bool { return !accepts(pod) })
 	return pods
 }
 

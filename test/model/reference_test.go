@@ -28,11 +28,11 @@ type reference struct {
 func newReference(s *server, o options) reference {
 	informer := clientcache.NewSharedIndexInformer(s.listerWatcher(o), &corev1.Pod{}, o.Resync, s.nodeIndexers())
 	s.setFunctions(informer)
-	if o.Idempotent {
+	if o.Idempotent && !o.NoTransform {
 		_ = informer.SetTransform(func(obj any) (any, error) {
 			pod := obj.(*corev1.Pod)
 			delete(pod.Annotations, transformed)
-			return transform(pod)
+			return pod, transform(pod)
 		})
 	}
 	return reference{sharedIndexInformer{informer}}

@@ -50,7 +50,7 @@ func (x *execution) runAgain() {
 	defer cancel()
 	began := time.Now()
 	err := x.subject.Run(ctx)
-	_, isTyped := x.subject.(typed)
+	isTyped := !x.program.Options.Adapter
 	want := cache.ErrAlreadyRunning
 	if x.stopped || x.mayHaveEnded() && errors.Is(err, cache.ErrStopped) {
 		want = cache.ErrStopped

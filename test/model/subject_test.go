@@ -5,10 +5,8 @@ package model_test
 
 import (
 	"context"
-	"maps"
 	"sync/atomic"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -29,7 +27,7 @@ type subject interface {
 	waitFor(ctx context.Context, pod *corev1.Pod) error
 	waitForDelete(ctx context.Context, pod *corev1.Pod) error
 	view() view
-	get(key string) *corev1.Pod
+	get(key string) cache.Object
 	// add adds a handler and returns functions that remove it.
 	add(r *recorder) (registration, error)
 }
@@ -43,8 +41,8 @@ type registration struct {
 // view is the content of a store.
 type view struct {
 	version string
-	pods    map[string]*corev1.Pod
-	byNode  map[string][]string // the keys of each value of the index
+	pods    map[string]cache.Object // *corev1.Pod or *partialPod
+	byNode  map[string][]string     // the keys of each value of the index
 }
 
 func newSubject(s *server, o options, report cache.ErrorHandler) subject {
@@ -53,84 +51,10 @@ func newSubject(s *server, o options, report cache.ErrorHandler) subject {
 		return newReference(s, o)
 	case o.Adapter:
 		return newAdapter(s, o)
+	case o.Partial:
+		return partial{newTyped(s, o, report, &partialPod{})}
 	}
-	return newTyped(s, o, report)
-}
-
-// typed is a cache.SharedInformer.
-type typed struct {
-	*cache.SharedInformer[*corev1.Pod]
-}
-
-func newTyped(s *server, o options, report cache.ErrorHandler) typed {
-	options := cache.InformerOptions[*corev1.Pod]{
-		ResyncPeriod: o.Resync, Packed: o.Packed, ShareEqual: o.ShareEqual, ListMode: o.ListMode, PageSize: o.PageSize,
-		ErrorHandler: report, Logger: logr.Discard(), Transform: s.functions.transform,
-		Indexers:   cache.Indexers[*corev1.Pod]{nodeIndex: cache.ByObject(s.functions.indexNode)},
-		OmitFields: omitted(o.Omit),
-	}
-	if o.Functions {
-		options.Filter = s.functions.filter
-	}
-	var source cache.ListerWatcher = s
-	if s.network != nil {
-		options.Limits.Object = maxObject
-		source = cache.NewListWatchFromClient(s.network.client(), cachetest.PodResource.Resource, metav1.NamespaceAll, nil)
-	}
-	return typed{cache.NewSharedInformer(source, &corev1.Pod{}, options)}
-}
-
-func (i typed) waitFor(ctx context.Context, pod *corev1.Pod) error { return i.WaitForObject(ctx, pod) }
-
-func (i typed) waitForDelete(ctx context.Context, pod *corev1.Pod) error {
-	return i.WaitForDelete(ctx, pod)
-}
-
-func (i typed) view() view {
-	return i.snapshot()()
-}
-
-// snapshot returns a function that reads a snapshot.
-func (i typed) snapshot() func() view {
-	snapshot := i.Store().Snapshot()
-	return func() view { return viewOf(snapshot) }
-}
-
-func viewOf(snapshot cache.Snapshot[*corev1.Pod]) view {
-	v := view{snapshot.ResourceVersion(), maps.Collect(snapshot.All()), make(map[string][]string)}
-	values, _ := snapshot.ListIndexValues(nodeIndex)
-	for _, value := range values {
-		v.byNode[value], _ = snapshot.IndexKeys(nodeIndex, value)
-	}
-	return v
-}
-
-func (i typed) get(key string) *corev1.Pod {
-	pod, _ := i.Store().GetByKey(key)
-	return pod
-}
-
-func (i typed) add(r *recorder) (registration, error) {
-	options := cache.HandlerOptions{
-		Name: r.name, ResyncPeriod: r.spec.Resync, Delivery: r.spec.Delivery, WithoutOld: r.spec.WithoutOld, ContinueOnPanic: true,
-	}
-	one := cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) { r.batch([]cache.Event[*corev1.Pod]{e}) })
-	var added *cache.Registration
-	var err error
-	switch r.spec.Kind {
-	case kindKey:
-		added, err = i.AddKeyHandler(func(event cache.KeyEvent) { r.key(event.Key) }, options)
-	case kindBatch:
-		added, err = i.AddBatchHandler(r.batch, options)
-	case kindFilter:
-		added, err = i.AddEventHandler(cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: accepts, Handler: one}, options)
-	default:
-		added, err = i.AddEventHandler(one, options)
-	}
-	if err != nil {
-		return registration{}, err
-	}
-	return registration{added.HasSynced, added.Stop}, nil
+	return whole{newTyped(s, o, report, &corev1.Pod{})}
 }
 
 // omitted returns the fields that the informer omits.
@@ -206,10 +130,9 @@ func (s *server) nodeIndexers() clientcache.Indexers {
 
 // setFunctions sets the functions of an informer that has not run.
 func (s *server) setFunctions(informer clientcache.SharedIndexInformer) {
-	_ = informer.SetTransform(func(obj any) (any, error) {
-		pod, err := s.functions.transform(obj.(*corev1.Pod))
-		return pod, err
-	})
+	if !s.functions.options.NoTransform {
+		_ = informer.SetTransform(func(obj any) (any, error) { return obj, s.functions.transform(obj.(*corev1.Pod)) })
+	}
 	_ = informer.SetWatchErrorHandler(func(_ *clientcache.Reflector, err error) { s.functions.report(context.Background(), err) })
 }
 
@@ -235,7 +158,7 @@ type sharedIndexInformer struct {
 }
 
 func (a sharedIndexInformer) view() view {
-	v := view{a.LastSyncResourceVersion(), make(map[string]*corev1.Pod), make(map[string][]string)}
+	v := view{a.LastSyncResourceVersion(), make(map[string]cache.Object), make(map[string][]string)}
 	for _, obj := range a.GetIndexer().List() {
 		pod := obj.(*corev1.Pod)
 		v.pods[stateOf(pod).key] = pod
@@ -246,7 +169,7 @@ func (a sharedIndexInformer) view() view {
 	return v
 }
 
-func (a sharedIndexInformer) get(key string) *corev1.Pod {
+func (a sharedIndexInformer) get(key string) cache.Object {
 	obj, exists, _ := a.GetStore().GetByKey(key)
 	if !exists {
 		return nil

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kinformer/kinformer/cache"
 )
 
@@ -142,7 +140,7 @@ func (x *execution) hold() {
 	if subject, ok := x.subject.(interface{ snapshot() func() view }); ok {
 		held.read = subject.snapshot()
 	}
-	held.want = describeView(held.read())
+	held.want = describeView(held.read(), x.program.Options)
 	x.held = append(x.held, held)
 }
 
@@ -150,7 +148,7 @@ func (x *execution) hold() {
 func (x *execution) checkHeld() {
 	for _, held := range x.held {
 		x.checked("held snapshot")
-		if got := describeView(held.read()); got != held.want {
+		if got := describeView(held.read(), x.program.Options); got != held.want {
 			x.fail("held snapshot", "%s has become %s", held.want, got)
 		}
 	}
@@ -199,19 +197,13 @@ func (x *execution) restored() bool {
 	return len(x.server.world.epochs) > 1
 }
 
-// describeView describes the objects of a view, and its index.
-func describeView(v view) string {
+// describeView describes the objects of a view, and those that are not as the informer has stored them.
+func describeView(v view, o options) string {
 	text := v.version + describe(v.pods)
-	for _, pod := range v.pods {
-		text += describeObject(pod)
+	for _, key := range sortedKeys(v.pods) {
+		if err := intact(v.pods[key], o); err != nil {
+			text += err.Error()
+		}
 	}
 	return text
-}
-
-// describeObject returns "" for a Pod as the informer has stored it.
-func describeObject(pod *corev1.Pod) string {
-	if err := intact(pod, options{Omit: len(pod.ManagedFields) == 0}); err != nil {
-		return err.Error()
-	}
-	return ""
 }
