@@ -28,6 +28,10 @@ type Item struct {
 	Codec  Codec          // decodes Raw
 	Layout layout.Object  // of Raw; zero if it is not known
 
+	// Received is the object of an event as the client has decoded it, of which Object may lack some
+	// fields. It is valid only during the call.
+	Received runtime.Object
+
 	// InOrder means that the item is an event of a source that does not count versions: it is the
 	// newest state of its object, whatever its ResourceVersion, which is not compared.
 	InOrder bool

@@ -50,8 +50,8 @@ func changeOf(eventType watch.EventType, item feed.Item) change {
 			c.encoding = jsonBytes
 		}
 		c.content = maphash.Bytes(hashSeed, item.Raw)
-	case item.Object != nil:
-		if object, err := meta.Accessor(item.Object); err == nil {
+	case item.Received != nil:
+		if object, err := meta.Accessor(item.Received); err == nil {
 			c.encoding, c.content = decodedObject, hashOfWrite(object)
 		}
 	}

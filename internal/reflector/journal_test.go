@@ -191,7 +191,7 @@ func TestDecodedWriteIsKnownByItsMetadata(t *testing.T) {
 		p := &corev1.Pod{}
 		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, Time: &at}}
 		edit(p)
-		return changeOf(watch.Modified, feed.Item{Key: "a", ResourceVersion: "5", Object: p})
+		return changeOf(watch.Modified, feed.Item{Key: "a", ResourceVersion: "5", Object: &corev1.Pod{}, Received: p})
 	}
 	same := pod(func(*corev1.Pod) {})
 	if got := pod(func(*corev1.Pod) {}); got != same {

@@ -178,6 +178,7 @@ func (s *watchSession) Opened() {
 // state.
 func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	if s.initial != nil {
+		item.Received = nil // which would live as long as the initial state is incomplete
 		s.addInitial(eventType, item)
 		return nil
 	}

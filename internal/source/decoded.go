@@ -264,6 +264,7 @@ func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
 		if err != nil {
 			return fmt.Errorf("%s event: %w", event.Type, err)
 		}
+		item.Received = event.Object
 		return events.Event(event.Type, item)
 	case watch.Bookmark:
 		accessor, err := meta.Accessor(event.Object)

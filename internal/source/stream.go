@@ -114,7 +114,7 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 	case item.HasDuplicates():
 		if obj, err := out.Decoded(); err == nil {
 			decoded, err := decodedSource{objects: codecs.Objects().OfKept()}.item(obj)
-			decoded.Omitted = out.Omitted
+			decoded.Omitted, decoded.Received = out.Omitted, obj
 			return decoded, err
 		}
 	}

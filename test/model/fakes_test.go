@@ -189,7 +189,7 @@ func describeFake(obj any) string {
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("%s/%s@%s=%s", o.GetNamespace(), o.GetName(), o.GetResourceVersion(), o.GetLabels()[valueLabel])
+	return fmt.Sprintf("%s/%s@%s=%s", o.GetNamespace(), o.GetName(), o.GetResourceVersion(), o.GetLabels()["value"])
 }
 
 // record records an event, unless it is an update without a difference: a relist of client-go, and
@@ -358,7 +358,7 @@ func newFakePod(s fakeStep, write int) *corev1.Pod {
 	return &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: name, ResourceVersion: s.Version, Labels: map[string]string{valueLabel: fmt.Sprint(write)},
+			Namespace: namespace, Name: name, ResourceVersion: s.Version, Labels: map[string]string{"value": fmt.Sprint(write)},
 		},
 	}
 }

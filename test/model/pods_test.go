@@ -39,7 +39,7 @@ func (s state) isKept() bool {
 }
 
 const (
-	valueLabel  = "value"
+	valueImage  = "value:" // and the value are an image
 	badLabel    = "bad"
 	transformed = "transformed" // the annotation that Transform adds
 	nodeIndex   = "node"
@@ -53,15 +53,14 @@ func podOf(s state) *corev1.Pod {
 	namespace, name, _ := strings.Cut(s.key, "/")
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name, UID: types.UID(s.uid), ResourceVersion: formatVersion(s.version),
-		Labels:        map[string]string{valueLabel: strconv.Itoa(s.value)},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: s.key, Time: new(metav1.Unix(int64(s.value), 0))}},
 	}}
 	if s.bad != "" {
-		pod.Labels[badLabel] = s.bad
+		pod.Labels = map[string]string{badLabel: s.bad}
 	}
 	pod.Spec = corev1.PodSpec{
 		NodeName: "node-" + strconv.Itoa(s.value%nodes), Hostname: name,
-		Containers: []corev1.Container{{Name: name, Image: "image-" + strconv.Itoa(s.value)}},
+		Containers: []corev1.Container{{Name: name, Image: valueImage + strconv.Itoa(s.value)}},
 		Volumes: []corev1.Volume{{Name: name, VolumeSource: corev1.VolumeSource{
 			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Optional: new(s.value%2 == 0)},
 		}}},
@@ -124,9 +123,23 @@ func nodeOf(pod cache.Object) string {
 	return pod.(*corev1.Pod).Spec.NodeName
 }
 
+// imageOf returns the image of the container of a Pod or partialPod, which names the value.
+func imageOf(pod cache.Object) (image string) {
+	if partial, ok := pod.(*partialPod); ok {
+		for _, c := range partial.Fields.Spec.Containers {
+			image = c.Image
+		}
+		return image
+	}
+	for _, c := range pod.(*corev1.Pod).Spec.Containers {
+		image = c.Image
+	}
+	return image
+}
+
 // stateOf returns the state of a Pod.
 func stateOf(pod cache.Object) state {
-	value, _ := strconv.Atoi(pod.GetLabels()[valueLabel])
+	value, _ := strconv.Atoi(strings.TrimPrefix(imageOf(pod), valueImage))
 	return state{
 		key: pod.GetNamespace() + "/" + pod.GetName(), uid: string(pod.GetUID()), version: parseVersion(pod.GetResourceVersion()),
 		value: value, bad: pod.GetLabels()[badLabel],

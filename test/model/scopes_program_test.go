@@ -194,9 +194,7 @@ func drawScoped(t *rapid.T) scopedProgram {
 		Wire:     rapid.SampledFrom([]string{"", "", "", "", "JSON", "protobuf"}).Draw(t, "wire"),
 	}
 	p.ShareEqual = rapid.IntRange(0, 4).Draw(t, "share equal") == 4
-	// Where the client decodes, a restore is detected by managedFields, unless labels or
-	// annotations differ.
-	p.Omit = p.Wire != "" && rapid.Bool().Draw(t, "omit")
+	p.Omit = rapid.Bool().Draw(t, "omit")
 	p.Adapter = rapid.IntRange(0, 3).Draw(t, "adapter") == 3
 	p.Writes = *storeWrites && p.Adapter && rapid.IntRange(0, 2).Draw(t, "writes") > 0
 	if *largeVersions && rapid.IntRange(0, 2).Draw(t, "large versions") == 2 {
