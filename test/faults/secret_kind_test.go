@@ -29,7 +29,7 @@ func TestWrongKindHasNoContentInLogs(t *testing.T) {
 		return &body{runtime.ContentTypeJSON, `{"type":"ADDED","object":{"kind":"` + kind + `","apiVersion":"` + apiVersion + `","metadata":{"name":"s","namespace":"ns","resourceVersion":"5"}}}`}
 	}
 	informers := secretInformers(false)
-	for _, informer := range []string{"typed", "adapter"} {
+	for _, informer := range []string{"typed", "partial", "adapter"} {
 		for name, of := range map[string][2]string{
 			"kind":               {secretText, "v1"},
 			"apiVersion":         {"Secret", secretText + "/v1"},

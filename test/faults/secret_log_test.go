@@ -185,6 +185,15 @@ func secretInformers(streams bool) map[string]func(ctx context.Context, config *
 			secrets := cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(corev1.SchemeGroupVersion.WithResource("secrets")))
 			return runSecrets(ctx, secrets, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}, packed)
 		}
+		informers["partial"+suffix] = func(ctx context.Context, config *rest.Config) string {
+			secrets := cache.ListWatchOf(corev1client.NewForConfigOrDie(config).Secrets(""))
+			return runSecrets(ctx, secrets, &cache.PartialObject[*corev1.Secret, secretFields]{}, packed)
+		}
+		informers["partial unstructured"+suffix] = func(ctx context.Context, config *rest.Config) string {
+			secrets := cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(corev1.SchemeGroupVersion.WithResource("secrets")))
+			example := &cache.PartialObject[*unstructured.Unstructured, secretFields]{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+			return runSecrets(ctx, secrets, example, packed)
+		}
 		informers["adapter"+suffix] = func(ctx context.Context, config *rest.Config) string {
 			secrets := corev1client.NewForConfigOrDie(config).Secrets("")
 			return runAdapter(ctx, &clientcache.ListWatch{
@@ -194,6 +203,14 @@ func secretInformers(streams bool) map[string]func(ctx context.Context, config *
 		}
 	}
 	return informers
+}
+
+// secretFields are the fields of a Secret that a PartialObject has.
+type secretFields struct {
+	Data       map[string][]byte `json:"data"`
+	StringData map[string]string `json:"stringData"`
+	Type       corev1.SecretType `json:"type"`
+	Immutable  *bool             `json:"immutable"`
 }
 
 func runSecrets[T cache.Object](ctx context.Context, lw cache.ListerWatcher, example T, packed bool) string {
