@@ -20,6 +20,7 @@ type scopedProgram struct {
 	Family     string // of scopes, see scopeFamilies
 	Adapter    bool   `json:",omitempty"` // the informer is of package clientgo
 	Writes     bool   `json:",omitempty"` // with Adapter: the program writes into the store
+	Partial    bool   `json:",omitempty"` // without Adapter: the objects are partialConfigMaps
 	Packed     bool
 	ShareEqual bool   `json:",omitempty"`
 	Omit       bool   `json:",omitempty"` // managedFields
@@ -196,6 +197,7 @@ func drawScoped(t *rapid.T) scopedProgram {
 	p.ShareEqual = rapid.IntRange(0, 4).Draw(t, "share equal") == 4
 	p.Omit = rapid.Bool().Draw(t, "omit")
 	p.Adapter = rapid.IntRange(0, 3).Draw(t, "adapter") == 3
+	p.Partial = !p.Adapter && rapid.IntRange(0, 2).Draw(t, "partial") == 2
 	p.Writes = *storeWrites && p.Adapter && rapid.IntRange(0, 2).Draw(t, "writes") > 0
 	if *largeVersions && rapid.IntRange(0, 2).Draw(t, "large versions") == 2 {
 		p.VersionBase = rapid.SampledFrom(versionBases).Draw(t, "version base")

@@ -94,7 +94,7 @@ func (x *scopedExecution) checkIntact(obj *corev1.ConfigMap) {
 	if x.writing.touched[keyOf(obj)] {
 		return
 	}
-	if times := obj.Annotations[transformed]; times != "1" || (len(obj.ManagedFields) == 0) != x.program.Omit {
+	if times := obj.Annotations[transformed]; times != "1" || (len(obj.ManagedFields) == 0) != (x.program.Omit || x.program.Partial) {
 		x.failLocked("intact", "%v was transformed %q times, and has the managedFields %v", scopedStateOf(obj), times, obj.ManagedFields)
 	}
 }

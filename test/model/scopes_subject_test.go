@@ -5,7 +5,6 @@ package model_test
 
 import (
 	"context"
-	"maps"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -38,41 +37,83 @@ func (x *scopedExecution) newSubject() scopedSubject {
 	if x.program.Adapter {
 		return x.newAdapter()
 	}
-	return x.newTyped()
+	if x.program.Partial {
+		return newTypedScopes(x, &partialConfigMap{}, wholeConfigMap)
+	}
+	return newTypedScopes(x, &corev1.ConfigMap{}, func(obj *corev1.ConfigMap) *corev1.ConfigMap { return obj })
 }
 
 // typedScopes is an informer of package cache.
-type typedScopes struct {
-	*cache.SharedInformer[*corev1.ConfigMap]
+type typedScopes[T cache.Object] struct {
+	*cache.SharedInformer[T]
+
+	whole func(T) *corev1.ConfigMap
 }
 
-func (x *scopedExecution) newTyped() typedScopes {
-	options := cache.InformerOptions[*corev1.ConfigMap]{
-		Scopes: x.scopes, Packed: x.program.Packed, ShareEqual: x.program.ShareEqual, OmitFields: omitted(x.program.Omit), Logger: logr.Discard(), Transform: transformScoped,
+// partialConfigMap is a ConfigMap of some fields.
+type partialConfigMap = cache.PartialObject[*corev1.ConfigMap, configMapFields]
+
+type configMapFields struct {
+	Data map[string]string `json:"data"`
+}
+
+// wholeConfigMap returns a ConfigMap with the fields that are kept; nil if there is none.
+func wholeConfigMap(obj *partialConfigMap) *corev1.ConfigMap {
+	if obj == nil {
+		return nil
+	}
+	return &corev1.ConfigMap{ObjectMeta: obj.ObjectMeta, Data: obj.Fields.Data}
+}
+
+func newTypedScopes[T cache.Object](x *scopedExecution, example T, whole func(T) *corev1.ConfigMap) typedScopes[T] {
+	options := cache.InformerOptions[T]{
+		Scopes: x.scopes, Packed: x.program.Packed, ShareEqual: x.program.ShareEqual, OmitFields: omitted(x.program.Omit), Logger: logr.Discard(),
 		ListMode: x.program.ListMode, PageSize: x.program.PageSize,
-		Indexers: cache.Indexers[*corev1.ConfigMap]{"env": cache.ByObject(indexEnv)},
+		Indexers: cache.Indexers[T]{"env": cache.ByObject(func(obj T) ([]string, error) { return indexEnv(whole(obj)) })},
+		Transform: func(obj T) (T, error) {
+			changed, err := transformScoped(whole(obj))
+			if err == nil {
+				obj.SetAnnotations(changed.Annotations)
+			}
+			return obj, err
+		},
 	}
 	if x.program.Filter {
-		options.Filter = x.filter
+		options.Filter = func(obj T) bool { return x.filter(whole(obj)) }
 	}
 	var source cache.ListerWatcher = x.server
 	if x.network != nil {
 		client := streamingClient(x.network.transport, x.network.format)
 		source = cache.NewListWatchFromClient(client, "configmaps", metav1.NamespaceAll, nil)
 	}
-	return typedScopes{cache.NewSharedInformer(source, &corev1.ConfigMap{}, options)}
+	return typedScopes[T]{cache.NewSharedInformer(source, example, options), whole}
 }
 
-func (i typedScopes) version() string { return i.Store().Snapshot().ResourceVersion() }
+func (i typedScopes[T]) version() string { return i.Store().Snapshot().ResourceVersion() }
 
-func (i typedScopes) objects() map[string]*corev1.ConfigMap { return maps.Collect(i.Store().All()) }
+func (i typedScopes[T]) objects() map[string]*corev1.ConfigMap {
+	objects := make(map[string]*corev1.ConfigMap)
+	for key, obj := range i.Store().All() {
+		objects[key] = i.whole(obj)
+	}
+	return objects
+}
 
-func (i typedScopes) indexKeys(env string) ([]string, error) {
+func (i typedScopes[T]) indexKeys(env string) ([]string, error) {
 	return i.Store().Snapshot().IndexKeys("env", env)
 }
 
-func (i typedScopes) add(handler func([]cache.Event[*corev1.ConfigMap])) error {
-	_, err := i.AddBatchHandler(handler, cache.HandlerOptions{})
+func (i typedScopes[T]) add(handler func([]cache.Event[*corev1.ConfigMap])) error {
+	_, err := i.AddBatchHandler(func(events []cache.Event[T]) {
+		var all []cache.Event[*corev1.ConfigMap]
+		for _, e := range events {
+			all = append(all, cache.Event[*corev1.ConfigMap]{
+				Type: e.Type, Key: e.Key, Old: i.whole(e.Old), New: i.whole(e.New), Final: i.whole(e.Final), FinalStateUnknown: e.FinalStateUnknown,
+				InInitialList: e.InInitialList, LeftScope: e.LeftScope, Coalesced: e.Coalesced,
+			})
+		}
+		handler(all)
+	}, cache.HandlerOptions{})
 	return err
 }
 
