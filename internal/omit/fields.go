@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,8 +23,14 @@ type Fields struct {
 	// jsonUnsupported says that JSON is not edited, because the result would not be that of
 	// Without.
 	jsonUnsupported bool
-	metadata        *Fields // the same of metadata, for metav1.PartialObjectMetadata; nil if there are none
+	// protobufUnsupported says that protobuf is not edited, because a field to keep has no number.
+	protobufUnsupported bool
+	metadata            *Fields // the same of metadata, for metav1.PartialObjectMetadata; nil if there are none
 }
+
+// kubernetesPackages is the path prefix of packages whose fields without a number are not encoded.
+// The Unmarshal methods of other types may be handwritten.
+const kubernetesPackages = "k8s.io/"
 
 var (
 	errNeverWritten = errors.New("set NeverWritten as well: an Update of a cached object deletes the field at the server, see the documentation of NeverWritten")
@@ -120,11 +127,20 @@ func (f *Fields) keep(paths [][]string) {
 		at := f.root
 		for _, name := range names {
 			at.keep = true
-			at, _ = f.step(at, segment{name: name}, "")
+			at = f.keepStep(at, name)
 		}
 		at.whole = true
 	}
-	_, _ = f.step(f.root, segment{name: metadataName}, "")
+	f.keepStep(f.root, metadataName)
+}
+
+// keepStep returns the child of a node with a name that the type has.
+func (f *Fields) keepStep(at *node, name string) *node {
+	next, _ := f.step(at, segment{name: name}, "")
+	if !f.unstructured && !strings.HasPrefix(f.root.goType.PkgPath(), kubernetesPackages) {
+		f.protobufUnsupported = f.protobufUnsupported || !at.encodes(next) && name != "apiVersion" && name != "kind"
+	}
+	return next
 }
 
 // cuts reports whether nothing of what NewKeeping keeps is at a path, above or below it.

@@ -5,6 +5,7 @@ package omit_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -152,6 +153,22 @@ func TestKeptFieldsCannotBeOmitted(t *testing.T) {
 		_, err := omit.NewKeeping(podType, kept, []string{path})
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"`+path+`"`)) {
 			t.Errorf("omitting %s returned %v, want %q", path, err, want)
+		}
+	}
+}
+
+// podInside is a Pod with other struct tags: none.
+type podInside struct{ corev1.Pod }
+
+// TestFieldsWithoutNumberAreNotCutFromProtobuf edits objects of a type that decodes itself.
+func TestFieldsWithoutNumberAreNotCutFromProtobuf(t *testing.T) {
+	for _, kept := range [][][]string{nil, names("spec.nodeName")} {
+		fields, err := omit.NewKeeping(reflect.TypeFor[*podInside](), kept, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if edited, ok := fields.AppendProtobuf([]byte("before"), []byte{10, 0}, layout.Object{}); ok || string(edited.Bytes) != "before" {
+			t.Errorf("edited to %q", edited.Bytes)
 		}
 	}
 }

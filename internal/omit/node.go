@@ -82,6 +82,16 @@ func (n *node) byNumber(number int32) *node {
 	return nil
 }
 
+// encodes reports whether a node below n, perhaps in inlined structs, has a number in protobuf.
+func (n *node) encodes(below *node) bool {
+	for _, child := range n.children {
+		if child == below || child.inline && child.encodes(below) {
+			return child.number != 0
+		}
+	}
+	return false
+}
+
 // addChild returns the child with a name, which it adds if there is none.
 func (n *node) addChild(added node) *node {
 	if child := n.child(added.name); child != nil {

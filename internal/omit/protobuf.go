@@ -24,6 +24,9 @@ const (
 // The layout of the edited object is known if its metadata is first, as servers write it, and nothing
 // before the owners was cut.
 func (f *Fields) AppendProtobuf(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
+	if f.protobufUnsupported {
+		return Edited{Bytes: dst}, false
+	}
 	e := protobufEditor{}
 	out, ok := e.appendMessage(f.root, dst, object)
 	if ok {

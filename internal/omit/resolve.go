@@ -121,7 +121,7 @@ func (f *Fields) fieldStep(at *node, name string) *node {
 	for _, field := range chain[:last] {
 		f.jsonUnsupported = f.jsonUnsupported || field.Type.Kind() == reflect.Pointer // which JSON sets only if a member is there
 		inlined := nodeOf(field, "")
-		inlined.inline, inlined.keep = true, at.keep
+		inlined.inline, inlined.keep = true, at.keep // its members are those of the struct around it
 		at = at.addInline(inlined)
 	}
 	return at.addChild(nodeOf(chain[last], name))
