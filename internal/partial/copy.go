@@ -6,6 +6,7 @@ package partial
 import (
 	"reflect"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,12 +24,16 @@ func (f *Fields) Copy(to, object any) {
 // DeepCopy copies a struct into another one of its type, which share nothing afterwards. Both are
 // pointers.
 func DeepCopy[S any](to, from *S) {
-	t := reflect.TypeFor[S]()
+	deepCopier(reflect.TypeFor[S]())(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
+}
+
+// deepCopier returns the function with which DeepCopy copies values of a type.
+func deepCopier(t reflect.Type) copyFunc {
 	known, ok := deepCopies.Load(t)
 	if !ok {
 		known, _ = deepCopies.LoadOrStore(t, newCopier().whole(t))
 	}
-	known.(copyFunc)(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
+	return known.(copyFunc)
 }
 
 // deepCopies are the copiers of DeepCopy by type.
@@ -46,9 +51,21 @@ func newCopier() *copier {
 
 // whole returns the function that copies values of a type.
 func (c *copier) whole(t reflect.Type) copyFunc {
-	switch {
-	case !hasReferences(t):
+	if !hasReferences(t) {
 		return func(to, from reflect.Value) { to.Set(from) }
+	}
+	if known := c.types[t]; known != nil {
+		return func(to, from reflect.Value) { (*known)(to, from) }
+	}
+	compiled := new(copyFunc)
+	c.types[t] = compiled
+	*compiled = c.compile(t)
+	return *compiled
+}
+
+// compile is whole for a type with references that is not known.
+func (c *copier) compile(t reflect.Type) copyFunc {
+	switch {
 	case t == reflect.TypeFor[resource.Quantity]():
 		return func(to, from reflect.Value) {
 			*to.Addr().Interface().(*resource.Quantity) = from.Interface().(resource.Quantity).DeepCopy()
@@ -56,25 +73,20 @@ func (c *copier) whole(t reflect.Type) copyFunc {
 	case t.Kind() != reflect.Struct:
 		return c.elementsOf(t, t, nil)
 	}
-	if copies, ok := reflect.PointerTo(t).MethodByName("DeepCopyInto"); ok && copies.Type.NumIn() == 2 && copies.Type.In(1) == reflect.PointerTo(t) {
+	if copies, ok := deepCopyInto(t); ok {
 		return func(to, from reflect.Value) {
 			source := reflect.New(t)
 			source.Elem().Set(from)
 			copies.Func.Call([]reflect.Value{source, to.Addr()})
 		}
 	}
-	if known := c.types[t]; known != nil {
-		return func(to, from reflect.Value) { (*known)(to, from) }
-	}
-	compiled := new(copyFunc)
-	c.types[t] = compiled
 	fields := make([]copyFunc, t.NumField())
 	for i := range fields {
-		if field := t.Field(i); field.IsExported() && hasReferences(field.Type) {
+		if field := t.Field(i); hasReferences(field.Type) {
 			fields[i] = c.whole(field.Type)
 		}
 	}
-	*compiled = func(to, from reflect.Value) {
+	return func(to, from reflect.Value) {
 		to.Set(from)
 		for i, copies := range fields {
 			if copies != nil {
@@ -84,7 +96,41 @@ func (c *copier) whole(t reflect.Type) copyFunc {
 			}
 		}
 	}
-	return *compiled
+}
+
+// deepCopyInto returns the method of a struct's pointer that deepcopy-gen has generated.
+func deepCopyInto(t reflect.Type) (method reflect.Method, ok bool) {
+	pointer := reflect.PointerTo(t)
+	method, ok = pointer.MethodByName("DeepCopyInto")
+	return method, ok && method.Type.NumIn() == 2 && method.Type.In(1) == pointer
+}
+
+// shallowIn returns a type of values in those of a type of which a copier would copy references only:
+// an interface, or a struct with a field that is not exported. It returns nil if there is none.
+func shallowIn(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
+	if seen[t] || !hasReferences(t) || t == reflect.TypeFor[resource.Quantity]() {
+		return nil
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return shallowIn(t.Elem(), seen)
+	case reflect.Struct:
+	default:
+		return t
+	}
+	if _, ok := deepCopyInto(t); ok {
+		return nil
+	}
+	for field := range t.Fields() {
+		if !field.IsExported() && hasReferences(field.Type) {
+			return t
+		}
+		if shallow := shallowIn(field.Type, seen); shallow != nil {
+			return shallow
+		}
+	}
+	return nil
 }
 
 // hasReferences reports whether values of a type share memory, other than that of strings, with
@@ -96,7 +142,7 @@ func hasReferences(t reflect.Type) bool {
 	case reflect.Array:
 		return hasReferences(t.Elem())
 	case reflect.Struct:
-		if t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[metav1.MicroTime]() {
+		if t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[metav1.MicroTime]() {
 			return false
 		}
 		for field := range t.Fields() {
@@ -135,6 +181,14 @@ func (c *copier) elementsOf(to, from reflect.Type, elem *Struct) copyFunc {
 			}
 		}
 	case reflect.Slice:
+		if to.Elem() == from.Elem() && !hasReferences(to.Elem()) { // such as bytes
+			return func(into, list reflect.Value) {
+				if !list.IsNil() {
+					into.Set(reflect.MakeSlice(to, list.Len(), list.Len()))
+					reflect.Copy(into, list)
+				}
+			}
+		}
 		element := c.part(to.Elem(), from.Elem(), elem)
 		return func(into, list reflect.Value) {
 			if !list.IsNil() {
@@ -157,7 +211,7 @@ func (c *copier) elementsOf(to, from reflect.Type, elem *Struct) copyFunc {
 				into.SetMapIndex(key.Convert(to.Key()), copied)
 			}
 		}
-	default: // an interface, which only a struct that Resolve refuses has
+	default: // an interface or array, which Resolve refuses
 		return func(into, value reflect.Value) { into.Set(value) }
 	}
 }

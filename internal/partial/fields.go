@@ -17,7 +17,7 @@ type Fields struct {
 }
 
 // Paths returns the names on the way to each field: into structs with fewer fields, but not into
-// maps.
+// maps. It ends at a struct without fields, of which a program reads how many there are.
 func (f *Fields) Paths() [][]string { return paths(f.Root, nil, nil) }
 
 // paths returns the paths below a prefix. outer are the structs around s, which may be one of them:
@@ -26,7 +26,7 @@ func paths(s *Struct, prefix []string, outer []*Struct) (all [][]string) {
 	outer = append(outer, s)
 	for _, field := range s.Fields {
 		path := append(slices.Clip(prefix), field.Name)
-		if field.Elem == nil || slices.Contains(outer, field.Elem) || holdsMap(s.Type.Field(field.Index).Type) {
+		if field.Elem == nil || len(field.Elem.Fields) == 0 || slices.Contains(outer, field.Elem) || holdsMap(s.Type.Field(field.Index).Type) {
 			all = append(all, path)
 			continue
 		}

@@ -49,11 +49,18 @@ func CopyMetadata(to *metav1.ObjectMeta, object any) {
 	metadata.DeepCopyInto(to)
 }
 
-// Of returns a new Object with the fields and the metadata of an API object, of which it shares
-// nothing but strings. All are pointers. It must not be called for unstructured objects.
+// typeMetaOf returns apiVersion and kind of an API object or an Object.
+func typeMetaOf(object reflect.Value) *metav1.TypeMeta {
+	return object.Elem().FieldByName("TypeMeta").Addr().Interface().(*metav1.TypeMeta)
+}
+
+// Of returns a new Object with the fields, the metadata, apiVersion and kind of an API object, of
+// which it shares nothing but strings. All are pointers. It must not be called for unstructured
+// objects.
 func (o *Object) Of(object any) any {
 	result, from := reflect.New(o.Type), reflect.ValueOf(object)
 	CopyMetadata(metadataOf(result), object)
+	*typeMetaOf(result) = *typeMetaOf(from)
 	o.Fields.copier()(result.Elem().FieldByName("Fields"), from.Elem())
 	return result.Interface()
 }

@@ -4,6 +4,8 @@
 package partial
 
 import (
+	"encoding"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinformer/kinformer/internal/jsonfield"
@@ -38,16 +41,19 @@ type Field struct {
 // Resolve finds the fields of a struct type in an API type, which is a pointer type. The error names
 // each field that the API type does not have, or whose type does not fit.
 func Resolve(api, fields reflect.Type) (*Fields, error) {
-	r := resolver{known: map[[2]reflect.Type]*Struct{}}
+	r := resolver{known: map[[2]reflect.Type]*Struct{}, open: map[reflect.Type]bool{}}
 	f := &Fields{}
-	if api != reflect.TypeFor[*unstructured.Unstructured]() {
-		f.api = api.Elem()
-	}
-	if fields.Kind() != reflect.Struct {
+	switch {
+	case fields.Kind() != reflect.Struct:
 		return nil, fmt.Errorf("%s is not a struct", fields)
+	case hasOwnForm(fields):
+		return nil, fmt.Errorf("%s has a form of its own", fields)
 	}
-	if f.api != nil && f.api.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%s is not a pointer to a struct", api)
+	if api != reflect.TypeFor[*unstructured.Unstructured]() {
+		if err := checkObject(api); err != nil {
+			return nil, err
+		}
+		f.api = api.Elem()
 	}
 	f.Root = r.structOf(fields, f.api, "")
 	if err := errors.Join(r.errs...); err != nil {
@@ -57,9 +63,23 @@ func Resolve(api, fields reflect.Type) (*Fields, error) {
 	return f, nil
 }
 
-// resolver builds the tree. A struct may contain itself.
+// checkObject returns an error unless a type is that of objects of the API, with the usual metadata.
+func checkObject(api reflect.Type) error {
+	if api.Kind() != reflect.Pointer || api.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("%s is not a pointer to a struct", api)
+	}
+	for _, t := range []reflect.Type{reflect.TypeFor[metav1.TypeMeta](), reflect.TypeFor[metav1.ObjectMeta]()} {
+		if field, ok := api.Elem().FieldByName(t.Name()); !ok || field.Type != t {
+			return fmt.Errorf("%s has no %s", api, t.Name())
+		}
+	}
+	return nil
+}
+
+// resolver builds the tree. A type may contain itself.
 type resolver struct {
 	known map[[2]reflect.Type]*Struct // by Type and API
+	open  map[reflect.Type]bool       // other types that are being resolved, of unstructured objects
 	errs  []error
 }
 
@@ -163,11 +183,11 @@ func isInProtobuf(api reflect.Type, chain []reflect.StructField) bool {
 func (r *resolver) typed(own, api reflect.Type, path string) (elem *Struct, ok bool) {
 	switch {
 	case own == api:
-		return nil, true
+		return nil, r.copies(own, path)
 	case decodesItself(api):
 		r.refuse(path, "its type must be %s, which has a form of its own, not %s", api, own)
 		return nil, false
-	case own.Kind() != api.Kind() || decodesItself(own):
+	case own.Kind() != api.Kind() || decodesItself(own) || hasOwnForm(own):
 		r.refuse(path, "its type must be %s or of the same kind, not %s", api, own)
 		return nil, false
 	}
@@ -175,7 +195,7 @@ func (r *resolver) typed(own, api reflect.Type, path string) (elem *Struct, ok b
 	case reflect.Pointer, reflect.Slice:
 		return r.typed(own.Elem(), api.Elem(), path)
 	case reflect.Map:
-		if own.Key().Kind() != reflect.String || api.Key().Kind() != reflect.String {
+		if !isName(own.Key()) || api.Key().Kind() != reflect.String {
 			r.refuse(path, "its type must be %s, not %s", api, own)
 			return nil, false
 		}
@@ -192,14 +212,22 @@ func (r *resolver) typed(own, api reflect.Type, path string) (elem *Struct, ok b
 
 // untyped is typed for a part of an unstructured object, which may have any form.
 func (r *resolver) untyped(own reflect.Type, path string) (elem *Struct, ok bool) {
-	if decodesItself(own) || reflect.PointerTo(own).Implements(reflect.TypeFor[unmarshaler]()) {
+	switch {
+	case r.open[own]:
 		return nil, true
+	case decodesItself(own) || readsText(own) || reflect.PointerTo(own).Implements(reflect.TypeFor[unmarshaler]()):
+		return nil, r.copies(own, path)
+	case hasOwnForm(own):
+		r.refuse(path, "%s has no UnmarshalJSON or UnmarshalText", own)
+		return nil, false
 	}
+	r.open[own] = own.Kind() != reflect.Struct
+	defer delete(r.open, own)
 	switch own.Kind() {
 	case reflect.Pointer, reflect.Slice:
 		return r.untyped(own.Elem(), path)
 	case reflect.Map:
-		if own.Key().Kind() != reflect.String {
+		if !isName(own.Key()) {
 			r.refuse(path, "the keys of %s are not strings", own)
 			return nil, false
 		}
@@ -214,6 +242,18 @@ func (r *resolver) untyped(own reflect.Type, path string) (elem *Struct, ok bool
 	}
 }
 
+// copies reports whether DeepCopy can copy values of a type that is read as a whole.
+func (r *resolver) copies(t reflect.Type, path string) bool {
+	shallow := shallowIn(t, map[reflect.Type]bool{})
+	if shallow != nil {
+		r.refuse(path, "%s has no DeepCopyInto", shallow)
+	}
+	return shallow == nil
+}
+
+// isName reports whether the members of an object in JSON can be keys of a type.
+func isName(key reflect.Type) bool { return key.Kind() == reflect.String && !hasOwnForm(key) }
+
 // unmarshaler is implemented by the generated types of the API.
 type unmarshaler interface{ Unmarshal(data []byte) error }
 
@@ -224,4 +264,17 @@ func decodesItself(t reflect.Type) bool {
 		return false
 	}
 	return jsonfield.IsOpaque(t) || reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()) && t.Kind() != reflect.Struct
+}
+
+// readsText reports whether a type reads itself from strings in JSON.
+func readsText(t reflect.Type) bool {
+	return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// hasOwnForm reports whether values of a type are read or written in their own form in JSON, which
+// they do not have in protobuf.
+func hasOwnForm(t reflect.Type) bool {
+	pointer := reflect.PointerTo(t)
+	return t.Kind() != reflect.Pointer && (jsonfield.IsOpaque(t) || readsText(t) ||
+		pointer.Implements(reflect.TypeFor[json.Marshaler]()) || pointer.Implements(reflect.TypeFor[encoding.TextMarshaler]()))
 }
