@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,8 +17,12 @@ import (
 
 // NewPartial returns a Decoder that decodes objects of an API type into another struct type: the
 // metadata without managedFields, if the type has it, and some fields. Other fields are skipped and
-// not checked. It returns an error if New has no plan for the API type.
+// not checked. It returns an error if New has no plan for the API type: the caller must decode whole
+// objects.
 func NewPartial(of partial.Object, options Options) (*Decoder, error) {
+	if foreign := foreignIn(of.Fields.Root, map[*partial.Struct]bool{}); foreign != nil {
+		return nil, fmt.Errorf("%s is not a type of Kubernetes", foreign)
+	}
 	c := &compiler{messages: map[reflect.Type]*messagePlan{}, partials: map[*partial.Struct]*messagePlan{}}
 	root := newPartialPlan(of.Type)
 	err := c.addFields(root, of.Fields.Root, of.FieldsOffset)
@@ -29,6 +34,27 @@ func NewPartial(of partial.Object, options Options) (*Decoder, error) {
 	}
 	root.walk.addFields(root)
 	return decoderOf(root, options), nil
+}
+
+// foreignIn returns a struct of the API that is not of Kubernetes and whose fields are read one by one,
+// or nil if there is none.
+func foreignIn(s *partial.Struct, seen map[*partial.Struct]bool) reflect.Type {
+	if seen[s] {
+		return nil
+	}
+	seen[s] = true
+	if !strings.HasPrefix(s.API.PkgPath(), kubernetesPackages) {
+		return s.API
+	}
+	for _, field := range s.Fields {
+		if field.Elem == nil {
+			continue
+		}
+		if foreign := foreignIn(field.Elem, seen); foreign != nil {
+			return foreign
+		}
+	}
+	return nil
 }
 
 // newPartialPlan returns a plan without fields.
@@ -66,6 +92,9 @@ func addNew(m *messagePlan, number int, f *fieldPlan) error {
 func (c *compiler) addFields(m *messagePlan, s *partial.Struct, offset uintptr) error {
 	var plans []*messagePlan // of inlined structs
 	for _, field := range s.Fields {
+		if !isEncoded(field.Chain) {
+			continue
+		}
 		into, last := m, len(field.Chain)-1
 		for _, inlined := range field.Chain[:last] {
 			next, err := into.inlined(inlined)
@@ -94,6 +123,14 @@ func (c *compiler) addFields(m *messagePlan, s *partial.Struct, offset uintptr) 
 		inlined.walk.addFields(inlined)
 	}
 	return nil
+}
+
+// isEncoded reports whether generated code encodes a field, and the structs around it.
+func isEncoded(chain []reflect.StructField) bool {
+	return !slices.ContainsFunc(chain, func(field reflect.StructField) bool {
+		_, tagged, _ := fieldNumber(field)
+		return !tagged
+	})
 }
 
 func numberOf(field reflect.StructField) (int, error) {
