@@ -35,17 +35,25 @@ type Options struct {
 	Decoded DecodedLimit
 }
 
+func (o Options) withoutOmit() Options {
+	o.Omit = nil
+	return o
+}
+
 // Decoders decodes the objects of one collection so that their equal parts are in memory once.
 // All requests of a source use the same Decoders: objects of a watch share with those of the list.
 // It is safe for concurrent use.
 type Decoders struct {
 	objects  ObjectType
 	options  Options
-	protobuf func() (*decode.Decoder, error) // made on first use
+	protobuf func() (protobufDecoder, error) // made on first use
 	json     *decode.JSON
 	// hasQuantities reports whether objects in JSON have quantities.
 	hasQuantities func() bool
 	memoryCheck   memoryCheck
+	// whole returns the decoders of whole objects, of which fields are cleared and copied. It is
+	// called only with Partial.
+	whole func() *Decoders
 }
 
 // NewDecoders returns decoders of objects of a type.
@@ -55,10 +63,11 @@ func NewDecoders(objects ObjectType, options Options) *Decoders {
 		objects:     objects,
 		options:     options,
 		memoryCheck: newMemoryCheck(objects, options.Decoded),
-		protobuf: sync.OnceValues(func() (*decode.Decoder, error) {
+		protobuf: sync.OnceValues(func() (protobufDecoder, error) {
 			return objects.protobufDecoder(shared)
 		}),
-		json: decode.NewJSON(shared),
+		json:  decode.NewJSON(shared),
+		whole: sync.OnceValue(func() *Decoders { return NewDecoders(objects.whole(), options.withoutOmit()) }),
 		hasQuantities: sync.OnceValue(func() bool {
 			return contains(objects.KeptType(), func(t reflect.Type) bool { return t == reflect.TypeFor[resource.Quantity]() }, map[reflect.Type]bool{})
 		}),
@@ -100,13 +109,15 @@ func (c protobufCodec) check(raw []byte) error {
 
 // checkMemory returns an error if decoding raw would allocate too much.
 func (c protobufCodec) checkMemory(raw []byte) error {
-	return c.decoders.memoryCheck.run(raw, func(limit int) int {
-		decoder, err := c.decoders.protobuf()
-		if err != nil {
-			return 0
-		}
-		return decoder.Allocates(raw, limit)
-	})
+	decoder, err := c.decoders.protobuf()
+	if err != nil {
+		return nil //nolint:nilerr // Decode returns it
+	}
+	check := c.decoders.memoryCheck
+	if copying, ok := decoder.(copyingDecoder); ok {
+		check.largest = copying.largest
+	}
+	return check.run(raw, func(limit int) int { return decoder.Allocates(raw, limit) })
 }
 
 func (c protobufCodec) wrap(err error) error {
@@ -199,7 +210,7 @@ func (d *Decoders) codecs(clearKind bool) *Codecs {
 	return &Codecs{
 		decoders:  d,
 		protobuf:  d.protobufCodec(),
-		json:      omitting(&jsonCodec{decoders: d, gvk: d.objects.GVK, clearKind: clearKind}, d.options.Omit),
+		json:      d.omitting(&jsonCodec{decoders: d, gvk: d.objects.GVK, clearKind: clearKind}, d.options.Omit),
 		kind:      d.objects.GVK.Kind,
 		needsKind: d.objects.IsUnstructured() && d.objects.GVK.Empty(),
 	}
@@ -211,7 +222,7 @@ func (d *Decoders) protobufCodec() feed.Codec {
 	if d.objects.Partial != nil && !d.options.Packed && !d.options.Omit.OmitsKept() {
 		return protobufCodec{d}
 	}
-	return omitting(protobufCodec{d}, d.options.Omit)
+	return d.omitting(protobufCodec{d}, d.options.Omit)
 }
 
 // Objects returns the type of the objects.
@@ -231,7 +242,7 @@ func (c *Codecs) For(item *wire.Item) feed.Codec {
 	if c.needsKind && item.Kind != c.kind {
 		// The list states the kind, so the following items are of it too.
 		gvk := schema.FromAPIVersionAndKind(item.APIVersion, item.Kind)
-		c.json, c.kind = omitting(&jsonCodec{decoders: c.decoders, gvk: gvk}, c.decoders.options.Omit), item.Kind
+		c.json, c.kind = c.decoders.omitting(&jsonCodec{decoders: c.decoders, gvk: gvk}, c.decoders.options.Omit), item.Kind
 	}
 	return c.json
 }

@@ -14,22 +14,24 @@ import (
 // omittingCodec omits fields of the objects that another codec decodes. It cuts them out of the
 // bytes, so that they are not decoded.
 type omittingCodec struct {
-	codec  feed.Codec
-	format wire.Format // of the bytes
-	fields *omit.Fields
+	decoders *Decoders
+	codec    feed.Codec
+	format   wire.Format // of the bytes
+	fields   *omit.Fields
 }
 
 var _ feed.EditingCodec = (*omittingCodec)(nil)
 
 // omitting returns a codec that omits fields, or codec itself if there are none.
-func omitting(codec feed.Codec, fields *omit.Fields) feed.Codec {
+func (d *Decoders) omitting(codec feed.Codec, fields *omit.Fields) feed.Codec {
 	if fields == nil {
 		return codec
 	}
+	format := wire.JSON
 	if _, ok := codec.(protobufCodec); ok {
-		return &omittingCodec{codec, wire.Protobuf, fields}
+		format = wire.Protobuf
 	}
-	return &omittingCodec{codec, wire.JSON, fields}
+	return &omittingCodec{d, codec, format, fields}
 }
 
 func (c *omittingCodec) Decode(raw []byte) (runtime.Object, error) {
@@ -40,11 +42,35 @@ func (c *omittingCodec) Decode(raw []byte) (runtime.Object, error) {
 	if ok {
 		return item.Codec.Decode(edited)
 	}
-	obj, err := c.codec.Decode(raw)
+	return c.decodeWhole(raw)
+}
+
+// decodeWhole decodes an object whose bytes cannot be edited, and omits the fields afterwards.
+func (c *omittingCodec) decodeWhole(raw []byte) (runtime.Object, error) {
+	objects := c.decoders.objects
+	codec := c.codec
+	if objects.Partial != nil {
+		codec = c.ofWhole()
+	}
+	obj, err := codec.Decode(raw)
 	if err != nil {
 		return nil, err
 	}
-	return c.fields.Without(obj), nil
+	kept, err := objects.Kept(c.fields.Without(obj))
+	if err != nil {
+		return nil, withoutValues(err)
+	}
+	return kept, nil
+}
+
+// ofWhole returns the codec of whole objects.
+func (c *omittingCodec) ofWhole() feed.Codec {
+	if of, ok := c.codec.(*jsonCodec); ok {
+		whole := *of
+		whole.decoders = c.decoders.whole()
+		return &whole
+	}
+	return protobufCodec{c.decoders.whole()}
 }
 
 // Edit implements feed.EditingCodec.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -72,6 +73,9 @@ func (t ObjectType) KeptType() reflect.Type {
 // OfKept returns the type of the kept objects themselves.
 func (t ObjectType) OfKept() ObjectType { return ObjectType{GoType: t.KeptType(), GVK: t.GVK} }
 
+// whole returns the type of the objects that the server sends.
+func (t ObjectType) whole() ObjectType { return ObjectType{GoType: t.GoType, GVK: t.GVK} }
+
 // Omit returns the fields to leave out of the objects that the server sends; nil if there are none.
 func (t ObjectType) Omit(paths []string, neverWritten bool) (*omit.Fields, error) {
 	if t.Partial != nil {
@@ -99,17 +103,26 @@ func (t ObjectType) Kept(obj runtime.Object) (runtime.Object, error) {
 
 // decodePartial decodes an object of which only some fields are kept from JSON.
 func (t ObjectType) decodePartial(raw []byte) (runtime.Object, error) {
+	result := reflect.New(t.Partial.Type)
+	if err := decodePartialInto(result.Elem(), raw); err != nil {
+		return nil, err
+	}
+	return result.Interface().(runtime.Object), nil
+}
+
+// decodePartialInto decodes an object of which only some fields are kept into the zero value of its
+// type.
+func decodePartialInto(into reflect.Value, raw []byte) error {
 	var object partialObject
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
-		return nil, err
+		return err
 	}
-	result := reflect.New(t.Partial.Type)
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, result.Elem().FieldByName("Fields").Addr().Interface()); err != nil {
-		return nil, err
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, into.FieldByName("Fields").Addr().Interface()); err != nil {
+		return err
 	}
-	result.Elem().FieldByName("TypeMeta").Set(reflect.ValueOf(object.TypeMeta))
-	result.Elem().FieldByName("ObjectMeta").Set(reflect.ValueOf(object.Metadata.ObjectMeta))
-	return result.Interface().(runtime.Object), nil
+	into.FieldByName("TypeMeta").Set(reflect.ValueOf(object.TypeMeta))
+	into.FieldByName("ObjectMeta").Set(reflect.ValueOf(object.Metadata.ObjectMeta))
+	return nil
 }
 
 // partialObject is what every object of which only some fields are kept has beside these fields.
@@ -131,7 +144,11 @@ func (*ignored) UnmarshalJSON([]byte) error { return nil }
 // EncodePartial returns an object of which only some fields are kept in JSON, with another apiVersion
 // and kind.
 func EncodePartial(obj runtime.Object, gvk schema.GroupVersionKind) ([]byte, error) {
-	from := reflect.ValueOf(obj).Elem()
+	return encodePartial(reflect.ValueOf(obj).Elem(), gvk)
+}
+
+// encodePartial is EncodePartial for the struct of the object.
+func encodePartial(from reflect.Value, gvk schema.GroupVersionKind) ([]byte, error) {
 	object := partialObject{}
 	object.APIVersion, object.Kind = gvk.ToAPIVersionAndKind()
 	object.Metadata.ObjectMeta = from.FieldByName("ObjectMeta").Interface().(metav1.ObjectMeta)
@@ -146,10 +163,42 @@ func EncodePartial(obj runtime.Object, gvk schema.GroupVersionKind) ([]byte, err
 	return bytes.Join([][]byte{encoded[:len(encoded)-1], fields[1:]}, []byte(",")), nil
 }
 
-// protobufDecoder returns the decoder of the kept objects.
-func (t ObjectType) protobufDecoder(options decode.Options) (*decode.Decoder, error) {
+// protobufDecoder decodes objects of one type from protobuf.
+type protobufDecoder interface {
+	Decode(raw []byte) (any, error)
+	Check(raw []byte) error
+	Allocates(raw []byte, limit int) int
+}
+
+// protobufDecoder returns the decoder of the kept objects. Of a type outside Kubernetes the struct tags
+// do not tell how its Unmarshal method reads the fields, so that decodes the whole object.
+func (t ObjectType) protobufDecoder(options decode.Options) (protobufDecoder, error) {
 	if t.Partial != nil {
-		return decode.NewPartial(*t.Partial, options)
+		if decoder, err := decode.NewPartial(*t.Partial, options); err == nil {
+			return decoder, nil
+		}
 	}
-	return decode.New(t.GoType.Elem(), options)
+	whole, err := decode.New(t.GoType.Elem(), options)
+	if err != nil || t.Partial == nil {
+		return whole, err
+	}
+	largest := sync.OnceValue(func() int { return decode.LargestElement(t.GoType.Elem()) })
+	return copyingDecoder{whole, t.Partial, largest}, nil
+}
+
+// copyingDecoder decodes whole objects, and copies some of their fields.
+type copyingDecoder struct {
+	*decode.Decoder
+
+	of      *partial.Object
+	largest func() int // decode.LargestElement of the whole objects' type
+}
+
+// Decode implements protobufDecoder.
+func (d copyingDecoder) Decode(raw []byte) (any, error) {
+	whole, err := d.Decoder.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	return d.of.Of(whole), nil
 }
