@@ -42,6 +42,16 @@ type widget struct {
 
 func (w *widget) DeepCopyObject() runtime.Object { copied := *w; return &copied }
 
+// widgetFields are some of a widget's fields.
+type widgetFields struct {
+	Spec struct {
+		Size    int8              `json:"size"`
+		Limit   resource.Quantity `json:"limit"`
+		Expires *metav1.Time      `json:"expires"`
+		Parts   map[string][]bool `json:"parts"`
+	} `json:"spec"`
+}
+
 // packerCase is a way in which the objects of a collection are stored as they came.
 type packerCase struct {
 	raw    []byte
@@ -49,8 +59,7 @@ type packerCase struct {
 	packer *Packer[object]
 }
 
-func newPackerCase(goType reflect.Type, format wire.Format, raw []byte) packerCase {
-	objects := ObjectType{GoType: goType}
+func newPackerCase(objects ObjectType, format wire.Format, raw []byte) packerCase {
 	return packerCase{
 		raw:    raw,
 		codec:  NewDecoders(objects, Options{Packed: true}).ForList().For(&wire.Item{Format: format}),
@@ -73,10 +82,14 @@ func packerCases(tb testing.TB) map[string]packerCase {
 	}
 	text := []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","creationTimestamp":"2024-01-02T03:04:05Z","ownerReferences":[{"uid":"u","controller":true}]},` +
 		`"spec":{"size":12,"ratio":1.5e3,"data":"AQID","limit":"1Gi","expires":"2024-01-02T03:04:05Z","parts":{"a":[true,false]},"unknown":[{"a":"\"1e999"}]}}`)
+	pods, widgets, untyped := ObjectType{GoType: podType}, ObjectType{GoType: reflect.TypeFor[*widget]()}, ObjectType{GoType: reflect.TypeFor[*unstructured.Unstructured]()}
 	return map[string]packerCase{
-		"generated":    newPackerCase(reflect.TypeFor[*corev1.Pod](), wire.Protobuf, protobuf),
-		"unstructured": newPackerCase(reflect.TypeFor[*unstructured.Unstructured](), wire.JSON, text),
-		"typed":        newPackerCase(reflect.TypeFor[*widget](), wire.JSON, text),
+		"generated":            newPackerCase(pods, wire.Protobuf, protobuf),
+		"unstructured":         newPackerCase(untyped, wire.JSON, text),
+		"typed":                newPackerCase(widgets, wire.JSON, text),
+		"partial generated":    newPackerCase(partialTypeOf[nodeName](tb, pods.GoType), wire.Protobuf, protobuf),
+		"partial typed":        newPackerCase(partialTypeOf[widgetFields](tb, widgets.GoType), wire.JSON, text),
+		"partial unstructured": newPackerCase(partialTypeOf[widgetFields](tb, untyped.GoType), wire.JSON, text),
 	}
 }
 
@@ -189,17 +202,17 @@ func TestPackRejectsValuesOutOfRange(t *testing.T) {
 		old, new string
 		rejected []string
 	}{
-		{`"size":12`, `"size":400`, []string{"typed"}},
-		{`"size":12`, `"size":"12"`, []string{"typed"}},
+		{`"size":12`, `"size":400`, []string{"typed", "partial typed"}},
+		{`"size":12`, `"size":"12"`, []string{"typed", "partial typed"}},
 		{`"ratio":1.5e3`, `"ratio":1e999`, []string{"typed", "unstructured"}},
 		{`"data":"AQID"`, `"data":"*"`, []string{"typed"}},
-		{`"limit":"1Gi"`, `"limit":"many"`, []string{"typed"}},
-		{`"expires":"2024-01-02T03:04:05Z"`, `"expires":"tomorrow"`, []string{"typed"}},
-		{`"a":[true,false]`, `"a":{"b":true}`, []string{"typed"}},
+		{`"limit":"1Gi"`, `"limit":"many"`, []string{"typed", "partial typed"}},
+		{`"expires":"2024-01-02T03:04:05Z"`, `"expires":"tomorrow"`, []string{"typed", "partial typed"}},
+		{`"a":[true,false]`, `"a":{"b":true}`, []string{"typed", "partial typed"}},
 		{`"spec":{`, `"spec":{"other":[-1E-999,2e-400,` + string(bytes.Repeat([]byte("9"), 400)) + `],`, []string{"unstructured"}},
-		{`"metadata":{`, `"metadata":{"labels":[],`, []string{"typed"}},
+		{`"metadata":{`, `"metadata":{"labels":[],`, []string{"typed", "partial typed"}},
 	} {
-		for _, name := range []string{"typed", "unstructured"} {
+		for _, name := range []string{"typed", "unstructured", "partial typed"} {
 			raw := bytes.Replace(cases[name].raw, []byte(c.old), []byte(c.new), 1)
 			if !json.Valid(raw) || bytes.Equal(raw, cases[name].raw) {
 				t.Fatalf("%s makes no valid object", c.new)
@@ -217,11 +230,13 @@ func TestSlowQuantityIsRejected(t *testing.T) {
 	cases := packerCases(t)
 	for _, limit := range []string{`"1e-10000000"`, `"0.1e-2147483647"`, `1e-2147483647`, `" 1e-2147483647 "`, `"` + strings.Repeat("9", 5000) + `"`} {
 		raw := bytes.Replace(cases["typed"].raw, []byte(`"limit":"1Gi"`), []byte(`"limit":`+limit), 1)
-		if _, err := cases["typed"].codec.Decode(raw); err == nil || !strings.Contains(err.Error(), "quantity has too many digits") {
-			t.Errorf("limit %.20s: error %v", limit, err)
-		}
-		if cases["typed"].compare(t, raw) {
-			t.Errorf("limit %.20s was packed", limit)
+		for _, name := range []string{"typed", "partial typed", "partial unstructured"} {
+			if _, err := cases[name].codec.Decode(raw); err == nil || !strings.Contains(err.Error(), "quantity has too many digits") {
+				t.Errorf("%s, limit %.20s: error %v", name, limit, err)
+			}
+			if cases[name].compare(t, raw) {
+				t.Errorf("%s, limit %.20s was packed", name, limit)
+			}
 		}
 		if _, err := cases["unstructured"].codec.Decode(raw); err != nil {
 			t.Errorf("unstructured, limit %.20s: error %v", limit, err)

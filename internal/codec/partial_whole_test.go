@@ -61,11 +61,11 @@ func (p *taggedPod) Unmarshal(raw []byte) error {
 }
 
 // partialTypeOf returns the type of objects of which a kept[S] is kept.
-func partialTypeOf[S any](t *testing.T, api reflect.Type) ObjectType {
-	t.Helper()
+func partialTypeOf[S any](tb testing.TB, api reflect.Type) ObjectType {
+	tb.Helper()
 	objects, err := PartialTypeOf(reflect.TypeFor[*kept[S]](), api, reflect.TypeFor[S](), nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return objects
 }
@@ -196,3 +196,39 @@ func TestHostilePartialObjectsAreNotDecoded(t *testing.T) {
 }
 
 var podType = reflect.TypeFor[*corev1.Pod]()
+
+// TestTransformedPartialObjectsArePacked packs objects that a transform has changed, so that the bytes
+// of the server cannot be stored. Whatever the format of the server is, they are stored as JSON.
+func TestTransformedPartialObjectsArePacked(t *testing.T) {
+	for name, c := range packerCases(t) {
+		if c.packer.objects.Partial == nil {
+			continue
+		}
+		decoded, err := c.codec.Decode(c.raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := decoded.(object)
+		want.SetLabels(map[string]string{"transformed": "<yes>"})
+		item := feed.Item{Raw: c.raw, Codec: c.codec}
+		packer := NewPacker[object](c.packer.objects, Options{}, func() bool { return true })
+		packed, err := packer.Pack(item, pack.Object{}, func() (object, error) { return want, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := packer.Unpack(packed)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+		if labels, err := packer.Labels(packed); err != nil || labels["transformed"] != "<yes>" {
+			t.Errorf("%s: the labels are %v, %v", name, labels, err)
+		}
+		again, err := packer.Pack(feed.Item{Object: want}, packed, func() (object, error) { return want, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := packer.Unpack(again); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: unpacked %v, %v after an update", name, got, err)
+		}
+	}
+}
