@@ -4,6 +4,7 @@
 package codec
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -49,6 +50,8 @@ type taggedPod struct {
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 	Spec              corev1.PodSpec   `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 	Status            corev1.PodStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+
+	Large []corev1.PodTemplateSpec `json:"large,omitempty" protobuf:"bytes,4,rep,name=large"`
 }
 
 func (p *taggedPod) DeepCopyObject() runtime.Object { copied := *p; return &copied }
@@ -111,8 +114,12 @@ func TestTypesThatAreDecodedWholeAreCopied(t *testing.T) {
 					if format == wire.Protobuf && !objects.IsGenerated() {
 						continue
 					}
+					codec := codecs.For(&wire.Item{Format: format})
+					if _, edits := codec.(feed.EditingCodec); edits != (packed || paths != nil || format == wire.JSON) {
+						t.Errorf("%s without %v, packed %v: the codec is a %T", api, paths, packed, codec)
+					}
 					for _, raw := range raws {
-						got, err := decodeAsKept(t, objects, codecs.For(&wire.Item{Format: format}), raw, packed)
+						got, err := decodeAsKept(t, objects, codec, raw, packed)
 						if diff := cmp.Diff(want, got); err != nil || diff != "" {
 							t.Errorf("%s without %v, packed %v: %v\n%s", api, paths, packed, err, diff)
 						}
@@ -154,40 +161,39 @@ func TestTypesOutsideKubernetesHaveNoPlan(t *testing.T) {
 	}
 }
 
-// TestHostilePartialObjectsAreNotDecoded decodes 5,000 empty containers with a limit of four megabytes.
-// They are refused if the program keeps containers, or if they are decoded whole.
+// TestHostilePartialObjectsAreNotDecoded decodes 5,000 empty containers with a limit of a few
+// megabytes. They are refused if the program keeps containers, or if they are decoded whole.
 func TestHostilePartialObjectsAreNotDecoded(t *testing.T) {
 	type containers struct {
 		Spec struct {
 			Containers []corev1.Container `json:"containers"`
 		} `json:"spec"`
 	}
-	pod, err := (&corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 5000)}}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pod := append(binary.AppendUvarint([]byte{2<<3 | 2}, 10_000), strings.Repeat("\x12\x00", 5000)...)
 	text := []byte(`{"spec":{"containers":[` + strings.Repeat("{},", 4999) + `{}]}}`)
 	for _, c := range []struct {
 		name    string
 		objects ObjectType
 		format  wire.Format
 		raw     []byte
+		limit   int // in megabytes
 		refused bool
 	}{
-		{"names", partialTypeOf[nodeName](t, podType), wire.Protobuf, pod, false},
-		{"names in JSON", partialTypeOf[nodeName](t, podType), wire.JSON, text, false},
-		{"nothing", partialTypeOf[struct{}](t, podType), wire.Protobuf, pod, false},
-		{"containers", partialTypeOf[containers](t, podType), wire.Protobuf, pod, true},
-		{"containers in JSON", partialTypeOf[containers](t, podType), wire.JSON, text, true},
-		{"containers, unstructured", partialTypeOf[containers](t, reflect.TypeFor[*unstructured.Unstructured]()), wire.JSON, text, true},
-		{"names of a type without a plan", partialTypeOf[nodeName](t, reflect.TypeFor[*foreignPod]()), wire.Protobuf, pod, true},
+		{"names", partialTypeOf[nodeName](t, podType), wire.Protobuf, pod, 3, false},
+		{"names in JSON", partialTypeOf[nodeName](t, podType), wire.JSON, text, 3, false},
+		{"nothing", partialTypeOf[struct{}](t, podType), wire.Protobuf, pod, 3, false},
+		{"containers", partialTypeOf[containers](t, podType), wire.Protobuf, pod, 3, true},
+		{"containers in JSON", partialTypeOf[containers](t, podType), wire.JSON, text, 3, true},
+		{"containers, unstructured", partialTypeOf[containers](t, reflect.TypeFor[*unstructured.Unstructured]()), wire.JSON, text, 3, true},
+		{"names of a type without a plan", partialTypeOf[nodeName](t, reflect.TypeFor[*foreignPod]()), wire.Protobuf, pod, 3, true},
+		{"names of a type that may have larger elements", partialTypeOf[nodeName](t, reflect.TypeFor[*taggedPod]()), wire.Protobuf, pod, 6, true},
 	} {
 		for _, packed := range []bool{false, true} {
 			omitted, err := c.objects.Omit(nil, true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			codec := NewDecoders(c.objects, Options{Packed: packed, Omit: omitted, Decoded: NewDecodedLimit(4 << 20)}).ForList().For(&wire.Item{Format: c.format})
+			codec := NewDecoders(c.objects, Options{Packed: packed, Omit: omitted, Decoded: NewDecodedLimit(c.limit << 20)}).ForList().For(&wire.Item{Format: c.format})
 			if _, err := codec.Decode(c.raw); errors.Is(err, ErrDecoded) != c.refused || err != nil && !c.refused {
 				t.Errorf("%s, packed %v: Decode returned %v", c.name, packed, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
@@ -90,8 +91,13 @@ func overwrite(v reflect.Value) (written int) {
 			v.SetMapIndex(key, reflect.Value{})
 		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[metav1.Time]() || v.Type() == reflect.TypeFor[metav1.MicroTime]() {
+		switch v.Type() {
+		case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
 			return 0 // whose location does not change
+		case reflect.TypeFor[resource.Quantity]():
+			quantity := v.Interface().(resource.Quantity)
+			quantity.Add(resource.MustParse("1")) // in place, if the number is large
+			return 1
 		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
@@ -175,6 +181,28 @@ func TestDeepCopyOfTypesThatContainThemselves(t *testing.T) {
 	}
 	to.List[1][0], to.Map["a"]["b"], to.Children[1].Next.List, to.Next.Map["c"] = endlessList{}, endlessMap{}, endlessList{}, nil
 	if from.List[1][0] != nil || from.Map["a"]["b"] != nil || from.Children[1].Next.List != nil || len(from.Next.Map) > 0 {
+		t.Error("the original has changed with its copy")
+	}
+}
+
+// TestDeepCopyIntoIsThatOfTheType copies a struct that has the method of one that it embeds, and a map
+// whose values have the method.
+func TestDeepCopyIntoIsThatOfTheType(t *testing.T) {
+	type own struct {
+		corev1.PodSpec `json:"spec"`
+
+		Others []string                  `json:"others"`
+		Specs  map[string]corev1.PodSpec `json:"specs"`
+	}
+	spec := corev1.PodSpec{NodeSelector: map[string]string{"a": "b"}}
+	from := own{PodSpec: spec, Others: []string{"c"}, Specs: map[string]corev1.PodSpec{"d": *spec.DeepCopy()}}
+	var to own
+	DeepCopy(&to, &from)
+	if !reflect.DeepEqual(to, from) {
+		t.Errorf("the copy of %+v is %+v", from, to)
+	}
+	to.NodeSelector["a"], to.Others[0], to.Specs["d"].NodeSelector["a"] = "", "", ""
+	if from.NodeSelector["a"] != "b" || from.Others[0] != "c" || from.Specs["d"].NodeSelector["a"] != "b" {
 		t.Error("the original has changed with its copy")
 	}
 }

@@ -59,6 +59,11 @@ type shallow struct{ numbers []int }
 
 func (*shallow) UnmarshalJSON([]byte) error { return nil }
 
+// pointers decodes itself, and its copies share memory.
+type pointers struct{ All [1]*int }
+
+func (*pointers) UnmarshalJSON([]byte) error { return nil }
+
 // promoting has UnmarshalJSON, of the struct that it embeds.
 type promoting struct {
 	metav1.Time `json:"startTime"`
@@ -83,6 +88,7 @@ func TestFieldsThatCannotBeRead(t *testing.T) {
 		{reflect.TypeFor[metav1.Object](), in(text, "spec"), "v1.Object is not a pointer to a struct"},
 		{reflect.TypeFor[*string](), in(text, "spec"), "*string is not a pointer to a struct"},
 		{reflect.TypeFor[*metav1.Status](), in(text, "message"), "*v1.Status has no ObjectMeta"},
+		{reflect.TypeFor[*ownMetadata](), in(text, "message"), "*partial.ownMetadata has no ObjectMeta"},
 		{podType, reflect.TypeFor[struct {
 			spec struct{} `json:"spec"`
 		}](), "field spec: it is not exported"},
@@ -150,6 +156,7 @@ func TestFieldsThatCannotBeRead(t *testing.T) {
 		{unstructuredType, in(reflect.TypeFor[map[level]string](), "spec"), "field Spec: the keys of map[partial.level]string are not strings"},
 		{unstructuredType, in(reflect.TypeFor[quoted](), "spec"), "field Spec: partial.quoted has no UnmarshalJSON or UnmarshalText"},
 		{unstructuredType, in(reflect.TypeFor[shallow](), "spec"), "field Spec: partial.shallow has no DeepCopyInto"},
+		{unstructuredType, in(reflect.TypeFor[pointers](), "spec"), "field Spec: [1]*int has no DeepCopyInto"},
 		{unstructuredType, in(reflect.TypeFor[*big.Int](), "spec"), "field Spec: big.Int has no DeepCopyInto"},
 		{unstructuredType, in(text, "metadata"), `field Metadata: "metadata" is not to be named: ObjectMeta has it`},
 		{unstructuredType, reflect.TypeFor[struct {
@@ -161,6 +168,13 @@ func TestFieldsThatCannotBeRead(t *testing.T) {
 			t.Errorf("Resolve(%v, %v) = %v, %v, want an error with\n%s", c.api, c.fields, fields, err, c.want)
 		}
 	}
+}
+
+// ownMetadata has metadata of its own.
+type ownMetadata struct {
+	metav1.TypeMeta `json:",inline"`
+
+	ObjectMeta struct{} `json:"metadata"`
 }
 
 // TestEachFieldThatCannotBeReadIsNamed resolves a struct with two faults.
