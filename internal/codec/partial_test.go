@@ -50,8 +50,6 @@ func partialCases(t *testing.T, test func(t *testing.T, c partialCase)) {
 	}
 }
 
-const partialsPerType = 6
-
 // equal fails the test if a decoded object, or its error, is not the wanted one.
 func (c partialCase) equal(t *testing.T, way string, got any, err error, want any, raw []byte) {
 	t.Helper()
@@ -143,8 +141,8 @@ func TestPartialProtobufEqualsCopyOfWholeObject(t *testing.T) {
 			}
 		}
 	})
-	if compared < 1000 {
-		t.Errorf("compared %d encodings, want at least 1000", compared)
+	if compared < 500 {
+		t.Errorf("compared %d encodings, want at least 500", compared)
 	}
 }
 
@@ -180,8 +178,8 @@ func TestPartialJSONEqualsCopyOfWholeObject(t *testing.T) {
 			}
 		}
 	})
-	if compared < 1000 || edits < compared {
-		t.Errorf("compared %d encodings and %d edited ones, want at least 1000 of both", compared, edits)
+	if compared < 500 || edits < compared {
+		t.Errorf("compared %d encodings and %d edited ones, want at least 500 of both", compared, edits)
 	}
 }
 

@@ -47,9 +47,9 @@ type nodeName struct {
 // reads.
 type taggedPod struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
-	Spec              corev1.PodSpec   `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
-	Status            corev1.PodStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+	metav1.ObjectMeta `json:"metadata" protobuf:"bytes,1,opt,name=metadata"`
+	Spec              corev1.PodSpec   `json:"spec" protobuf:"bytes,2,opt,name=spec"`
+	Status            corev1.PodStatus `json:"status" protobuf:"bytes,3,opt,name=status"`
 
 	Large []corev1.PodTemplateSpec `json:"large,omitempty" protobuf:"bytes,4,rep,name=large"`
 }

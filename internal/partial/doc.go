@@ -14,7 +14,8 @@
 // [Resolve] finds each field of the struct in the API type once, and checks that their types fit. All
 // readers follow the resulting tree of [Struct]:
 //
-//	protobuf ──▶ a plan of package decode, which skips other fields
+//	protobuf ──▶ a plan of package decode, which skips other fields; an API type without a plan is
+//	             decoded whole, and its fields are copied
 //	JSON     ──▶ package omit cuts other members, and the rest is decoded
 //	objects  ──▶ [Fields.Copy]
 //

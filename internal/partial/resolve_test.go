@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,11 +23,24 @@ import (
 
 // in returns a struct type that has a field of a type behind names in JSON, the outermost first.
 func in(field reflect.Type, names ...string) reflect.Type {
-	for i := len(names) - 1; i >= 0; i-- {
-		name := strings.ToUpper(names[i][:1]) + names[i][1:]
-		field = reflect.StructOf([]reflect.StructField{{Name: name, Type: field, Tag: reflect.StructTag(`json:"` + names[i] + `"`)}})
+	for _, name := range slices.Backward(names) {
+		goName := strings.ToUpper(name[:1]) + name[1:]
+		field = reflect.StructOf([]reflect.StructField{{Name: goName, Type: field, Tag: reflect.StructTag(`json:"` + name + `"`)}})
 	}
 	return field
+}
+
+// fieldsNamed returns a struct type with fields of one name in JSON.
+func fieldsNamed(name string, goNames ...string) reflect.Type {
+	var fields []reflect.StructField
+	for _, goName := range goNames {
+		field := reflect.StructField{Name: goName, Type: reflect.TypeFor[struct{}](), Tag: reflect.StructTag(`json:"` + name + `"`)}
+		if goName == strings.ToLower(goName) {
+			field.PkgPath = "example.com/fields"
+		}
+		fields = append(fields, field)
+	}
+	return reflect.StructOf(fields)
 }
 
 // upper is a string with its own form in JSON, which it would not have in protobuf.
@@ -57,7 +71,7 @@ type (
 // shallow decodes itself, and its copies share memory.
 type shallow struct{ numbers []int }
 
-func (*shallow) UnmarshalJSON([]byte) error { return nil }
+func (s *shallow) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &s.numbers) }
 
 // pointers decodes itself, and its copies share memory.
 type pointers struct{ All [1]*int }
@@ -89,9 +103,7 @@ func TestFieldsThatCannotBeRead(t *testing.T) {
 		{reflect.TypeFor[*string](), in(text, "spec"), "*string is not a pointer to a struct"},
 		{reflect.TypeFor[*metav1.Status](), in(text, "message"), "*v1.Status has no ObjectMeta"},
 		{reflect.TypeFor[*ownMetadata](), in(text, "message"), "*partial.ownMetadata has no ObjectMeta"},
-		{podType, reflect.TypeFor[struct {
-			spec struct{} `json:"spec"`
-		}](), "field spec: it is not exported"},
+		{podType, fieldsNamed("spec", "spec"), "field spec: it is not exported"},
 		{podType, reflect.TypeFor[struct{ Spec struct{} }](), "field Spec: its json tag names no field"},
 		{podType, reflect.TypeFor[struct {
 			Spec struct{} `json:"-"`
@@ -109,10 +121,7 @@ func TestFieldsThatCannotBeRead(t *testing.T) {
 				Priority *int32 `json:"priority,string"`
 			} `json:"spec"`
 		}](), `field Spec.Priority: the option "string"`},
-		{podType, reflect.TypeFor[struct {
-			Spec  struct{} `json:"spec"`
-			Again struct{} `json:"spec"`
-		}](), `field Again: another field is named "spec"`},
+		{podType, fieldsNamed("spec", "Spec", "Again"), `field Again: another field is named "spec"`},
 		{podType, in(reflect.TypeFor[metav1.ObjectMeta](), "metadata"), `field Metadata: "metadata" is not to be named: ObjectMeta has it`},
 		{podType, in(text, "kind"), `field Kind: "kind" is not to be named: TypeMeta has it`},
 		{podType, in(text, "apiVersion"), `field ApiVersion: "apiVersion" is not to be named: TypeMeta has it`},
@@ -159,10 +168,7 @@ func TestFieldsThatCannotBeRead(t *testing.T) {
 		{unstructuredType, in(reflect.TypeFor[pointers](), "spec"), "field Spec: [1]*int has no DeepCopyInto"},
 		{unstructuredType, in(reflect.TypeFor[*big.Int](), "spec"), "field Spec: big.Int has no DeepCopyInto"},
 		{unstructuredType, in(text, "metadata"), `field Metadata: "metadata" is not to be named: ObjectMeta has it`},
-		{unstructuredType, reflect.TypeFor[struct {
-			A int `json:"a"`
-			B int `json:"a"`
-		}](), `field B: another field is named "a"`},
+		{unstructuredType, fieldsNamed("a", "A", "B"), `field B: another field is named "a"`},
 	} {
 		if fields, err := Resolve(c.api, c.fields); err == nil || !strings.Contains(err.Error(), c.want) || fields != nil {
 			t.Errorf("Resolve(%v, %v) = %v, %v, want an error with\n%s", c.api, c.fields, fields, err, c.want)
