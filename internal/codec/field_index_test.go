@@ -53,6 +53,7 @@ func leafPaths(t reflect.Type, prefix string, depth int) (paths []string) {
 	for field := range t.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
+		case field.Type == reflect.TypeFor[metav1.TypeMeta](): // which protobuf does not have
 		case name == "" && field.Anonymous:
 			paths = append(paths, leafPaths(field.Type, prefix, depth)...)
 		case name != "metadata" || prefix != "":

@@ -46,7 +46,7 @@ func NewFieldReader(objects ObjectType, fields reflect.Type) (*FieldReader, erro
 	}
 	r := &FieldReader{objects: objects, encoded: encoded, kept: encoded}
 	if objects.Partial != nil {
-		if r.kept, err = partial.Resolve(reflect.PointerTo(objects.Partial.Fields.Root.Type), fields); err != nil {
+		if r.kept, err = objects.Partial.Fields.Part(fields); err != nil {
 			return nil, err
 		}
 	}

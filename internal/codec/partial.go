@@ -17,7 +17,6 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kinformer/kinformer/internal/decode"
-	"github.com/kinformer/kinformer/internal/jsonfield"
 	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/partial"
 )
@@ -26,7 +25,7 @@ import (
 // which only the metadata and the fields of a struct are kept. Kept objects are of a struct type
 // with TypeMeta, ObjectMeta and, as Fields, that struct. The example is one of them.
 func PartialTypeOf(kept, api, fields reflect.Type, example runtime.Object) (ObjectType, error) {
-	if err := checkAPI(api); err != nil {
+	if err := partial.CheckObject(api); err != nil {
 		return ObjectType{}, err
 	}
 	t := TypeOf(api, example)
@@ -36,30 +35,6 @@ func PartialTypeOf(kept, api, fields reflect.Type, example runtime.Object) (Obje
 	}
 	t.Partial = partial.WithMetadata(kept.Elem(), resolved)
 	return t, nil
-}
-
-// checkAPI returns an error unless a type can be that of the objects that a server sends.
-func checkAPI(api reflect.Type) error {
-	if api.Kind() != reflect.Pointer || api.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("%s is not a pointer to a struct", api)
-	}
-	if metadata := jsonfield.Find(api.Elem(), "metadata"); !api.Implements(reflect.TypeFor[runtime.Unstructured]()) && !isObjectMeta(metadata) {
-		return fmt.Errorf("%s has no ObjectMeta as its metadata", api)
-	}
-	return nil
-}
-
-// isObjectMeta reports whether a field, behind the structs around it, is the ObjectMeta of an object.
-func isObjectMeta(chain []reflect.StructField) bool {
-	for i, field := range chain {
-		if i == len(chain)-1 {
-			return field.Name == "ObjectMeta" && field.Type == reflect.TypeFor[metav1.ObjectMeta]()
-		}
-		if field.Type.Kind() == reflect.Pointer {
-			return false
-		}
-	}
-	return false
 }
 
 // KeptType returns the pointer type of the objects that are kept.

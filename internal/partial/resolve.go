@@ -41,19 +41,27 @@ type Field struct {
 // Resolve finds the fields of a struct type in an API type, which is a pointer type. The error names
 // each field that the API type does not have, or whose type does not fit.
 func Resolve(api, fields reflect.Type) (*Fields, error) {
+	if err := CheckObject(api); err != nil {
+		return nil, err
+	}
+	if api == reflect.TypeFor[*unstructured.Unstructured]() {
+		return resolve(nil, fields)
+	}
+	return resolve(api.Elem(), fields)
+}
+
+// Part finds the fields of a struct type among the fields.
+func (f *Fields) Part(fields reflect.Type) (*Fields, error) { return resolve(f.Root.Type, fields) }
+
+// resolve is Resolve for a struct of the API; nil stands for unstructured objects.
+func resolve(api, fields reflect.Type) (*Fields, error) {
 	r := resolver{known: map[[2]reflect.Type]*Struct{}, open: map[reflect.Type]bool{}}
-	f := &Fields{}
+	f := &Fields{api: api}
 	switch {
 	case fields.Kind() != reflect.Struct:
 		return nil, fmt.Errorf("%s is not a struct", fields)
 	case hasOwnForm(fields):
 		return nil, fmt.Errorf("%s has a form of its own", fields)
-	}
-	if api != reflect.TypeFor[*unstructured.Unstructured]() {
-		if err := checkObject(api); err != nil {
-			return nil, err
-		}
-		f.api = api.Elem()
 	}
 	f.Root = r.structOf(fields, f.api, "")
 	if err := errors.Join(r.errs...); err != nil {
@@ -63,8 +71,12 @@ func Resolve(api, fields reflect.Type) (*Fields, error) {
 	return f, nil
 }
 
-// checkObject returns an error unless a type is that of objects of the API, with the usual metadata.
-func checkObject(api reflect.Type) error {
+// CheckObject returns an error unless a type is that of objects of the API, with the usual metadata, or
+// of unstructured ones.
+func CheckObject(api reflect.Type) error {
+	if api == reflect.TypeFor[*unstructured.Unstructured]() {
+		return nil
+	}
 	if api.Kind() != reflect.Pointer || api.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("%s is not a pointer to a struct", api)
 	}
@@ -151,10 +163,6 @@ func (r *resolver) field(field reflect.StructField, name string, api reflect.Typ
 		r.refuse(path, "%s has no field %q", api, name)
 		return resolved, false
 	}
-	if !isInProtobuf(api, resolved.Chain) {
-		r.refuse(path, "objects in protobuf do not have %q of %s", name, api)
-		return resolved, false
-	}
 	last := len(resolved.Chain) - 1
 	for _, inlined := range resolved.Chain[:last] {
 		if inlined.Type.Kind() == reflect.Pointer {
@@ -164,18 +172,6 @@ func (r *resolver) field(field reflect.StructField, name string, api reflect.Typ
 	}
 	resolved.Elem, ok = r.typed(field.Type, resolved.Chain[last].Type, path)
 	return resolved, ok
-}
-
-// isInProtobuf reports whether a field that a chain leads to is encoded in protobuf, if the struct is:
-// the kind of an object inside of another one is not.
-func isInProtobuf(api reflect.Type, chain []reflect.StructField) bool {
-	for _, link := range chain {
-		if _, tagged := link.Tag.Lookup("protobuf"); !tagged && reflect.PointerTo(api).Implements(reflect.TypeFor[unmarshaler]()) {
-			return false
-		}
-		api = link.Type
-	}
-	return true
 }
 
 // typed checks that a field of a type can have the values of a field of an API type. elem is the
