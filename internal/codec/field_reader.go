@@ -27,7 +27,7 @@ type FieldReader struct {
 	encoded  *partial.Fields // of the objects that the server sends
 	kept     *partial.Fields // of the objects that are kept
 	wanted   *omit.Fields    // leaves metadata and the fields of objects in JSON
-	protobuf func() (*decode.Decoder, error)
+	protobuf func() (func(raw []byte, into any) error, error)
 	metadata func() (*decode.Decoder, error)
 }
 
@@ -53,8 +53,8 @@ func NewFieldReader(objects ObjectType, fields reflect.Type) (*FieldReader, erro
 	if r.wanted, err = omit.NewKeeping(objects.GoType, encoded.Paths(), nil); err != nil {
 		return nil, err
 	}
-	r.protobuf = sync.OnceValues(func() (*decode.Decoder, error) {
-		return decode.NewPartial(partial.OnlyFields(encoded), decode.Options{SmallTables: true})
+	r.protobuf = sync.OnceValues(func() (func(raw []byte, into any) error, error) {
+		return readerOfBytes(objects.GoType, encoded)
 	})
 	r.metadata = sync.OnceValues(func() (*decode.Decoder, error) {
 		return decode.NewPartial(partial.OnlyMetadata(), decode.Options{SmallTables: true})
@@ -103,11 +103,31 @@ func (r *FieldReader) readBytes(raw []byte, format wire.Format, into any) error 
 	if format == wire.JSON {
 		return r.readJSON(raw, into)
 	}
-	decoder, err := r.protobuf()
+	read, err := r.protobuf()
 	if err != nil {
 		return err
 	}
-	return decoder.DecodeInto(into, raw)
+	return read(raw, into)
+}
+
+// readerOfBytes returns a function that reads fields of objects in protobuf: those of a type whose
+// fields cannot be decoded apart from whole objects.
+func readerOfBytes(goType reflect.Type, fields *partial.Fields) (func(raw []byte, into any) error, error) {
+	options := decode.Options{SmallTables: true}
+	if decoder, err := decode.NewPartial(partial.OnlyFields(fields), options); err == nil {
+		return func(raw []byte, into any) error { return decoder.DecodeInto(into, raw) }, nil
+	}
+	whole, err := decode.New(goType.Elem(), options)
+	if err != nil {
+		return nil, err
+	}
+	return func(raw []byte, into any) error {
+		obj, err := whole.Decode(raw)
+		if err == nil {
+			fields.Copy(into, obj)
+		}
+		return err
+	}, nil
 }
 
 // readJSON cuts the fields out before it decodes them, which takes a fraction of the time.

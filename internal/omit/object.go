@@ -30,37 +30,13 @@ func (f *Fields) Clear(obj runtime.Object) (left runtime.Object, lost bool) {
 		return left, f.loses(c.loss)
 	}
 	v := reflect.ValueOf(obj)
-	clears := c.value
-	switch {
-	case v.Kind() != reflect.Pointer || v.IsNil():
-		return obj, false
-	case v.Type().Elem() == f.root.goType:
-	case f.root.keep:
-		clears = c.metadata
-	default: // of another type, which the store refuses
-		return obj, false
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != f.root.goType {
+		return obj, false // of another type, which the store refuses
 	}
-	if cleared, changed := clears(f.root, v); changed {
+	if cleared, changed := c.value(f.root, v); changed {
 		return cleared.Interface().(runtime.Object), f.loses(c.loss)
 	}
 	return obj, f.loses(c.loss)
-}
-
-// metadata is value for an object of which only some fields are left already: of these, only fields of
-// its ObjectMeta can be omitted.
-func (c *clearing) metadata(root *node, v reflect.Value) (left reflect.Value, changed bool) {
-	field, ok := v.Type().Elem().FieldByName("ObjectMeta")
-	if !ok {
-		return v, false
-	}
-	metadata, changed := c.value(root.find(metadataName), v.Elem().FieldByIndex(field.Index))
-	if !changed {
-		return v, false
-	}
-	left = reflect.New(v.Type().Elem())
-	left.Elem().Set(v.Elem())
-	left.Elem().FieldByIndex(field.Index).Set(metadata)
-	return left, true
 }
 
 // clearing copies an object without the fields.
