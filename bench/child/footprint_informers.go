@@ -6,11 +6,13 @@ package child
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/cache"
@@ -30,14 +32,39 @@ func storages() map[string]footprint.Storage {
 	}
 }
 
-// newStrippingFactory returns client-go's factory with a transform that clears managedFields.
-func newStrippingFactory(client kubernetes.Interface) informers.SharedInformerFactory {
-	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(func(obj any) (any, error) {
-		if object, ok := obj.(metav1.Object); ok {
-			object.SetManagedFields(nil)
-		}
-		return obj, nil
-	}))
+// partials returns how the sides whose objects are PartialObjects store them, by whether the objects
+// have PodFields.
+func partials(withFields bool) map[string]footprint.Storage {
+	live, shareEqual, packed := Metadata, MetadataShareEqual, MetadataPacked
+	if withFields {
+		live, shareEqual, packed = Partial, PartialShareEqual, PartialPacked
+	}
+	return map[string]footprint.Storage{live: {}, shareEqual: {ShareEqual: true}, packed: {Packed: true}}
+}
+
+// partialInformer returns an informer of PartialObjects.
+func partialInformer[S any](config *rest.Config, storage footprint.Storage) (*footprint.Informer, error) {
+	cache.EnableStreaming(config)
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return footprint.FromListWatch(cache.ListWatchOf(clientset.CoreV1().Pods("")), &cache.PartialObject[*corev1.Pod, S]{}, storage)
+}
+
+// newTransformingFactory returns client-go's factory with a transform.
+func newTransformingFactory(transform clientcache.TransformFunc) factory {
+	return func(client kubernetes.Interface) informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(transform))
+	}
+}
+
+// stripManagedFields is a transform for client-go that clears managedFields.
+func stripManagedFields(obj any) (any, error) {
+	if object, ok := obj.(metav1.Object); ok {
+		object.SetManagedFields(nil)
+	}
+	return obj, nil
 }
 
 // resource returns the resource and the kind of the objects.
@@ -65,10 +92,18 @@ func (job FootprintJob) informer() (*footprint.Informer, error) {
 	case ClientGo:
 		return footprint.ClientGo(config, resource, kind)
 	case ClientGoStripped:
-		return fromFactory(config, newStrippingFactory, resource)
+		return fromFactory(config, newTransformingFactory(stripManagedFields), resource)
+	case ClientGoCleared:
+		return fromFactory(config, newTransformingFactory(clearOtherFields), resource)
 	case Adapter, AdapterPacked:
 		cache.EnableStreaming(config)
 		return fromFactory(config, newAdapterFactory(clientgo.Options{Packed: job.Side == AdapterPacked}), resource)
+	}
+	if storage, ok := partials(true)[job.Side]; ok {
+		return partialInformer[PodFields](config, storage)
+	}
+	if storage, ok := partials(false)[job.Side]; ok {
+		return partialInformer[struct{}](config, storage)
 	}
 	storage, ok := storages()[job.Side]
 	if !ok {

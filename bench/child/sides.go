@@ -13,10 +13,23 @@ const (
 	Omitting         = "kinformer, managedFields omitted"
 	OmittingPacked   = "kinformer, packed, managedFields omitted" // with key handlers
 
+	// Informers of PartialObjects with PodFields.
+	Partial           = "kinformer, PartialObject"
+	PartialShareEqual = "kinformer, PartialObject, ShareEqual"
+	PartialPacked     = "kinformer, PartialObject, packed" // with key handlers
+
+	// Informers of PartialObjects without fields, which have metadata only.
+	Metadata           = "kinformer, PartialObject without fields"
+	MetadataShareEqual = "kinformer, PartialObject without fields, ShareEqual"
+	MetadataPacked     = "kinformer, PartialObject without fields, packed" // with key handlers
+
 	ClientGo          = "client-go"            // with the feature gate WatchListClient disabled
 	ClientGoWatchList = "client-go, WatchList" // with the gate enabled, which is the default
 	// ClientGoStripped has a transform that clears managedFields.
 	ClientGoStripped = "client-go, managedFields stripped"
+	// ClientGoCleared has a transform that clears managedFields and all fields of spec and status
+	// that PodFields lacks.
+	ClientGoCleared = "client-go, other fields cleared"
 
 	// ControllerRuntime is controller-runtime's cache of several namespaces.
 	ControllerRuntime = "controller-runtime"

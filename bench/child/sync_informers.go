@@ -42,6 +42,11 @@ func syncInformers() map[string]newSyncInformer {
 		List:              streaming(withEventHandlers(options{ListMode: cache.ListModeList})),
 		WatchList:         streaming(withEventHandlers(options{ListMode: cache.ListModeWatchList})),
 
+		Partial:           streaming(eventHandlersOf(cache.InformerOptions[*partialPod]{})),
+		PartialShareEqual: streaming(eventHandlersOf(cache.InformerOptions[*partialPod]{ShareEqual: true})),
+		PartialPacked:     streaming(keyHandlersOf(cache.InformerOptions[*partialPod]{Packed: true})),
+		ClientGoCleared:   sharedIndexInformer(newTransformingFactory(clearOtherFields)),
+
 		PackedReconciler:   streaming(withReconciler(options{Packed: true})),
 		ClientGoReconciler: clientGoReconciler,
 	}
@@ -92,19 +97,25 @@ func streaming(newInformer newSyncInformer) newSyncInformer {
 }
 
 // withEventHandlers returns a SharedInformer with event handlers.
-func withEventHandlers(options options) newSyncInformer {
-	return sharedInformer(options, func(pods *cache.SharedInformer[*corev1.Pod], _ int, count *handlerCount) error {
-		_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{
-			AddFunc:    func(*corev1.Pod) { count.add() },
-			UpdateFunc: func(_, _ *corev1.Pod) { count.update() },
+func withEventHandlers(options options) newSyncInformer { return eventHandlersOf(options) }
+
+// eventHandlersOf is withEventHandlers for any type of Pods.
+func eventHandlersOf[T any, P podOf[T]](options cache.InformerOptions[P]) newSyncInformer {
+	return sharedInformer(options, func(pods *cache.SharedInformer[P], _ int, count *handlerCount) error {
+		_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs[P]{
+			AddFunc:    func(P) { count.add() },
+			UpdateFunc: func(_, _ P) { count.update() },
 		}, cache.HandlerOptions{})
 		return err
 	})
 }
 
 // withKeyHandlers returns a SharedInformer with key handlers.
-func withKeyHandlers(options options) newSyncInformer {
-	return sharedInformer(options, func(pods *cache.SharedInformer[*corev1.Pod], total int, count *handlerCount) error {
+func withKeyHandlers(options options) newSyncInformer { return keyHandlersOf(options) }
+
+// keyHandlersOf is withKeyHandlers for any type of Pods.
+func keyHandlersOf[T any, P podOf[T]](options cache.InformerOptions[P]) newSyncInformer {
+	return sharedInformer(options, func(pods *cache.SharedInformer[P], total int, count *handlerCount) error {
 		_, err := pods.AddKeyHandler(func(cache.KeyEvent) {
 			if int(count.adds.Load()) < total {
 				count.add()
@@ -116,13 +127,19 @@ func withKeyHandlers(options options) newSyncInformer {
 	})
 }
 
-func sharedInformer(options options, addHandler func(pods *cache.SharedInformer[*corev1.Pod], total int, count *handlerCount) error) newSyncInformer {
+// podOf is a pointer to a type of Pods: whole ones or PartialObjects.
+type podOf[T any] interface {
+	cache.Object
+	*T
+}
+
+func sharedInformer[T any, P podOf[T]](options cache.InformerOptions[P], addHandler func(pods *cache.SharedInformer[P], total int, count *handlerCount) error) newSyncInformer {
 	return func(config *rest.Config, counts counts) (syncInformer, error) {
 		clientset, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return syncInformer{}, err
 		}
-		pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, options)
+		pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), P(new(T)), options)
 		for _, count := range counts.handlers {
 			err = errors.Join(err, addHandler(pods, counts.pods, count))
 		}

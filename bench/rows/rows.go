@@ -25,6 +25,7 @@ type Scale struct {
 	MillionPods int           // Pods of the largest packed collection
 	Namespaces  int           // that an informer holds as scopes
 	ShardedPods int           // that replicas share
+	PartialPods int           // PartialObjects of one process
 }
 
 // FullScale returns the scale of the published figures.
@@ -42,6 +43,7 @@ func FullScale() Scale {
 		MillionPods: 1_000_000,
 		Namespaces:  500,
 		ShardedPods: 100_000,
+		PartialPods: 100_000,
 	}
 }
 
@@ -53,6 +55,7 @@ const (
 	Sync      = "sync"      // from a server to a handler
 	Store     = "store"     // the store, its readers and its events
 	Memory    = "memory"    // memory of whole collections
+	Partial   = "partial"   // objects of a few fields
 	Million   = "million"   // a million Pods, which takes minutes, and gigabytes for client-go
 	Adapter   = "adapter"   // package clientgo
 	Scopes    = "scopes"    // namespaces as scopes
@@ -75,6 +78,7 @@ func All() []Row {
 		{Sync, watchResume},
 		{Memory, memoryPerObject},
 		{Memory, omitFields},
+		{Partial, partialObject},
 		{Store, readersBesideWriter},
 		{Store, getByKey},
 		{Store, eventPipeline},

@@ -46,7 +46,7 @@ func of[T cache.Object](example T) typed {
 		panic(err) // client-go's scheme has all types of the table
 	}
 	return typed{kinds[0], func(lw cache.ListerWatcher, storage Storage) (*Informer, error) {
-		return fromListWatch(lw, example, storage)
+		return FromListWatch(lw, example, storage)
 	}}
 }
 

@@ -59,12 +59,12 @@ func Kinformer(config *rest.Config, resource schema.GroupVersionResource, kind s
 	}
 	example := &unstructured.Unstructured{}
 	example.SetGroupVersionKind(gvk)
-	return fromListWatch(cache.ListWatchOf(client.Resource(resource)), example, storage)
+	return FromListWatch(cache.ListWatchOf(client.Resource(resource)), example, storage)
 }
 
-// fromListWatch returns a SharedInformer. A packed one has a key handler, as event handlers would
+// FromListWatch returns a SharedInformer. A packed one has a key handler, as event handlers would
 // decode every object.
-func fromListWatch[T cache.Object](lw cache.ListerWatcher, example T, storage Storage) (*Informer, error) {
+func FromListWatch[T cache.Object](lw cache.ListerWatcher, example T, storage Storage) (*Informer, error) {
 	informer := cache.NewSharedInformer(lw, example, cache.InformerOptions[T]{
 		Packed: storage.Packed, ShareEqual: storage.ShareEqual, OmitFields: storage.OmitFields,
 		Indexers: cache.Indexers[T]{cache.NamespaceIndex: cache.ByMetadata[T](cache.MetaNamespaceIndexFunc)},
