@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
@@ -242,5 +244,30 @@ func Decode[T any](item feed.Item) (T, error) {
 	if !ok {
 		return obj, fmt.Errorf("expected %T, got %T", obj, decoded)
 	}
+	if !item.IsDecoded() {
+		shareIdentity(obj, item)
+	}
 	return obj, nil
+}
+
+// shareIdentity lets an object that was decoded from an item's bytes use the strings of the item's
+// identity, of which a store keeps the key. The identity is one string.
+func shareIdentity(obj any, item feed.Item) {
+	accessor, ok := obj.(metav1.ObjectMetaAccessor)
+	if !ok {
+		return
+	}
+	meta, ok := accessor.GetObjectMeta().(*metav1.ObjectMeta)
+	if !ok {
+		return
+	}
+	if name := item.Key[strings.LastIndexByte(item.Key, '/')+1:]; meta.Name == name {
+		meta.Name = name
+	}
+	if meta.UID == types.UID(item.UID) {
+		meta.UID = types.UID(item.UID)
+	}
+	if meta.ResourceVersion == item.ResourceVersion {
+		meta.ResourceVersion = item.ResourceVersion
+	}
 }

@@ -4,6 +4,7 @@
 package codec
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 	"unsafe"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -66,5 +68,38 @@ func TestUnstructuredObjectsShareStrings(t *testing.T) {
 	}
 	if a.SetName("changed"); b.GetName() != "db" {
 		t.Error("a write into one object is visible in the other")
+	}
+}
+
+// TestDecodedObjectSharesIdentityWithItem decodes an item whose key and UID are the object's, and
+// whose resourceVersion is not.
+func TestDecodedObjectSharesIdentityWithItem(t *testing.T) {
+	object := ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}
+	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "a-uid", ResourceVersion: "7"}}
+	protobuf, err := want.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inJSON, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, raw := range map[wire.Format][]byte{wire.Protobuf: protobuf, wire.JSON: inJSON} {
+		codec := NewDecoders(object, Options{}).ForList().For(&wire.Item{Format: format})
+		item := feed.Item{Key: "ns/web", UID: "a-uid", ResourceVersion: "8", Raw: raw, Codec: codec}
+		pod, err := Decode[*corev1.Pod](item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(pod, want) {
+			t.Errorf("%v: decoded %v", format, pod)
+		}
+		if !sameMemory(pod.Name, item.Key[len("ns/"):]) || !sameMemory(string(pod.UID), item.UID) {
+			t.Errorf("%v: name and UID are in memory twice", format)
+		}
+		item.ResourceVersion = "7"
+		if pod, err = Decode[*corev1.Pod](item); err != nil || !sameMemory(pod.ResourceVersion, item.ResourceVersion) {
+			t.Errorf("%v: the resourceVersion is in memory twice, error %v", format, err)
+		}
 	}
 }
