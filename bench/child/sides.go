@@ -9,7 +9,8 @@ const (
 	Kinformer        = "kinformer"
 	WithoutStreaming = "kinformer without EnableStreaming"
 	ShareEqual       = "kinformer, ShareEqual"
-	Packed           = "kinformer, packed" // with key handlers
+	Packed           = "kinformer, packed"                 // with key handlers
+	PackedByNode     = "kinformer, packed, index by field" // with key handlers
 	Omitting         = "kinformer, managedFields omitted"
 	OmittingPacked   = "kinformer, packed, managedFields omitted" // with key handlers
 

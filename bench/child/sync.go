@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/internal/testing/footprint"
 	"github.com/kinformer/kinformer/internal/testing/process"
@@ -30,7 +31,8 @@ type SyncJob struct {
 	Handlers int    // zero is one
 	Events   int    // updates to request after the sync
 	Burst    int    // Pods that are updated several times each before others are; zero is all
-	Stale    int    // Pods to change before the relist; if zero, there is none
+	Change   dataset.Change
+	Stale    int // Pods to change before the relist; if zero, there is none
 }
 
 // SyncCost is the result of a SyncJob.
@@ -48,7 +50,7 @@ type SyncCost struct {
 func RunSync(ctx context.Context, job SyncJob) (cost SyncCost, err error) {
 	err = run(ctx, job.Side == ClientGoWatchList, &cost,
 		"-side", job.Side, "-url", job.Server.URL, "-ca", job.Server.CAFile, "-token", job.Server.Token, "-pods", strconv.Itoa(job.Pods),
-		"-handlers", strconv.Itoa(max(1, job.Handlers)), "-events", strconv.Itoa(job.Events), "-burst", strconv.Itoa(job.Burst), "-stale", strconv.Itoa(job.Stale))
+		"-handlers", strconv.Itoa(max(1, job.Handlers)), "-events", strconv.Itoa(job.Events), "-burst", strconv.Itoa(job.Burst), "-change", string(job.Change), "-stale", strconv.Itoa(job.Stale))
 	if err != nil {
 		return SyncCost{}, fmt.Errorf("%s: %w", job.Side, err)
 	}
@@ -66,6 +68,7 @@ func syncMain(args []string, out io.Writer) error {
 	flags.IntVar(&job.Handlers, "handlers", 1, "number of handlers")
 	flags.IntVar(&job.Events, "events", 0, "number of updates to request after the initial sync")
 	flags.IntVar(&job.Burst, "burst", 0, "number of Pods that are updated several times each before others are; 0 for all")
+	flags.StringVar((*string)(&job.Change), "change", "", "what the updates change: nothing, status or node")
 	flags.IntVar(&job.Stale, "stale", 0, "number of Pods to change before a relist; 0 for no relist")
 	profile := flags.String("cpuprofile", "", "write a CPU profile to this file")
 	if err := flags.Parse(args); err != nil {
@@ -162,7 +165,7 @@ func (job SyncJob) measureRelist(ctx context.Context, inf syncInformer, counts c
 
 // post makes the podserver change count Pods and returns the resourceVersion after it.
 func (job SyncJob) post(ctx context.Context, action string, count int) (string, error) {
-	address := job.Server.URL + "/bench/" + action + "?" + url.Values{"count": {strconv.Itoa(count)}, "burst": {strconv.Itoa(job.Burst)}}.Encode()
+	address := job.Server.URL + "/bench/" + action + "?" + url.Values{"count": {strconv.Itoa(count)}, "burst": {strconv.Itoa(job.Burst)}, "change": {string(job.Change)}}.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 	if err != nil {
 		return "", err

@@ -42,6 +42,10 @@ func syncInformers() map[string]newSyncInformer {
 		List:              streaming(withEventHandlers(options{ListMode: cache.ListModeList})),
 		WatchList:         streaming(withEventHandlers(options{ListMode: cache.ListModeWatchList})),
 
+		PackedByNode: streaming(withKeyHandlers(options{
+			Packed: true, Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName")},
+		})),
+
 		Partial:           streaming(eventHandlersOf(cache.InformerOptions[*partialPod]{})),
 		PartialShareEqual: streaming(eventHandlersOf(cache.InformerOptions[*partialPod]{ShareEqual: true})),
 		PartialPacked:     streaming(keyHandlersOf(cache.InformerOptions[*partialPod]{Packed: true})),

@@ -126,7 +126,7 @@ func flush(w http.ResponseWriter) {
 }
 
 // serveUpdate makes count updates of Pods, one after the other, and sends an event for each. See
-// updated for the order.
+// updated for the order. change is a dataset.Change.
 func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request) {
 	count, ok := s.countOnceWatched(w, r)
 	if !ok {
@@ -135,7 +135,13 @@ func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request) {
 	burst, _ := strconv.Atoi(r.FormValue("burst"))
 	for i := range count {
 		s.mu.Lock()
-		frame := s.touch(updated(i, burst) % s.pods.Len())
+		pod := updated(i, burst) % s.pods.Len()
+		if !s.pods.Apply(dataset.Change(r.FormValue("change")), pod) {
+			s.mu.Unlock()
+			http.Error(w, "change: unknown", http.StatusBadRequest)
+			return
+		}
+		frame := s.touch(pod)
 		watches := slices.Collect(maps.Keys(s.watches))
 		s.mu.Unlock()
 		for _, frames := range watches {

@@ -79,6 +79,8 @@ func All() []Row {
 		{Memory, memoryPerObject},
 		{Memory, omitFields},
 		{Partial, partialObject},
+		{Partial, projection},
+		{Partial, fieldIndex},
 		{Store, readersBesideWriter},
 		{Store, getByKey},
 		{Store, eventPipeline},

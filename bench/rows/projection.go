@@ -1,0 +1,192 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinformer/kinformer/bench/child"
+	"github.com/kinformer/kinformer/bench/dataset"
+	"github.com/kinformer/kinformer/bench/harness"
+	"github.com/kinformer/kinformer/bench/listserver"
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/testing/footprint"
+	"github.com/kinformer/kinformer/internal/testing/process"
+)
+
+// Row projection measures reads of six fields of a packed store of whole Pods of which no decoded
+// object exists, beside generated Unmarshal of the Pods' bytes, which are unpacked before. Get is in
+// random order on both sides, All in an order of its own, and Unmarshal in that of the list.
+
+// podProjection reads child.PodFields.
+type podProjection = *cache.Projection[child.PodFields]
+
+func projection(scale Scale) []harness.Experiment {
+	var h projectionHarness
+	random := func(i, n int) int { return scatter(i, n) }
+	inOrder := func(i, _ int) int { return i }
+	return []harness.Experiment{
+		h.experiment(scale, "Get of six fields", 0.32, 200, random, projectedGet),
+		h.experiment(scale, "Get of six fields and the metadata", 0.42, 1000, random, projectedGetWithMetadata),
+		lastRead(&h, h.experiment(scale, "All, six fields", 0.12, 0, inOrder, projectedAll)),
+	}
+}
+
+// projectionHarness is an informer of packed Pods in this process, and the Pods' bytes.
+type projectionHarness struct {
+	pods     *dataset.Encoded
+	informer runningInformer
+	read     podProjection
+}
+
+// lastRead returns an experiment that stops the informer when it ends.
+func lastRead(h *projectionHarness, e harness.Experiment) harness.Experiment {
+	e.Close = func() error {
+		stop := h.informer.stop
+		*h = projectionHarness{}
+		return stop()
+	}
+	return e
+}
+
+// experiment compares reads of all Pods with Unmarshal. The goals are for the CPU and, if not zero, for
+// the allocated bytes. order is that of Unmarshal.
+func (h *projectionHarness) experiment(scale Scale, setup string, cpu, allocated float64, order func(i, n int) int, read func(podProjection, []string) error) harness.Experiment {
+	bytes := harness.Goal{}
+	if allocated > 0 {
+		bytes = harness.Within(allocated, "B")
+	}
+	return harness.Experiment{
+		Row: "projection", Setup: setup, Sides: []string{"kinformer", "Unmarshal"},
+		Metrics: []harness.Metric{
+			{Name: "CPU of an object", Unit: "µs", Goal: harness.AtMost(cpu)},
+			{Name: "allocated for an object", Unit: "B", Goal: bytes},
+		},
+		Prepare: func() ([]harness.Measure, error) {
+			err := h.start(scale.Pods)
+			if err != nil {
+				return nil, err
+			}
+			var keys []string
+			for i, pod := range dataset.NewPods(perWorkload, 1).Take(scale.Pods) {
+				_ = i
+				keys = append(keys, pod.Namespace+"/"+pod.Name)
+			}
+			return []harness.Measure{
+				measureReads(len(keys), func() error { return read(h.read, keys) }),
+				measureReads(len(keys), func() error { return unmarshal(h.pods, order) }),
+			}, nil
+		},
+	}
+}
+
+// start starts the informer, unless an earlier experiment has.
+func (h *projectionHarness) start(n int) error {
+	if h.read != nil {
+		return nil
+	}
+	packed, err := dataset.PackPods(perWorkload, n)
+	if err != nil {
+		return err
+	}
+	server, err := listserver.Start(packed, n)
+	if err != nil {
+		return err
+	}
+	config := footprint.Config(server.URL(), "")
+	cache.EnableStreaming(config)
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return errors.Join(err, server.Close())
+	}
+	pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Packed: true})
+	if h.read, err = cache.ProjectionOf[child.PodFields](pods); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	if h.pods, err = dataset.Encode("v1", "Pod", dataset.NewPods(perWorkload, 1).Take(n)); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	h.informer, err = runSharedInformer(pods, nil, nil)
+	if err != nil {
+		return errors.Join(err, server.Close())
+	}
+	stop := h.informer.stop
+	h.informer.stop = func() error { return errors.Join(stop(), server.Close()) }
+	return nil
+}
+
+// measureReads returns the CPU in microseconds and the allocated bytes of each of n reads.
+func measureReads(n int, read func() error) harness.Measure {
+	return func() ([]float64, error) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := process.CPU()
+		if err := read(); err != nil {
+			return nil, err
+		}
+		cpu := cpuPer(start, n) / 1000
+		runtime.ReadMemStats(&after)
+		return []float64{cpu, float64(after.TotalAlloc-before.TotalAlloc) / float64(n)}, nil
+	}
+}
+
+// projectedGet reads the fields of all Pods in random order.
+func projectedGet(pods podProjection, keys []string) error {
+	for i := range keys {
+		pod, exists, err := pods.Get(keys[scatter(i, len(keys))])
+		if err != nil || !exists || pod.Fields.Status.PodIP == "" {
+			return errors.Join(err, errNotFound)
+		}
+	}
+	return nil
+}
+
+// projectedGetWithMetadata is projectedGet, and reads the metadata.
+func projectedGetWithMetadata(pods podProjection, keys []string) error {
+	for i := range keys {
+		pod, exists, err := pods.Get(keys[scatter(i, len(keys))])
+		if err != nil || !exists || pod.Fields.Status.PodIP == "" {
+			return errors.Join(err, errNotFound)
+		}
+		metadata, err := pod.Metadata()
+		if err != nil || metadata.Name == "" || len(metadata.Labels) == 0 || len(metadata.Annotations) == 0 {
+			return errors.Join(err, errNotFound)
+		}
+	}
+	return nil
+}
+
+// projectedAll reads the fields of all Pods.
+func projectedAll(pods podProjection, keys []string) error {
+	n := 0
+	for pod, err := range iter.Seq2[cache.Projected[child.PodFields], error](pods.All()) {
+		if err != nil {
+			return err
+		}
+		if pod.Fields.Status.PodIP != "" {
+			n++
+		}
+	}
+	if n != len(keys) {
+		return fmt.Errorf("All: %d Pods, want %d", n, len(keys))
+	}
+	return nil
+}
+
+// unmarshal decodes all Pods with generated code.
+func unmarshal(pods *dataset.Encoded, order func(i, n int) int) error {
+	for i := range pods.Len() {
+		pod := new(corev1.Pod)
+		if err := pod.Unmarshal(pods.Raw(order(i, pods.Len()))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
