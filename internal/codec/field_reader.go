@@ -24,6 +24,7 @@ import (
 // without decoding the rest, and from objects. It is safe for concurrent use.
 type FieldReader struct {
 	objects  ObjectType
+	format   wire.Format     // of the bytes that the server sends
 	encoded  *partial.Fields // of the objects that the server sends
 	kept     *partial.Fields // of the objects that are kept
 	wanted   *omit.Fields    // leaves metadata and the fields of objects in JSON
@@ -44,7 +45,7 @@ func NewFieldReader(objects ObjectType, fields reflect.Type) (*FieldReader, erro
 	if err != nil {
 		return nil, err
 	}
-	r := &FieldReader{objects: objects, encoded: encoded, kept: encoded}
+	r := &FieldReader{objects: objects, format: objects.serverFormat(), encoded: encoded, kept: encoded}
 	if objects.Partial != nil {
 		if r.kept, err = objects.Partial.Fields.Part(fields); err != nil {
 			return nil, err
@@ -78,7 +79,7 @@ func (r *FieldReader) Read(stored Stored, into any) error {
 		return r.readObject(stored.Object, into)
 	}
 	return withBytes(stored.Packed, func(raw []byte) error {
-		return r.readBytes(raw, r.objects.storedFormat(raw), into)
+		return r.readBytes(raw, r.objects.storedFormat(raw, r.format), into)
 	})
 }
 
@@ -153,7 +154,7 @@ func (r *FieldReader) withWanted(raw []byte, use func(cut []byte) error) error {
 func (r *FieldReader) Metadata(stored Stored) (metadata metav1.ObjectMeta, err error) {
 	if !stored.Packed.IsZero() {
 		err = withBytes(stored.Packed, func(raw []byte) error {
-			return r.readMetadata(raw, r.objects.storedFormat(raw), &metadata)
+			return r.readMetadata(raw, r.objects.storedFormat(raw, r.format), &metadata)
 		})
 		return metadata, err
 	}

@@ -44,12 +44,12 @@ type Packer[T object] struct {
 // objects between the wire and the store, so that their wire bytes cannot be stored.
 func NewPacker[T object](objects ObjectType, options Options, transformed func() bool) *Packer[T] {
 	decoders := NewDecoders(objects, Options{ShareEqual: options.ShareEqual, Packed: true, Timing: options.Timing})
-	p := &Packer[T]{objects: objects, transformed: transformed, packer: pack.New()}
+	p := &Packer[T]{objects: objects, transformed: transformed, packer: pack.New(), format: objects.serverFormat()}
 	p.anyKind = objects.IsUnstructured() && objects.GVK.Empty()
-	if objects.IsGenerated() {
-		p.format, p.codec = wire.Protobuf, protobufCodec{decoders}
+	if p.format == wire.Protobuf {
+		p.codec = protobufCodec{decoders}
 	} else {
-		p.format, p.codec = wire.JSON, &jsonCodec{decoders: decoders, gvk: objects.GVK}
+		p.codec = &jsonCodec{decoders: decoders, gvk: objects.GVK}
 	}
 	if objects.Partial != nil {
 		p.encoded = &jsonCodec{decoders: decoders, gvk: objects.GVK}
@@ -132,7 +132,7 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 
 // canStore reports whether the bytes of an item are those to store.
 func (p *Packer[T]) canStore(item feed.Item) bool {
-	if len(item.Raw) == 0 || p.transformed() || p.objects.storedFormat(item.Raw) != p.format {
+	if len(item.Raw) == 0 || p.transformed() || p.storedFormat(item.Raw) != p.format {
 		return false
 	}
 	switch item.Codec.(type) {
@@ -152,20 +152,33 @@ func (p *Packer[T]) hasKind(parsed wire.Item) bool {
 
 // codecOf returns the codec of stored bytes.
 func (p *Packer[T]) codecOf(raw []byte) feed.Codec {
-	if p.objects.storedFormat(raw) == p.format {
+	if p.storedFormat(raw) == p.format {
 		return p.codec
 	}
 	return p.encoded
 }
 
-// storedFormat returns the format of stored bytes: protobuf where the server has it, except for
-// objects of which only some fields are kept and which a Packer has encoded. Only objects in JSON
-// begin with a brace: in protobuf, it would begin a group, which the API has nowhere.
-func (t ObjectType) storedFormat(raw []byte) wire.Format {
-	if !t.IsGenerated() || t.Partial != nil && len(raw) > 0 && raw[0] == '{' {
+// storedFormat returns the format of stored bytes.
+func (p *Packer[T]) storedFormat(raw []byte) wire.Format {
+	return p.objects.storedFormat(raw, p.format)
+}
+
+// storedFormat returns the format of stored bytes: that of the server, except for objects of which only
+// some fields are kept and which a Packer has encoded. Only objects in JSON begin with a brace: in
+// protobuf, it would begin a group, which the API has nowhere.
+func (t ObjectType) storedFormat(raw []byte, server wire.Format) wire.Format {
+	if t.Partial != nil && len(raw) > 0 && raw[0] == '{' {
 		return wire.JSON
 	}
-	return wire.Protobuf
+	return server
+}
+
+// serverFormat returns the format in which an informer that streams receives the objects.
+func (t ObjectType) serverFormat() wire.Format {
+	if t.IsGenerated() {
+		return wire.Protobuf
+	}
+	return wire.JSON
 }
 
 func controllerUID(obj metav1.Object) string {
@@ -223,7 +236,7 @@ func (p *Packer[T]) Unpack(packed pack.Object) (obj T, err error) {
 // Labels returns the labels of a packed object without decoding the object.
 func (p *Packer[T]) Labels(packed pack.Object) (labels map[string]string, err error) {
 	err = withBytes(packed, func(raw []byte) error {
-		parsed, err := wire.Parse(raw, p.objects.storedFormat(raw))
+		parsed, err := wire.Parse(raw, p.storedFormat(raw))
 		if err != nil {
 			return err
 		}
