@@ -118,6 +118,12 @@ func (p *Packed) pack(packer *pack.Packer, i int, object func(i int) (metav1.Obj
 	return nil
 }
 
+// Len returns the number of objects.
+func (p *Packed) Len() int { return len(p.objects) }
+
+// AppendRaw appends the bytes of the i-th object to dst.
+func (p *Packed) AppendRaw(dst []byte, i int) ([]byte, error) { return p.objects[i].Unpack(dst) }
+
 // ListContentType returns the content type of the lists.
 func (p *Packed) ListContentType() string { return p.envelope.ListContentType() }
 
