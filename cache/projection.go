@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,6 +24,8 @@ type Projection[S any] struct {
 	find   func(key string) (codec.Stored, bool, error)
 	stored func() iter.Seq2[string, codec.Stored]
 	under  func(index, value string) (iter.Seq2[string, codec.Stored], error)
+
+	scratch sync.Pool // of *S, each zero: the fields of a result would escape to the heap
 }
 
 // ProjectionOf returns a Projection of an informer. S has the form that PartialObject describes. The
@@ -88,9 +91,16 @@ func (p Projected[S]) Metadata() (metav1.ObjectMeta, error) {
 
 func (p *Projection[S]) read(key string, stored codec.Stored) (Projected[S], error) {
 	result := Projected[S]{Key: key, stored: stored, reader: p.reader}
-	if err := p.reader.Read(stored, &result.Fields); err != nil {
+	fields, ok := p.scratch.Get().(*S)
+	if !ok {
+		fields = new(S)
+	}
+	if err := p.reader.Read(stored, fields); err != nil {
 		return result, fmt.Errorf("fields of %q: %w", key, err)
 	}
+	var zero S
+	result.Fields, *fields = *fields, zero
+	p.scratch.Put(fields)
 	return result, nil
 }
 

@@ -182,8 +182,17 @@ func (r *FieldReader) readMetadata(raw []byte, format wire.Format, into *metav1.
 	if err != nil {
 		return err
 	}
-	var object metav1.PartialObjectMetadata
-	err = decoder.DecodeInto(&object, raw)
-	*into = object.ObjectMeta
-	return err
+	object, ok := metadataScratch.Get().(*metav1.PartialObjectMetadata)
+	if !ok {
+		object = new(metav1.PartialObjectMetadata)
+	}
+	if err := decoder.DecodeInto(object, raw); err != nil {
+		return err
+	}
+	*into, object.ObjectMeta = object.ObjectMeta, metav1.ObjectMeta{}
+	metadataScratch.Put(object)
+	return nil
 }
+
+// metadataScratch holds objects without metadata, since one on the stack would escape to the heap.
+var metadataScratch sync.Pool //nolint:gochecknoglobals // of *metav1.PartialObjectMetadata
