@@ -40,15 +40,8 @@ const byNode = "node"
 func newInformer(source cache.ListerWatcher) *cache.SharedInformer[*Pod] {
 	return cache.NewSharedInformer(source, &Pod{}, cache.InformerOptions[*Pod]{
 		Packed:   true,
-		Indexers: cache.Indexers[*Pod]{byNode: cache.ByObject(nodeOf)},
+		Indexers: cache.Indexers[*Pod]{byNode: cache.ByField[*Pod]("spec.nodeName")},
 	})
-}
-
-func nodeOf(pod *Pod) ([]string, error) {
-	if pod.Fields.Spec.NodeName == "" { // not scheduled
-		return nil, nil
-	}
-	return []string{pod.Fields.Spec.NodeName}, nil
 }
 
 // handler answers from the store of an informer.
