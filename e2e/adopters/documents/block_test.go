@@ -78,7 +78,7 @@ func (b block) fragment(part string) program {
 			to = &declared
 		}
 		to.add(b, i, line)
-		if line == "}" {
+		if line == "}" || strings.HasPrefix(line, "type ") && strings.Contains(line, " = ") {
 			to = &statements
 		}
 	}
