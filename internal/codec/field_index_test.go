@@ -9,38 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/randfill"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 	"github.com/kinformer/kinformer/internal/wire"
 )
-
-// indexFiller returns a filler of objects with random values, zero ones among them.
-func indexFiller(seed int64) *randfill.Filler {
-	return randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 2).MaxDepth(8).Funcs(
-		func(q *resource.Quantity, c randfill.Continue) {
-			*q = resource.MustParse([]string{"0", "1", "250m", "64Mi"}[c.Intn(4)])
-		},
-		func(t *metav1.Time, c randfill.Continue) { t.Time = time.Unix(c.Int63n(1<<33), 0).Local() },
-		func(t *metav1.MicroTime, c randfill.Continue) { t.Time = time.UnixMicro(c.Int63n(1 << 53)).Local() },
-		func(f *metav1.FieldsV1, _ randfill.Continue) { f.Raw = []byte(`{"f:a":{}}`) },
-		func(r *runtime.RawExtension, _ randfill.Continue) { r.Raw = []byte(`{}`) },
-		func(r *runtime.Object, _ randfill.Continue) { *r = nil },
-		func(s *string, c randfill.Continue) {
-			*s = []string{"", "a", "k8s.io/name", `"\` + "\n", "é"}[c.Intn(5)]
-		},
-		func(i *int32, c randfill.Continue) { *i = []int32{0, 1, -1, 1 << 30}[c.Intn(4)] },
-		func(i *int64, c randfill.Continue) { *i = []int64{0, 1, -1, 1 << 60}[c.Intn(4)] },
-	)
-}
 
 // leafPaths returns the paths below a type, up to a depth.
 func leafPaths(t reflect.Type, prefix string, depth int) (paths []string) {
@@ -108,17 +85,13 @@ func expectedValues(v reflect.Value, names []string, element bool) (values []str
 // every field as read from protobuf, from JSON, and from the object, also without its Go type.
 func TestFieldIndexOfBytesAndObjectsIsEqual(t *testing.T) {
 	types, compared, refused := 0, 0, 0
-	for _, goType := range scheme.Scheme.AllKnownTypes() {
-		if !reflect.PointerTo(goType).Implements(reflect.TypeFor[marshaler]()) || !reflect.PointerTo(goType).Implements(reflect.TypeFor[object]()) {
-			continue
-		}
+	for _, goType := range randomapi.Types(t) {
 		types++
-		objects := TypeOf(reflect.PointerTo(goType), nil)
+		objects := TypeOf(goType, nil)
 		codecs := NewDecoders(objects, Options{}).ForList()
 		for seed := range 3 {
-			obj := reflect.New(goType).Interface().(object)
-			indexFiller(int64(types*10 + seed)).Fill(obj)
-			raw, err := obj.(marshaler).Marshal()
+			obj := randomapi.New(goType, int64(types*10+seed))
+			raw, err := obj.Marshal()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +103,7 @@ func TestFieldIndexOfBytesAndObjectsIsEqual(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, path := range leafPaths(goType, "", 4) {
+			for _, path := range leafPaths(goType.Elem(), "", 4) {
 				index, err := NewFieldIndex(objects, path)
 				if err != nil {
 					refused++

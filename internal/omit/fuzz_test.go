@@ -18,6 +18,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/layout"
 	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -214,8 +215,7 @@ func checkUnstructuredJSON(t *testing.T, raw []byte) {
 
 func fuzzPods() (pods []*corev1.Pod) {
 	for seed := range int64(6) {
-		pod := &corev1.Pod{}
-		newFiller(seed, 0.5).Fill(pod)
+		pod := randomapi.New(podType, seed).(*corev1.Pod)
 		if rand.New(rand.NewPCG(uint64(seed), 2)).IntN(2) == 0 {
 			pod.Annotations = map[string]string{"a": "b"}
 			pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m"}}

@@ -8,66 +8,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"sort"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/randfill"
 
 	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
-
-type message interface {
-	runtime.Object
-	metav1.Object
-	Marshal() ([]byte, error)
-	Unmarshal(data []byte) error
-}
-
-// objectTypes returns the types of client-go's scheme whose values have metadata, as pointers.
-func objectTypes(tb testing.TB) (types []reflect.Type) {
-	tb.Helper()
-	seen := map[reflect.Type]bool{}
-	for _, t := range scheme.Scheme.AllKnownTypes() {
-		if pointer := reflect.PointerTo(t); !seen[t] && pointer.Implements(reflect.TypeFor[message]()) {
-			seen[t] = true
-			types = append(types, pointer)
-		}
-	}
-	types = append(types, reflect.TypeFor[*metav1.PartialObjectMetadata]())
-	sort.Slice(types, func(i, j int) bool { return types[i].String() < types[j].String() })
-	if len(types) < 100 {
-		tb.Fatalf("found %d types in the scheme, want at least 100", len(types))
-	}
-	return types
-}
-
-// newFiller returns a filler of objects with random values that survive both encodings.
-func newFiller(seed int64, density float64) *randfill.Filler {
-	return randfill.NewWithSeed(seed).NilChance(1-density).NumElements(0, 2).MaxDepth(10).Funcs(
-		func(q *resource.Quantity, c randfill.Continue) {
-			*q = resource.MustParse([]string{"0", "1", "250m", "64Mi"}[c.Intn(4)])
-		},
-		func(t *metav1.Time, c randfill.Continue) { t.Time = time.Unix(c.Int63n(1<<33), 0).Local() },
-		func(t *metav1.MicroTime, c randfill.Continue) { t.Time = time.UnixMicro(c.Int63n(1 << 53)).Local() },
-		func(f *metav1.FieldsV1, c randfill.Continue) { f.SetRawString(fmt.Sprintf(`{"f:a%d":{}}`, c.Intn(9))) },
-		func(r *runtime.RawExtension, c randfill.Continue) { r.Raw = []byte(`{"a":{"b":[1,{}]}}`) },
-		func(r *runtime.Object, _ randfill.Continue) { *r = nil },
-		func(s *string, c randfill.Continue) {
-			*s = []string{"", "a", "k8s.io/name", `"\` + "\n", "default", "é", strings.Repeat("long", 60)}[c.Intn(7)]
-		},
-	)
-}
 
 // randomPath returns a path into an object, through fields and keys that it has, if possible.
 func randomPath(r *rand.Rand, v reflect.Value) string {
@@ -124,11 +78,10 @@ const objectsPerType = 20
 // edited with objects that were edited after decoding.
 func TestCutOutEqualsCleared(t *testing.T) {
 	compared := 0
-	for i, goType := range objectTypes(t) {
+	for i, goType := range randomapi.Types(t) {
 		for j := range objectsPerType {
 			seed := int64(i*objectsPerType + j)
-			obj := reflect.New(goType.Elem()).Interface().(message)
-			newFiller(seed, []float64{0.3, 0.8, 1}[j%3]).Fill(obj)
+			obj := randomapi.New(goType, seed)
 			r := rand.New(rand.NewPCG(uint64(seed), 1))
 			fields, paths := newFields(r, obj)
 			if fields == nil {
@@ -146,33 +99,33 @@ func TestCutOutEqualsCleared(t *testing.T) {
 	}
 }
 
-func checkProtobuf(t *testing.T, name string, fields *omit.Fields, obj message) {
+func checkProtobuf(t *testing.T, name string, fields *omit.Fields, obj randomapi.Object) {
 	t.Helper()
 	raw, err := obj.Marshal()
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	decode := func(raw []byte) (runtime.Object, error) {
-		decoded := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(message)
+		decoded := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(randomapi.Object)
 		return decoded, decoded.Unmarshal(raw)
 	}
 	checkEdited(t, name+", protobuf", fields, raw, fields.AppendProtobuf, decode)
 }
 
-func checkTypedJSON(t *testing.T, name string, fields *omit.Fields, obj message) {
+func checkTypedJSON(t *testing.T, name string, fields *omit.Fields, obj randomapi.Object) {
 	t.Helper()
 	raw, err := json.Marshal(obj)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	decode := func(raw []byte) (runtime.Object, error) {
-		decoded := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(message)
+		decoded := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(randomapi.Object)
 		return decoded, kjson.UnmarshalCaseSensitivePreserveInts(raw, decoded)
 	}
 	checkEdited(t, name+", typed JSON", fields, raw, fields.AppendJSON, decode)
 }
 
-func checkUnstructured(t *testing.T, name string, paths []string, obj message) {
+func checkUnstructured(t *testing.T, name string, paths []string, obj randomapi.Object) {
 	t.Helper()
 	fields, err := omit.New(reflect.TypeFor[*unstructured.Unstructured](), paths, true)
 	if err != nil { // such as a path through a map with numbers as keys
