@@ -15,6 +15,15 @@ import (
 // beside client-go with whole Pods and with a transform that clears the other fields. Each side is a
 // child process that lists over plain HTTP.
 
+// Reasons for missed goals.
+const (
+	partialHeapReason = "TypeMeta, ObjectMeta and the fields take 384 bytes; key, UID and version 112; annotations of one Pod alone 100; the tables of strings 100."
+	partialCPUReason  = "A third of the CPU is reading the response from the socket, which both sides do; no other function takes more than 5 %."
+	partialPeakReason = "50 MB are pages of this program's file, which contains everything that the rows compare."
+	projectionReason  = "Three quarters of a read in random order are unpacking, most of it that of the base."
+	fieldIndexReason  = "Reading the field takes 1 µs of 16, and moving the key from one node's set to that of another 3 µs."
+)
+
 func partialObject(scale Scale) []harness.Experiment {
 	f := podFootprints(scale.Pods, perWorkload)
 	experiments := append(
@@ -38,7 +47,7 @@ func partialHeap(f *footprints, variant, side, metadata string, whole, cleared f
 		return e
 	}
 	return []harness.Experiment{
-		experiment("heap", harness.AtMost(whole), side, child.ClientGo),
+		experiment("heap", harness.AtMost(whole).MissedBecause(partialHeapReason), side, child.ClientGo),
 		experiment("heap, against a transform", harness.AtMost(cleared), side, child.ClientGoCleared),
 		experiment("heap of the metadata alone", harness.Goal{}, metadata, side),
 	}
@@ -46,14 +55,14 @@ func partialHeap(f *footprints, variant, side, metadata string, whole, cleared f
 
 // partialSync measures the CPU of an initial sync with a handler.
 func partialSync(scale Scale) harness.Experiment {
-	return partialCPU(scale, "six fields, live", child.SyncJob{}, harness.Metric{Name: "CPU until synced", Unit: "µs/Pod", Goal: harness.AtMost(1.0 / 5)},
+	return partialCPU(scale, "six fields, live", child.SyncJob{}, harness.Metric{Name: "CPU until synced", Unit: "µs/Pod", Goal: harness.AtMost(1.0 / 5).MissedBecause(partialCPUReason)},
 		func(cost child.SyncCost) float64 { return cost.SyncCPU })
 }
 
 // partialEvent measures one update of each Pod.
 func partialEvent(scale Scale) harness.Experiment {
 	return partialCPU(scale, fmt.Sprintf("six fields, %d handlers, live", httpHandlers), child.SyncJob{Handlers: httpHandlers, Events: scale.Pods},
-		harness.Metric{Name: "CPU of an event", Unit: "µs", Goal: harness.AtMost(1.0 / 4)},
+		harness.Metric{Name: "CPU of an event", Unit: "µs", Goal: harness.AtMost(1.0 / 4).MissedBecause(partialCPUReason)},
 		func(cost child.SyncCost) float64 { return cost.EventsCPU })
 }
 
@@ -79,11 +88,12 @@ func partialMany(scale Scale, variant, side string, heap, peak float64) harness.
 	return lastOf(f, harness.Experiment{
 		Row: "partial-object", Setup: fmt.Sprintf("six fields of %d Pods, %s", scale.PartialPods, variant), Sides: sides, MaxRounds: 3,
 		Metrics: []harness.Metric{
-			{Name: "heap", Unit: "MB", Goal: harness.Within(heap, "MB")},
-			{Name: "peak RSS until synced", Unit: "MB", Goal: harness.Within(peak, "MB")},
+			{Name: "heap", Unit: "MB", Goal: harness.Within(heap, "MB").MissedBecause(partialHeapReason)},
+			{Name: "peak RSS until synced", Unit: "MB", Goal: harness.Within(peak, "MB").MissedBecause(partialPeakReason)},
+			{Name: "peak RSS above idle until synced", Unit: "MB"},
 		},
 		Prepare: f.prepare(func(run child.Footprint, _ float64) []float64 {
-			return []float64{run.Heap / 1e6, run.PeakRSS / 1e6}
+			return []float64{run.Heap / 1e6, run.PeakRSS / 1e6, (run.PeakRSS - run.IdleRSS) / 1e6}
 		}, f.ofAllObjects(sides)...),
 	})
 }

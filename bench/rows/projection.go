@@ -22,7 +22,8 @@ import (
 
 // Row projection measures reads of six fields of a packed store of whole Pods of which no decoded
 // object exists, beside generated Unmarshal of the Pods' bytes, which are unpacked before. Get is in
-// random order on both sides, All in an order of its own, and Unmarshal in that of the list.
+// random order, and Unmarshal beside it too; All is in the order of the bases, and Unmarshal beside it
+// in that of the list.
 
 // podProjection reads child.PodFields.
 type podProjection = *cache.Projection[child.PodFields]
@@ -61,12 +62,12 @@ func lastRead(h *projectionHarness, e harness.Experiment) harness.Experiment {
 func (h *projectionHarness) experiment(scale Scale, setup string, cpu, allocated float64, order func(i, n int) int, read func(podProjection, []string) error) harness.Experiment {
 	bytes := harness.Goal{}
 	if allocated > 0 {
-		bytes = harness.Within(allocated, "B")
+		bytes = harness.Within(allocated, "B").MissedBecause("Labels, annotations and owner references are a map or slice of their own each, 800 bytes.")
 	}
 	return harness.Experiment{
 		Row: "projection", Setup: setup, Sides: []string{"kinformer", "Unmarshal"},
 		Metrics: []harness.Metric{
-			{Name: "CPU of an object", Unit: "µs", Goal: harness.AtMost(cpu)},
+			{Name: "CPU of an object", Unit: "µs", Goal: harness.AtMost(cpu).MissedBecause(projectionReason)},
 			{Name: "allocated for an object", Unit: "B", Goal: bytes},
 		},
 		Prepare: func() ([]harness.Measure, error) {
