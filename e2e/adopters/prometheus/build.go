@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,7 +67,7 @@ func overlay(ctx context.Context, v Variant, folder string) (path string, diff D
 		replace[target] = source
 		return os.WriteFile(source, []byte(content), 0o600)
 	}
-	for _, name := range discovery.GoFiles {
+	for _, name := range v.files(discovery.GoFiles) {
 		before, after, err := discovery.edit(name, v.apply)
 		if err := errors.Join(err, write(filepath.Join(here.Dir, "..", "kubernetes", name), after)); err != nil {
 			return "", diff, err
@@ -101,10 +102,10 @@ func packageFiles(ctx context.Context, importPath string) (f files, err error) {
 	return f, json.Unmarshal(out, &f)
 }
 
-// edit returns the content of a file before and after an edit.
+// edit returns the content of a file before and after an edit. A file that does not exist is empty.
 func (f files) edit(name string, edit func(name, content string) (string, error)) (before, after string, err error) {
 	content, err := os.ReadFile(filepath.Join(f.Dir, name))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", "", err
 	}
 	after, err = edit(name, string(content))

@@ -37,7 +37,7 @@ func TestAdoptedDiscoveryChangesOnlyImports(t *testing.T) {
 // TestDiscoveryPassesItsOwnTests runs prometheus' tests of its discovery, unmodified.
 func TestDiscoveryPassesItsOwnTests(t *testing.T) {
 	t.Parallel()
-	for _, v := range []Variant{Adopted(), Packed()} {
+	for _, v := range []Variant{Adopted(), Packed(), Partial()} {
 		t.Run(v.Name, func(t *testing.T) {
 			t.Parallel()
 			passed := ownTests(t, v)

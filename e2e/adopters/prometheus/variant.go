@@ -4,7 +4,9 @@
 package prometheus
 
 import (
+	_ "embed" // of podsDiff
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +19,7 @@ type Variant struct {
 // Edit is a change of lines in the discovery's source.
 type Edit struct {
 	File string // empty for every file that is not a test
-	Old  string // occurs in the file, unless File is empty
+	Old  string // occurs in the file, unless File is empty; empty for a new file
 	New  string
 }
 
@@ -53,8 +55,29 @@ func withOptions(name, options string) Variant {
 	}}
 }
 
+//go:embed pods.diff
+var podsDiff string
+
+// Partial is the discovery with PartialObjects of package cache in its role pod: the fields of Pods
+// that become targets, streaming and packed. The other roles, and what the role pod reads of Nodes,
+// Namespaces, ReplicaSets and Jobs, have client-go's informers.
+func Partial() Variant {
+	return Variant{Name: "Pods of a few fields, streaming, packed", Edits: editsOf(podsDiff)}
+}
+
 // Variants returns all variants.
-func Variants() []Variant { return []Variant{ClientGo(), Adopted(), Streaming(), Packed()} }
+func Variants() []Variant { return []Variant{ClientGo(), Adopted(), Streaming(), Packed(), Partial()} }
+
+// files returns the names of a package's files and of those that the variant adds to it.
+func (v Variant) files(names []string) []string {
+	names = slices.Clone(names)
+	for _, edit := range v.Edits {
+		if edit.File != "" && edit.Old == "" {
+			names = append(names, edit.File)
+		}
+	}
+	return names
+}
 
 // apply returns a file's content with the variant's edits. It returns an error if the file lacks
 // the text of an edit, which means that the discovery has changed.
