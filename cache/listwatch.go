@@ -332,8 +332,12 @@ func newOf(t reflect.Type) any {
 // objectType returns the type of T's objects. The example may be a nil pointer.
 func objectType[T runtime.Object](example T) (codec.ObjectType, error) {
 	t := reflect.TypeFor[T]()
-	if t.Kind() == reflect.Interface {
+	switch t.Kind() {
+	case reflect.Pointer:
+	case reflect.Interface:
 		return codec.ObjectType{}, fmt.Errorf("the type argument %s is an interface: use the objects' pointer type, such as *v1.Pod", t)
+	default:
+		return codec.ObjectType{}, fmt.Errorf("the type argument %s is no pointer: use the objects' pointer type, such as *v1.Pod", t)
 	}
 	if partial, ok := newOf(t).(partialType); ok {
 		kept, api, fields := partial.types()

@@ -87,9 +87,9 @@ func (p *PartialObject[A, S]) DeepCopyInto(out *PartialObject[A, S]) {
 
 // MarshalJSON encodes the object with the apiVersion "partial.kinformer.dev/v1", which an API server
 // refuses: a write of it would delete the fields that it lacks.
-func (p *PartialObject[A, S]) MarshalJSON() ([]byte, error) {
+func (p PartialObject[A, S]) MarshalJSON() ([]byte, error) {
 	kind := cmp.Or(p.Kind, codec.TypeOf(reflect.TypeFor[A](), nil).Kind(), "PartialObject")
-	return codec.EncodePartial(p, schema.GroupVersionKind{Group: "partial.kinformer.dev", Version: "v1", Kind: kind})
+	return codec.EncodePartial(&p, schema.GroupVersionKind{Group: "partial.kinformer.dev", Version: "v1", Kind: kind})
 }
 
 // partialType is implemented by PartialObjects. The receiver may be nil.

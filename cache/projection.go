@@ -125,7 +125,7 @@ func (p *Projection[S]) ByIndex(index, value string) iter.Seq2[Projected[S], err
 	return p.all(found)
 }
 
-// All iterates over all objects in the order in which they are read fastest: a tenth of the time for
+// All iterates over all objects in the order in which they are read fastest: a third of the time for
 // each that Get takes. It shows the state at the time of the call. An error is that of the object with
 // the Key that comes with it.
 func (p *Projection[S]) All() iter.Seq2[Projected[S], error] { return p.all(p.stored()) }

@@ -5,6 +5,7 @@ package cache_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -259,5 +260,77 @@ func TestInvalidFieldIndexIsAnErrorOfTheInformer(t *testing.T) {
 	})
 	if err := partial.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `has no field "hostname"`) {
 		t.Errorf("a field that is not kept: %v", err)
+	}
+}
+
+// grade is a type that reads and writes itself by methods of its pointer.
+type grade struct{ value int }
+
+func (g *grade) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `"grade %d"`, g.value), nil }
+
+func (g *grade) UnmarshalJSON(text []byte) error {
+	_, err := fmt.Sscanf(string(text), `"grade %d"`, &g.value)
+	return err
+}
+
+func (g *grade) DeepCopyInto(out *grade) { *out = *g }
+
+// TestPartialObjectMarshalsByPointer packs an object whose field writes itself, and encodes a copy of it.
+func TestPartialObjectMarshalsByPointer(t *testing.T) {
+	type fields struct {
+		Spec struct {
+			Grade grade `json:"grade"`
+		} `json:"spec"`
+	}
+	type gadget = cache.PartialObject[*unstructured.Unstructured, fields]
+	gadgets := fake.NewListerWatcher(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget"}})
+	gadgets.Create(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"grade": "grade 7"},
+	}})
+	informer := cache.NewSharedInformer(gadgets, &gadget{}, cache.InformerOptions[*gadget]{Packed: true})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go informer.Run(ctx)
+	if err := informer.WaitForSync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	got, ok := informer.Store().GetByKey("a")
+	if !ok || got.Fields.Spec.Grade.value != 7 {
+		t.Fatalf("got %+v, %v", got, ok)
+	}
+	text, err := json.Marshal(map[string]gadget{"a": *got})
+	if err != nil || !strings.Contains(string(text), `"apiVersion":"partial.kinformer.dev/v1"`) || !strings.Contains(string(text), `"grade 7"`) {
+		t.Errorf("a copy is encoded as %s, %v", text, err)
+	}
+}
+
+// podValue is an Object that is no pointer.
+type podValue struct{ *corev1.Pod }
+
+// TestIndexOfInvalidTypeIsAnError makes stores and informers whose objects have no fields that can be
+// found.
+func TestIndexOfInvalidTypeIsAnError(t *testing.T) {
+	type misspelled struct {
+		Spec struct {
+			Node string `json:"node"`
+		} `json:"spec"`
+	}
+	type pod = cache.PartialObject[*corev1.Pod, misspelled]
+	store := cache.NewStore(nil, cache.Indexers[*pod]{"node": cache.ByField[*pod]("spec.node")})
+	if err := store.Add(&pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}); err == nil || !strings.Contains(err.Error(), "field Spec.Node") {
+		t.Errorf("a store of objects with a misspelled field: %v", err)
+	}
+	values := cache.NewStore(nil, cache.Indexers[podValue]{"node": cache.ByField[podValue]("spec.nodeName")})
+	if err := values.Add(podValue{&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}); err == nil || !strings.Contains(err.Error(), "is no pointer") {
+		t.Errorf("a store of values: %v", err)
+	}
+	informer := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), podValue{}, cache.InformerOptions[podValue]{})
+	if err := informer.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is no pointer") {
+		t.Errorf("an informer of values: %v", err)
+	}
+	type nested = cache.PartialObject[*partialPod, struct{}]
+	inside := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &nested{}, cache.InformerOptions[*nested]{})
+	if err := inside.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "has no metadata") {
+		t.Errorf("an informer of parts of parts: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/store"
 )
@@ -28,8 +29,14 @@ func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) *Store[T] {
 	report := func(key string, err error) {
 		log.handle(context.Background(), newObjectError(key, err))
 	}
-	objects, _ := objectType(*new(T)) // of an interface, only the indexes by fields need more
+	objects, typeErr := objectType(*new(T))
+	if typeErr != nil {
+		objects = codec.ObjectType{} // all that indexes by functions need
+	}
 	functions, err := indexers.resolve(objects)
+	if err != nil {
+		err = errors.Join(err, typeErr)
+	}
 	config := storeConfig(keyFunc, functions, report)
 	return &Store[T]{Reader[T]{store.New(config), config.Key}, err}
 }

@@ -86,7 +86,11 @@ func (t ObjectType) Name(example runtime.Object) string {
 
 // typeName returns the name of the Go type, without its package and type arguments.
 func (t ObjectType) typeName() string {
-	name, _, _ := strings.Cut(t.GoType.Elem().Name(), "[")
+	goType := t.GoType
+	if goType.Kind() == reflect.Pointer { // others are invalid
+		goType = goType.Elem()
+	}
+	name, _, _ := strings.Cut(goType.Name(), "[")
 	return name
 }
 

@@ -117,7 +117,7 @@ type ignored struct{}
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
 // EncodePartial returns an object of which only some fields are kept in JSON, with another apiVersion
-// and kind.
+// and kind. The object is a pointer: a part of it may have a MarshalJSON method of its pointer.
 func EncodePartial(obj runtime.Object, gvk schema.GroupVersionKind) ([]byte, error) {
 	return encodePartial(reflect.ValueOf(obj).Elem(), gvk)
 }
@@ -131,7 +131,7 @@ func encodePartial(from reflect.Value, gvk schema.GroupVersionKind) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	fields, err := json.Marshal(from.FieldByName("Fields").Interface())
+	fields, err := json.Marshal(from.FieldByName("Fields").Addr().Interface())
 	if err != nil || len(fields) <= len("{}") {
 		return encoded, err
 	}

@@ -85,6 +85,9 @@ func CheckObject(api reflect.Type) error {
 			return fmt.Errorf("%s has no %s", api, t.Name())
 		}
 	}
+	if jsonfield.Find(api.Elem(), "metadata") == nil { // such as an object that has only some fields itself
+		return fmt.Errorf("%s has no metadata", api)
+	}
 	return nil
 }
 
