@@ -70,7 +70,8 @@ func allStored[T Object](all iter.Seq2[string, store.Stored[T]]) iter.Seq2[strin
 	}
 }
 
-// Projected is what a Projection has read of one object. It belongs to the caller.
+// Projected is what a Projection has read of one object. Its fields belong to the caller. It keeps the
+// object's stored state in memory, for Metadata.
 type Projected[S any] struct {
 	Key    string
 	Fields S
