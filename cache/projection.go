@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"reflect"
@@ -24,6 +25,9 @@ type Projection[S any] struct {
 	find   func(key string) (codec.Stored, bool, error)
 	stored func() iter.Seq2[string, codec.Stored]
 	under  func(index, value string) (iter.Seq2[string, codec.Stored], error)
+	// check decodes an object whose fields could not be read: if it is corrupt, it is reported and
+	// requested again.
+	check func(key string)
 
 	scratch sync.Pool // of *S, each zero: the fields of a result would escape to the heap
 }
@@ -48,6 +52,7 @@ func ProjectionOf[S any, T Object](informer *SharedInformer[T]) (*Projection[S],
 			found, exists, err := kept.FindStored(key)
 			return storedOf(found), exists, err
 		},
+		check:  func(key string) { kept.Get(key) },
 		stored: func() iter.Seq2[string, codec.Stored] { return allStored(kept.Snapshot().Stored()) },
 		under: func(index, value string) (iter.Seq2[string, codec.Stored], error) {
 			found, err := kept.Snapshot().StoredByIndex(index, value)
@@ -83,12 +88,17 @@ type Projected[S any] struct {
 // Metadata returns a copy of the object's metadata, without managedFields, in the state that Fields
 // has. It reads the object's bytes again.
 func (p Projected[S]) Metadata() (metav1.ObjectMeta, error) {
+	if p.reader == nil {
+		return metav1.ObjectMeta{}, errNothingRead
+	}
 	metadata, err := p.reader.Metadata(p.stored)
 	if err != nil {
 		return metadata, fmt.Errorf("metadata of %q: %w", p.Key, err)
 	}
 	return metadata, nil
 }
+
+var errNothingRead = errors.New("no object was read")
 
 func (p *Projection[S]) read(key string, stored codec.Stored) (Projected[S], error) {
 	result := Projected[S]{Key: key, stored: stored, reader: p.reader}
@@ -97,6 +107,7 @@ func (p *Projection[S]) read(key string, stored codec.Stored) (Projected[S], err
 		fields = new(S)
 	}
 	if err := p.reader.Read(stored, fields); err != nil {
+		p.check(key)
 		return result, fmt.Errorf("fields of %q: %w", key, err)
 	}
 	var zero S

@@ -13,6 +13,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kinformer/kinformer/internal/decode"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/layout"
 	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/pack"
@@ -73,8 +74,14 @@ func (r *FieldReader) Omitted(omitted *omit.Fields) error {
 	return nil
 }
 
-// Read reads the fields of a stored object into a zero struct.
+// Read reads the fields of a stored object into a zero struct. A panic of a field's own decoder is an
+// error.
 func (r *FieldReader) Read(stored Stored, into any) error {
+	_, err := feed.CatchPanic(func() (struct{}, error) { return struct{}{}, r.read(stored, into) })
+	return err
+}
+
+func (r *FieldReader) read(stored Stored, into any) error {
 	if stored.Packed.IsZero() {
 		return r.readObject(stored.Object, into)
 	}

@@ -56,11 +56,7 @@ func (c *omittingCodec) decodeWhole(raw []byte) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := objects.Kept(c.fields.Without(obj))
-	if err != nil {
-		return nil, withoutValues(err)
-	}
-	return kept, nil
+	return objects.Kept(c.fields.Without(obj))
 }
 
 // ofWhole returns the codec of whole objects.

@@ -17,6 +17,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kinformer/kinformer/internal/decode"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/partial"
 )
@@ -60,11 +61,17 @@ func (t ObjectType) Omit(paths []string, neverWritten bool) (*omit.Fields, error
 }
 
 // Kept returns the object that is kept for one that the client has decoded: itself or, with Partial,
-// a copy of some of its fields.
+// a copy of some of its fields. The error has no values of the object.
 func (t ObjectType) Kept(obj runtime.Object) (runtime.Object, error) {
 	if t.Partial == nil {
 		return obj, nil
 	}
+	kept, err := feed.CatchPanic(func() (runtime.Object, error) { return t.copyKept(obj) })
+	return kept, withoutValues(err)
+}
+
+// copyKept is Kept with Partial.
+func (t ObjectType) copyKept(obj runtime.Object) (runtime.Object, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return t.Partial.Of(obj).(runtime.Object), nil

@@ -59,7 +59,7 @@ func pathType(t reflect.Type, field string, names []string) (reflect.Type, error
 	switch {
 	case isText(t):
 		return t, endOf(t, names)
-	case decodesItself(t):
+	case decodesItself(t) || hasOwnForm(t):
 		return nil, fmt.Errorf("%s is a %s, which is not always a string", field, t)
 	}
 	switch t.Kind() {
@@ -126,10 +126,18 @@ func appendValues(values []string, v reflect.Value, present bool) []string {
 		}
 	case v.Kind() == reflect.Struct && !isText(v.Type()):
 		values = appendValues(values, v.Field(0), false)
-	case present || !v.IsZero():
+	case present || !isZero(v):
 		values = append(values, textOf(v))
 	}
 	return values
+}
+
+// isZero reports whether a value is the zero value of its type. A decoded Quantity of zero has a format.
+func isZero(v reflect.Value) bool {
+	if q, ok := v.Interface().(resource.Quantity); ok {
+		return q.IsZero()
+	}
+	return v.IsZero()
 }
 
 // textOf returns a value as JSON writes it, a string without its quotes.

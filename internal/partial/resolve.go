@@ -167,6 +167,10 @@ func (r *resolver) field(field reflect.StructField, name string, api reflect.Typ
 		return resolved, false
 	}
 	last := len(resolved.Chain) - 1
+	if _, options, _ := strings.Cut(resolved.Chain[last].Tag.Get("json"), ","); slices.Contains(strings.Split(options, ","), "string") {
+		r.refuse(path, `%s has %q with the option "string", which changes its form`, api, name)
+		return resolved, false
+	}
 	for _, inlined := range resolved.Chain[:last] {
 		if inlined.Type.Kind() == reflect.Pointer {
 			r.refuse(path, "%s has %q behind an embedded pointer", api, name)

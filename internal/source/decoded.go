@@ -147,7 +147,7 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 		obj, item.Omitted = s.omit.Clear(obj) // others may hold it
 	}
 	if item.Object, err = s.objects.Kept(obj); err != nil {
-		item.Codec = feed.ErrorCodec{Err: s.objects.WithoutValues(err)} // this object fails alone
+		item.Codec = feed.ErrorCodec{Err: err} // this object fails alone
 	}
 	return item, nil
 }

@@ -180,26 +180,28 @@ func (s *Store[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, it
 		}
 		return v, err
 	}
-	byIndex, err := s.indexPacked(set, maker, item, decode, old)
-	if err != nil {
-		return err
-	}
 	var before pack.Object
 	if old != nil {
 		before = packedOf(old.ref).object
 	}
 	object, err := feed.CatchPanic(func() (pack.Object, error) { return s.config.Packer.Pack(item, before, decode) })
+	unsupported := value != nil && errors.Is(err, pack.ErrUnsupported)
+	if err != nil && !unsupported {
+		return err
+	}
+	// The packer has checked the bytes, which the indexes read.
+	byIndex, failed := s.indexPacked(set, maker, item, decode, old)
 	switch {
-	case err == nil:
+	case failed != nil:
+		return failed
+	case unsupported:
+		entry.ref = s.keepUnpacked(*value)
+		s.reportNotPacked(maker, item.Key, err)
+	default:
 		p := &packed{object: object}
 		if entry.ref = p.ref(); maker.keepsDecoded && value != nil {
 			s.storeLive(p, *value)
 		}
-	case value != nil && errors.Is(err, pack.ErrUnsupported):
-		entry.ref = s.keepUnpacked(*value)
-		s.reportNotPacked(maker, item.Key, err)
-	default:
-		return err
 	}
 	entry.entryMeta = metaOf(maker, item, byIndex, old)
 	return nil
