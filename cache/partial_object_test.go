@@ -243,11 +243,21 @@ func TestModifiedPartialObjectIsReported(t *testing.T) {
 		errs := make(chan error, 1)
 		server := fake.NewListerWatcher(&corev1.Pod{})
 		server.Create(cachetest.Pod("a"))
-		informer := runInformer(t, server, &partialPod{}, cache.InformerOptions[*partialPod]{
+		informer := cache.NewSharedInformer(server, &partialPod{}, cache.InformerOptions[*partialPod]{
 			DetectMutations: true, ErrorHandler: func(_ context.Context, err error) { errs <- err },
 		})
+		ctx, stop := context.WithCancel(t.Context())
+		stopped := make(chan error)
+		go func() { stopped <- informer.Run(ctx) }()
+		if err := informer.WaitForSync(ctx); err != nil {
+			t.Fatal(err)
+		}
 		cached, _ := informer.Store().GetByKey("ns/a")
 		cached.Fields.Spec.NodeName = "other"
+		stop() // the last check is after it
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
 		if err := <-errs; !errors.Is(err, cache.ErrMutated) || !strings.Contains(err.Error(), `"ns/a"`) || !strings.Contains(err.Error(), "spec.nodeName") {
 			t.Errorf("the error is %v", err)
 		}

@@ -40,8 +40,8 @@ func newPartial(tb testing.TB, of *partial.Object, options Options) *Decoder {
 
 // tree contains itself, as apiextensions' JSONSchemaProps does.
 type tree struct {
-	metav1.TypeMeta
-	metav1.ObjectMeta
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Child    *tree           `json:"child" protobuf:"bytes,1,opt,name=child"`
 	Children []tree          `json:"children" protobuf:"bytes,2,rep,name=children"`
