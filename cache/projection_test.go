@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinformer/kinformer/cache"
@@ -332,5 +335,106 @@ func TestIndexOfInvalidTypeIsAnError(t *testing.T) {
 	inside := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &nested{}, cache.InformerOptions[*nested]{})
 	if err := inside.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "has no metadata") {
 		t.Errorf("an informer of parts of parts: %v", err)
+	}
+}
+
+// moody is a type whose decoder refuses some values, with the value in the error, and panics on others.
+type moody struct{ text string }
+
+func (m *moody) UnmarshalJSON(text []byte) error {
+	if err := json.Unmarshal(text, &m.text); err != nil || m.text == "panic" {
+		panic("moody")
+	}
+	if _, err := time.Parse(time.RFC3339, m.text); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (m *moody) MarshalJSON() ([]byte, error) { return json.Marshal(m.text) }
+
+func (m *moody) DeepCopyInto(out *moody) { *out = *m }
+
+type moodyFields struct {
+	Spec struct {
+		Mood moody `json:"mood"`
+	} `json:"spec"`
+}
+
+// TestUnreadableFieldsAreErrorsWithoutValues reads fields whose decoder fails, by a Projection and by
+// the wait for a write.
+func TestUnreadableFieldsAreErrorsWithoutValues(t *testing.T) {
+	type gadget = cache.PartialObject[*unstructured.Unstructured, moodyFields]
+	for mood, want := range map[string]string{"panic": "panic: moody", "hunter2": "parsing time"} {
+		gadgets := fake.NewListerWatcher(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget"}})
+		written := gadgets.Create(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"mood": mood},
+		}})
+		whole := cache.NewSharedInformer(gadgets, &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{Packed: true})
+		partial := cache.NewSharedInformer(gadgets, &gadget{}, cache.InformerOptions[*gadget]{ErrorHandler: func(context.Context, error) {}})
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go whole.Run(ctx)
+		go partial.Run(ctx)
+		if err := whole.WaitForSync(ctx); err != nil {
+			t.Fatal(err)
+		}
+		projection, err := cache.ProjectionOf[moodyFields](whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, exists, err := projection.Get("a")
+		if !exists || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("a projection of %s returned %v, %v", mood, exists, err)
+		}
+		err = cache.WaitForAPIObject(ctx, partial, written)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the wait for %s returned %v", mood, err)
+		}
+	}
+	if _, err := (cache.Projected[moodyFields]{}).Metadata(); err == nil {
+		t.Error("the zero Projected has metadata")
+	}
+}
+
+// TestUndecodableItemIsReportedOnce streams an object whose indexed field has another type.
+func TestUndecodableItemIsReportedOnce(t *testing.T) {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Gadget"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close(context.Background()) })
+	config := server.Config()
+	cache.EnableStreaming(config)
+	client := dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"})
+	_, err = client.Namespace("ns").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"size": "large"},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type gadget = cache.PartialObject[*unstructured.Unstructured, struct {
+		Spec struct {
+			Size int64 `json:"size"`
+		} `json:"spec"`
+	}]
+	example := &gadget{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Gadget"}}
+	var reported []error
+	informer := cache.NewSharedInformer(cache.ListWatchOf(client), example, cache.InformerOptions[*gadget]{
+		Packed: true, Indexers: cache.Indexers[*gadget]{"size": cache.ByField[*gadget]("spec.size")},
+		ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) },
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error)
+	go func() { stopped <- informer.Run(ctx) }()
+	if err := informer.WaitForSync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	if len(reported) != 1 || strings.Contains(reported[0].Error(), "index") {
+		t.Errorf("reported %v, want the object's error once", reported)
 	}
 }
