@@ -41,7 +41,7 @@ func newPartial(tb testing.TB, of *partial.Object, options Options) *Decoder {
 // tree contains itself, as apiextensions' JSONSchemaProps does.
 type tree struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata"`
 
 	Child    *tree           `json:"child" protobuf:"bytes,1,opt,name=child"`
 	Children []tree          `json:"children" protobuf:"bytes,2,rep,name=children"`

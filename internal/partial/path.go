@@ -134,7 +134,7 @@ func appendValues(values []string, v reflect.Value, present bool) []string {
 
 // isZero reports whether a value is the zero value of its type. A decoded Quantity of zero has a format.
 func isZero(v reflect.Value) bool {
-	if q, ok := v.Interface().(resource.Quantity); ok {
+	if q, ok := reflect.TypeAssert[resource.Quantity](v); ok {
 		return q.IsZero()
 	}
 	return v.IsZero()
