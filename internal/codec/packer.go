@@ -26,22 +26,22 @@ type object interface {
 	metav1.Object
 }
 
-// Packer keeps the objects of a collection as bytes: protobuf where T is a generated type,
-// otherwise JSON. The bytes of a streamed item in that format are checked and packed as they came.
-// It is safe for concurrent use.
+// Packer keeps the objects of a collection as bytes: protobuf where the server has it, otherwise
+// JSON. The bytes of a streamed item in that format are checked and packed as they came. Objects of
+// which only some fields are kept are JSON if they come in another way. It is safe for concurrent use.
 type Packer[T object] struct {
 	objects     ObjectType
 	transformed func() bool
 	packer      *pack.Packer
-	format      wire.Format // of the stored bytes
-	codec       feed.Codec  // of the stored bytes
+	format      wire.Format // of the bytes that the server sends
+	codec       feed.Codec  // of stored bytes in format
 	encoded     feed.Codec  // of the bytes of objects of which only some fields are kept and that are encoded here
 	anyKind     bool        // the objects may be of several kinds
 }
 
 // NewPacker returns a packer of objects of a type, which its Unpack decodes with ShareEqual and
-// Timing of the options. transformed reports whether a transform changes
-// objects between the wire and the store, so that their wire bytes cannot be stored.
+// Timing of the options. transformed reports whether a transform changes objects between the wire and
+// the store, so that their wire bytes cannot be stored.
 func NewPacker[T object](objects ObjectType, options Options, transformed func() bool) *Packer[T] {
 	decoders := NewDecoders(objects, Options{ShareEqual: options.ShareEqual, Packed: true, Timing: options.Timing})
 	p := &Packer[T]{objects: objects, transformed: transformed, packer: pack.New(), format: objects.serverFormat()}

@@ -139,7 +139,8 @@
 //
 // Get takes no lock, except briefly to report a value that it cannot decode. Reads of several objects
 // use a Snapshot, which all readers share until the next write; its first one after a write takes mu
-// for O(1). Reads of an entry's metadata, and of versions, take mu.
+// for O(1). Reads of an entry's metadata, and of versions, take mu. FindStored and a Snapshot's Stored
+// return values as they are kept, for readers that decode a part of them.
 //
 // # Invariants
 //
