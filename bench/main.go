@@ -97,7 +97,9 @@ func (o options) section() string { return cmp.Or(o.only, "all") }
 
 // onRequest returns the groups with tables of their own. Two of them need a build of Kubernetes, or
 // gigabytes of memory.
-func onRequest() []string { return []string{rows.Partial, rows.APIServer, rows.Million, rows.Scopes, rows.Sharding} }
+func onRequest() []string {
+	return []string{rows.Partial, rows.APIServer, rows.Million, rows.Scopes, rows.Sharding}
+}
 
 // groups returns the groups to measure.
 func (o options) groups() []string {
