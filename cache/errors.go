@@ -13,6 +13,7 @@ import (
 	"github.com/kinformer/kinformer/internal/mutation"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scoped"
+	"github.com/kinformer/kinformer/internal/served"
 	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/store"
 )
@@ -74,6 +75,13 @@ var ErrNotStored error = store.ErrNotStored
 //   - A scope that can hold it has not been listed.
 //   - The scopes are ranges of hashes of UIDs and do not have all hashes.
 var ErrNoScope error = scoped.ErrNoScope
+
+// ErrNotServed ("the server does not serve the resource") is wrapped by errors of an informer in
+// PhaseNotServed: those of Reader.KeyError, Reader.Get, Reader.ByIndex, Lister.Get and of the methods that
+// wait for a version or an object, but not of WaitForSync, which waits for the resource. After the
+// deletion of the CustomResourceDefinition, the objects are known to be gone: reads of an informer that
+// had synced say so instead.
+var ErrNotServed error = served.ErrNotServed
 
 // ErrNotSelected ("the informer does not select the object") is wrapped by the error of
 // WaitForObject for an object that the informer never stores: it is in another namespace, or a selector

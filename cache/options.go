@@ -37,6 +37,16 @@ type InformerOptions[T Object] struct {
 	// Transform, index functions and ErrorHandler may be called for several scopes at a time, and
 	// must be safe for concurrent use.
 	Scopes *Scopes
+	// Served, if set, says whether the server serves the resource, and makes the informer follow it:
+	// see package follow. While the resource is not served, the informer is in PhaseNotServed and makes no
+	// requests, and HasSynced is false. It starts once the resource is served.
+	//
+	// If the resource's CustomResourceDefinition is deleted, its objects are gone: handlers receive
+	// their deletions, with FinalStateUnknown for those that no watch has shown. If only the informer's
+	// version is not served any more, or the APIService was deleted, the objects may exist: their
+	// deletions have LeftScope, and reads return ErrNotServed. Handlers stay, and receive additions when
+	// the resource is served again.
+	Served *Served
 	// Filter selects the objects to store. An object that it refuses is absent from the store; if
 	// it was stored before, it is deleted, with Event.LeftScope set. Filter is called before
 	// Transform, with the object as the server sent it, except for OmitFields. It must depend on the
@@ -204,7 +214,7 @@ func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, ind
 			return codec.NewPacker[T](objects, decoding, transforms)
 		},
 	}
-	spec.ShareEqual = o.ShareEqual
+	spec.ShareEqual, spec.Reflector.Served = o.ShareEqual, o.Served.internal
 	if filter := o.Filter; filter != nil {
 		spec.Informer.Filter = func(obj runtime.Object) bool {
 			object, ok := obj.(T)
@@ -245,6 +255,7 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		{"the presence of Filter", o.Filter != nil, other.Filter != nil},
 		{"Packed", o.Packed, other.Packed},
 		{"Scopes", o.Scopes, other.Scopes},
+		{"Served", o.Served, other.Served},
 		{"ShareEqual", o.ShareEqual, other.ShareEqual},
 		{"DetectMutations", o.DetectMutations, other.DetectMutations},
 		{"OmitFields", strings.Join(o.OmitFields, ", "), strings.Join(other.OmitFields, ", ")},

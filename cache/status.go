@@ -28,6 +28,8 @@ const (
 	PhaseRetrying Phase = "Retrying" // the last attempt failed; the store has the last good state
 	PhaseStopped  Phase = "Stopped"  // Run has returned
 	PhaseInvalid  Phase = "Invalid"  // made of invalid arguments; Err says which
+
+	PhaseNotServed Phase = "NotServed" // the server does not serve the resource; Err says why; see InformerOptions.Served
 )
 
 // Status is the condition of an informer at one moment.
@@ -239,6 +241,8 @@ func (s ReflectorStatus) unhealthy(now time.Time, options HealthOptions) error {
 		return fmt.Errorf("%s: %w", s.Name, ErrStopped)
 	case s.Phase == PhaseIdle:
 		return fmt.Errorf("%s: %w", s.Name, errNotStarted)
+	case s.Phase == PhaseNotServed: // which is no failure
+		return nil
 	case !s.Synced && s.Err != nil:
 		return fmt.Errorf("%s has not synced: %w", s.Name, s.Err)
 	case !s.Synced:

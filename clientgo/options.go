@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/watchlist"
 
@@ -77,6 +78,12 @@ type Options struct {
 	// selector itself, for example by a factory's tweakListOptions: it would overwrite the scope's
 	// selector of that kind.
 	Scopes func(example runtime.Object) *cache.Scopes
+	// Served, if set, returns what says whether the server serves a resource, or nil if it always does. It
+	// is method Resource of a follow.Follower. It applies to informers whose resource is known when they
+	// are made, those of [Constructors] for dynamic and metadata informers, and to others from their
+	// first request on, if cache.EnableStreaming has prepared the client's config; see cache.InformerOptions. HasSynced stays true once it was true, as in client-go:
+	// an indexer's reads return cache.ErrNotServed meanwhile.
+	Served func(schema.GroupVersionResource) *cache.Served
 	// Group, if set, receives every informer that is made with these options, so that packages
 	// metrics and debug can show them.
 	Group *cache.Group
@@ -108,6 +115,9 @@ func (o Options) withoutEffectOnReflectors() (names []string) {
 	if len(o.OmitFields) > 0 {
 		names = append(names, "OmitFields")
 	}
+	if o.Served != nil {
+		names = append(names, "Served")
+	}
 	return names
 }
 
@@ -117,6 +127,7 @@ type settings struct {
 	Options
 	unchanged       bool // the list and watch function are known to return the server's response unchanged
 	minWatchTimeout time.Duration
+	resource        schema.GroupVersionResource // empty if it is not known
 }
 
 // streaming returns what is known of the list and watch function, and what the program asks for.
@@ -133,9 +144,10 @@ func (s settings) streaming() source.Streaming {
 }
 
 func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectType, report func(context.Context, error)) engine.Collection {
+	requests, served := s.follow(contextListerWatcher{lw})
 	collection := engine.Collection{
 		Source: source.Config{
-			ListerWatcher: contextListerWatcher{lw},
+			ListerWatcher: requests,
 			Objects:       objects,
 			Streaming:     s.streaming(),
 			NoContext:     hasNoContext(lw),
@@ -146,6 +158,7 @@ func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectT
 			WatchList:       func() bool { return mayWatchList(lw) },
 			MinWatchTimeout: s.minWatchTimeout,
 			Report:          report,
+			Served:          served,
 		},
 		Limits:             engine.Limits(s.Limits),
 		ShareEqual:         s.ShareEqual,

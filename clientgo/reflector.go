@@ -96,6 +96,7 @@ func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expe
 	r.errors = newObjectLog(false, "reflector", options.Name, "type", options.TypeDescription)
 	r.watchErrors.reflector = newReflectorFunc(options.Name, options.TypeDescription)
 	example, isObject := expectedType.(runtime.Object)
+	own.Served = nil
 	own.DisableStreaming = own.DisableStreaming || !isObject && expectedType != nil
 	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
 	r.sink = newStoreSink(store, objects, r.errors)

@@ -213,6 +213,7 @@ func (c Constructors) resourceSettings(resource schema.GroupVersionResource, res
 		},
 		Options:   c.options,
 		unchanged: true,
+		resource:  resource,
 	}
 }
 

@@ -30,7 +30,7 @@ var (
 	ErrFunctionBlocked = errors.New("a transform, filter, index function or ErrorHandler has not returned")
 )
 
-// Config configures an informer. New sets Sink, Clock and HoldInitial of Reflector, and Log, Filter, Now,
+// Config configures an informer. New sets Sink, Clock, HoldInitial and Vacate of Reflector, and Log, Filter, Now,
 // Scoped, Absent and CompareBytes of Store.
 type Config[V any] struct {
 	Name      string
@@ -105,7 +105,7 @@ func New[V any](config Config[V]) *Informer[V] {
 		config.Store.Absent = func(key string) error { return loop.WhyAbsent(key) }
 	}
 	objects := store.New(config.Store)
-	config.Reflector.Clock = config.Clock
+	config.Reflector.Clock, config.Reflector.Vacate = config.Clock, objects.Vacate
 	if report := config.Reflector.Report; report != nil {
 		config.Reflector.Report = func(ctx context.Context, err error) {
 			objects.EndIfAbandoned()

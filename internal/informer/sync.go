@@ -4,19 +4,23 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// StoreHasSynced reports whether the initial list has been stored. It says nothing about handlers.
+// StoreHasSynced reports whether the initial list has been stored, and the server still serves the
+// collection, or its objects are gone. It says nothing about handlers.
 func (i *Informer[V]) StoreHasSynced() bool {
 	_, ok := i.store.Synced()
-	return ok
+	return ok && i.store.Absence() == nil
 }
 
 // HasSynced reports whether the initial list has been stored and delivered to every handler.
@@ -28,7 +32,17 @@ func (i *Informer[V]) HasSynced() bool {
 // WaitForStoreSync blocks until StoreHasSynced reports true. If ctx ends first or the informer
 // stops, the error wraps the context's cause or ErrStopped, and the reflector's last error.
 func (i *Informer[V]) WaitForStoreSync(ctx context.Context) error {
-	return i.wait(ctx, i.reflector.Synced(), nil, i.notSynced)
+	err := i.wait(ctx, i.reflector.Synced(), nil, i.notSynced)
+	for err == nil {
+		next, cancel := i.store.Await(nil, store.AnyVersion)
+		if i.StoreHasSynced() {
+			cancel()
+			return nil
+		}
+		err = i.wait(ctx, next, nil, i.notSynced)
+		cancel()
+	}
+	return err
 }
 
 // WaitForSync blocks until HasSynced reports true. It returns the errors of WaitForStoreSync, and
@@ -69,11 +83,29 @@ func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string
 	if err := scoped.CheckVersion(i.config.Name, version); err != nil {
 		return err
 	}
-	reached, cancel := i.store.Await(nil, version)
-	defer cancel()
-	return i.wait(ctx, reached, nil, func() string {
+	message := func() string {
 		return fmt.Sprintf("%s is at resourceVersion %q, not yet at %s", i.config.Name, i.store.ResourceVersion(), version)
-	})
+	}
+	for !feed.Reaches(i.store.ResourceVersion(), version) {
+		reached, cancel := i.store.Await(nil, version)
+		err := i.notServed(message)
+		if err == nil {
+			err = i.wait(ctx, reached, nil, message)
+		}
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notServed returns an error while the server does not serve the collection.
+func (i *Informer[V]) notServed(message func() string) error {
+	if status := i.reflector.Status(); status.Phase == reflector.NotServed {
+		return fmt.Errorf("%s: %w", message(), status.Err)
+	}
+	return nil
 }
 
 // WaitForDelete blocks until the initial list has been stored and the store holds no object with
@@ -83,13 +115,18 @@ func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string
 // waits until those that may hold the object have been listed; if there is none, or no more, the
 // error wraps ErrNoScope.
 func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error {
-	if err := i.WaitForStoreSync(ctx); err != nil {
+	stillHolds := func() string { return fmt.Sprintf("%s may still have %q", i.config.Name, key) }
+	if err := cmp.Or(i.absence(stillHolds), i.WaitForStoreSync(ctx)); err != nil {
 		return err
 	}
 	_, cursor := i.store.SnapshotAndCursor()
 	for {
 		next, cancel := i.store.Await(nil, store.AnyVersion) // an object that was never stored leaves without a change
-		if gone, err := i.isGone(key, uid); gone || err != nil {
+		gone, err := i.isGone(key, uid)
+		if err == nil { // after isGone: the objects leave the store once it has the error
+			err = i.absence(stillHolds)
+		}
+		if gone || err != nil {
 			cancel()
 			return err
 		}
@@ -100,6 +137,14 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 		}
 		_, _ = cursor.TryNext()
 	}
+}
+
+// absence returns an error if the server does not serve the collection, whose objects may exist.
+func (i *Informer[V]) absence(message func() string) error {
+	if err := i.store.Absence(); err != nil {
+		return fmt.Errorf("%s: %w", message(), err)
+	}
+	return nil
 }
 
 // isGone reports whether an object does not exist. It returns an error if no scope may hold it.

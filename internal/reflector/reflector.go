@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/served"
 )
 
 // Config configures a Reflector. Source and Sink are required.
@@ -60,6 +61,12 @@ type Config struct {
 	// HoldInitial, if set, is called before the first list is committed, if the client has decoded its
 	// objects. The reflector calls the returned function once the source has answered the first watch.
 	HoldInitial func() (release func())
+	// Served, if set, returns what says whether the server serves the collection, or nil if that is not
+	// known. It is called before each list. While the server does not, the reflector makes no requests, and
+	// has called Vacate: with nil if the objects of the sink are gone, and otherwise with the reason,
+	// which wraps served.ErrNotServed. Vacate is required then.
+	Served func() *served.Resource
+	Vacate func(why error)
 	// Clock is the real clock if nil.
 	Clock clock.Clock
 }
@@ -115,6 +122,8 @@ type Reflector struct {
 	startVersion         string    // of Config.Start, once it is known
 	startsMostRecent     bool      // Config.Start has no version: the first list is of the most recent state
 	startsWithWatch      bool      // the next request is the first one, and Config.From is set
+	vacated              bool      // the sink was vacated after the last list
+	notFound             int       // attempts in a row that ended with a 404, while Config.Served said nothing of it
 
 	journal         journal
 	confirmation    confirmation
@@ -148,6 +157,9 @@ func New(config Config) *Reflector {
 	if config.Overlaps == nil {
 		config.Overlaps = func() bool { return true }
 	}
+	if config.Served == nil {
+		config.Served = func() *served.Resource { return nil }
+	}
 	if config.WatchList == nil {
 		config.WatchList = func() bool { return false }
 	}
@@ -174,16 +186,24 @@ func (r *Reflector) Run(ctx context.Context) error {
 	defer r.status.stopped()
 	defer r.watchAnswered()
 	for ctx.Err() == nil {
-		err := r.listAndWatch(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		r.failed(ctx, err)
-		if r.pauseBeforeList(ctx, err) != nil {
-			break
-		}
+		r.runWhileServed(ctx)
 	}
 	return nil
+}
+
+// runWhileServed calls ListAndWatch once the server serves the collection, and waits for the backoff.
+func (r *Reflector) runWhileServed(ctx context.Context) {
+	ctx, cancel := r.awaitServed(ctx)
+	defer cancel()
+	err := r.listAndWatch(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case r.isBeforeVerdict(err):
+		r.pauseBeforeVerdict(ctx)
+	default:
+		r.failed(ctx, err)
+		_ = r.pauseBeforeList(ctx, err)
+	}
 }
 
 // ListAndWatch lists the collection, commits the list to the sink, and applies the events of one
@@ -344,6 +364,7 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 // committed records that the sink holds a list at resourceVersion, fresh at a time.
 func (r *Reflector) committed(ctx context.Context, resourceVersion string, freshAt time.Time) {
 	r.state, r.listFailures, r.expiredTokens = stateListed, 0, 0
+	r.vacated, r.notFound = false, 0
 	r.committedAt = r.clock.Now()
 	r.received.Store(0)
 	r.status.advance(resourceVersion, freshAt)

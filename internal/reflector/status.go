@@ -20,6 +20,8 @@ const (
 	Resuming Phase = "Resuming" // the last request succeeded, and the next watch follows
 	Retrying Phase = "Retrying" // the last attempt failed; the sink holds the last good state
 	Stopped  Phase = "Stopped"  // Run has returned
+
+	NotServed Phase = "NotServed" // the server does not serve the collection, and receives no requests
 )
 
 // Status is the condition of a reflector at one moment.
@@ -216,6 +218,23 @@ func (s *status) started() {
 	defer s.mu.Unlock()
 	s.now.Phase = Listing
 	s.endFailures()
+}
+
+// notServed enters the phase NotServed. It ends the row of failures.
+func (s *status) notServed(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endFailures()
+	s.now.Phase, s.now.Err = NotServed, err
+}
+
+// served leaves the phase NotServed.
+func (s *status) served() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now.Phase == NotServed {
+		s.now.Phase, s.now.Err = Listing, nil
+	}
 }
 
 func (s *status) failed(err error, at time.Time) {

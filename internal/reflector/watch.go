@@ -207,7 +207,7 @@ func (r *Reflector) checkVersion(ctx context.Context, last watchResult, count *r
 // not put the state of the collection in doubt and receives no additional lists.
 func (r *Reflector) stateAfter(err error, failures int) state {
 	switch {
-	case isGone(err), errors.Is(err, feed.ErrOutdated), !r.canResume():
+	case isGone(err), errors.Is(err, feed.ErrOutdated), !r.canResume(), r.isBeforeVerdict(err):
 		return stateRelisting
 	case errors.Is(err, errOlderBookmark): // of a replica that lags, perhaps
 		return stateResuming

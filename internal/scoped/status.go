@@ -67,7 +67,7 @@ func (l *Loop[V]) statusOf(held *heldScope) ScopeStatus {
 
 // severity orders phases. The phase of an informer is the most severe one of its streams.
 func severity(phase reflector.Phase) int {
-	return slices.Index([]reflector.Phase{reflector.Resuming, reflector.Listing, reflector.Retrying}, phase)
+	return slices.Index([]reflector.Phase{reflector.Resuming, reflector.Listing, reflector.Retrying, reflector.NotServed}, phase)
 }
 
 // Status returns the condition of all streams: the most severe phase and its error, and the sums of

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
 )
@@ -129,12 +131,24 @@ func (l *Loop[V]) WaitForScopeVersion(ctx context.Context, name scope.Scope, ver
 // waitForVersion blocks until a scope has reached a version. It returns ErrNoScope if the scope is
 // removed before.
 func (l *Loop[V]) waitForVersion(ctx context.Context, held *heldScope, version string) error {
-	reached, cancel := l.store.Await(held.part, version)
-	defer cancel()
-	return l.wait(ctx, held, reached, func() string {
-		now := l.store.ScopeState(held.part).ResourceVersion
-		return fmt.Sprintf("%s, scope of %v, is at resourceVersion %q, not yet at %s", l.config.Name, held.name, now, version)
-	})
+	now := func() string { return l.store.ScopeState(held.part).ResourceVersion }
+	message := func() string {
+		return fmt.Sprintf("%s, scope of %v, is at resourceVersion %q, not yet at %s", l.config.Name, held.name, now(), version)
+	}
+	for !feed.Reaches(now(), version) {
+		reached, cancel := l.store.Await(held.part, version)
+		var err error
+		if status := l.Status(); status.Phase == reflector.NotServed {
+			err = fmt.Errorf("%s: %w", message(), status.Err)
+		} else {
+			err = l.wait(ctx, held, reached, message)
+		}
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WaitForScopesOf blocks until every scope that matches has reached a version or is removed. Its

@@ -25,7 +25,7 @@ type commit[V any] struct {
 	list     *Replacement[V] // nil if scopes are removed
 	feed     *Feed[V]        // nil for a write of the program, and if scopes are removed
 	version  string          // of the list
-	exist    bool            // the objects of removed scopes exist
+	exist    bool            // the objects of removed scopes, or of a vacated store, exist
 	inPieces bool            // it pauses
 
 	scopes map[*Scope]bool // that are replaced or removed, if the store has scopes
@@ -253,6 +253,9 @@ func (c *commit[V]) begin(view *entryView) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	live := c.live.Load()
+	if c.feed != nil && c.list.vacations != c.vacations {
+		return feed.ErrOutdated
+	}
 	if c.list != nil && c.config.Scoped {
 		if err := c.beginScopes(); err != nil {
 			return err
@@ -444,6 +447,9 @@ func (c *commit[V]) removeWithScope(key string, old *Entry[V]) {
 func (c *commit[V]) remove(key string, old *Entry[V]) {
 	refused := c.list.isRefused(key, old)
 	change := Change[V]{Key: key, Old: old, Initial: c.isInitial(old.scope()), LeftScope: refused}
+	if c.list.vacates && c.exist {
+		change.Final, change.LeftScope = old, true
+	}
 	version := old.serverVersion()
 	if c.scopes == nil || feed.IsOlder(c.version, version) { // or undone by a restore, after which any older state may exist
 		c.drop(change)
@@ -710,9 +716,11 @@ func (c *commit[V]) advance() {
 		c.feed.progress.version = c.version
 		for _, scope := range c.feed.Scopes() {
 			if c.scopes == nil || c.scopes[scope] {
-				scope.version, scope.synced = "", true // the version is that of the feed
+				scope.version, scope.synced, scope.vacated = "", true, false // the version is that of the feed
 			}
 		}
+		c.feed.vacations = c.vacations
+		c.endAbsence()
 		if c.scopes == nil {
 			c.markSynced()
 		}

@@ -29,6 +29,8 @@ type Feed[V any] struct {
 	scopes   atomic.Pointer[[]*Scope] // those that it has now; written under both locks of the store
 	progress progress
 	foreign  atomic.Uint64
+
+	vacations uint64 // those of the store when the feed began, or was last listed; guarded by the store's writer's lock
 }
 
 // FeedConfig configures a Feed.
@@ -62,6 +64,7 @@ func (s *Store[V]) NewFeed(config FeedConfig) *Feed[V] {
 	s.lockScopes()
 	defer s.unlockScopes()
 	f.scopes.Store(&f.had)
+	f.vacations = s.vacations
 	for _, c := range f.had {
 		c.feeds = append(c.feeds, &f.progress)
 	}
@@ -226,7 +229,7 @@ func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome 
 	switch {
 	case !f.feeds(e.scope):
 		return feed.Unchanged
-	case feed.IsOlder(item.ResourceVersion, e.scope.minVersion):
+	case f.vacations != s.vacations, feed.IsOlder(item.ResourceVersion, e.scope.minVersion):
 		return feed.Outdated
 	}
 	return s.apply(e)

@@ -85,6 +85,15 @@ func (q *quarantine) countsOf(scopes []*Scope) (keys, unnamed int) {
 	return keys, unnamed
 }
 
+// releaseAll releases all keys and unnamed states.
+func (q *quarantine) releaseAll() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	clear(q.keys)
+	clear(q.unnamed)
+	q.updateSize()
+}
+
 // releaseRemoved releases the keys and the unnamed states of removed scopes.
 func (q *quarantine) releaseRemoved() {
 	if q.isEmpty() {

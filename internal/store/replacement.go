@@ -22,6 +22,8 @@ type Replacement[V any] struct {
 	made            []string            // keys of the entries made for this state, in list order
 	compareContents bool                // see CompareContents
 	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
+	vacates         bool                // it is that of Vacate
+	vacations       uint64              // those of the store at Begin
 	writes          uint64              // state.writes of the live state at Begin
 	known           []knownEntry[V]     // what Needs has returned; belongs to its goroutine
 	newest          newestItems[V]      // the newest unchanged items that Needs has recognized; belongs to its goroutine
@@ -62,7 +64,7 @@ func (s *Store[V]) begin(f *Feed[V], report func(key string, err error)) *Replac
 	if f != nil && s.config.Scoped {
 		set = &indexSet[V]{} // the indexes of the live state are changed instead
 	}
-	return &Replacement[V]{store: s, feed: f, next: newState(set, s.config.Scoped && f == nil), maker: maker{report: report}, writes: live.writes}
+	return &Replacement[V]{store: s, feed: f, next: newState(set, s.config.Scoped && f == nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations}
 }
 
 // CompareContents implements feed.Replacement.

@@ -32,6 +32,7 @@ type Scope struct {
 	removed     bool         // see RemoveScopes
 	restores    uint64       // how many restores of the server were known when it was last listed after one
 	needsRelist bool         // the store may lack states of it, since the server was restored
+	vacated     bool         // it has not been listed since Vacate
 	waiting     []waitingKey // the deletions that wait for the scope; see settleMoves
 }
 

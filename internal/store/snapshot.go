@@ -27,6 +27,7 @@ type Snapshot[V any] struct {
 // of one state share it: a bookmark changes only the version.
 type snapshotData[V any] struct {
 	store   *Store[V]
+	absence error // of the store
 	set     *indexSet[V]
 	entries snapmap.View[valueRef, entryMeta]
 	indexes []snapmap.View[snapmap.Set, struct{}]
@@ -64,7 +65,7 @@ func (s *Store[V]) snapshot() *Snapshot[V] {
 		return current
 	}
 	state := s.live.Load()
-	data := &snapshotData[V]{store: s, set: state.indexes.set, entries: state.entries.View()}
+	data := &snapshotData[V]{store: s, absence: s.Absence(), set: state.indexes.set, entries: state.entries.View()}
 	if n := len(state.indexes.values); n > 0 {
 		data.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
 		for i, keys := range state.indexes.values {
@@ -160,8 +161,11 @@ func (v *snapshotData[V]) IndexKeys(name, value string) ([]string, error) {
 // does not exist.
 func (v *snapshotData[V]) IndexValues(name string) ([]string, error) {
 	i, ok := v.set.positions[name]
-	if !ok {
+	switch {
+	case !ok:
 		return nil, noIndex(name)
+	case v.absence != nil:
+		return nil, v.absence
 	}
 	values := make([]string, 0, v.indexes[i].Len())
 	for value := range v.indexes[i].All() {
@@ -172,8 +176,11 @@ func (v *snapshotData[V]) IndexValues(name string) ([]string, error) {
 
 func (v *snapshotData[V]) find(name, value string) (*snapmap.Set, error) {
 	i, ok := v.set.positions[name]
-	if !ok {
+	switch {
+	case !ok:
 		return nil, noIndex(name)
+	case v.absence != nil:
+		return nil, v.absence
 	}
 	return v.indexes[i].Get(value), nil
 }

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -34,6 +35,8 @@ type Store[V any] struct {
 	abandoned     atomic.Bool  // see Abandon
 	scopeWaiters  atomic.Int32 // number of callers that wait for the version of a scope
 
+	absence atomic.Pointer[absence] // why the server's objects are not there; nil if they are; written under both locks
+
 	commits sync.Mutex // serializes commits, and changes of scopes and indexes; taken before writer
 	// A commit gives the writer's lock back after pieceSize keys, and calls yield, so that a goroutine
 	// that waits for the lock on the same processor runs: runtime.Gosched, but in tests.
@@ -52,6 +55,7 @@ type Store[V any] struct {
 	tombstones tombstones[V]               // empty if the store has one scope
 	current    atomic.Pointer[Snapshot[V]] // the latest snapshot; nil after a change until the next Snapshot
 	synced     atomic.Pointer[uint64]      // see Synced; nil before the first replacement; written under both locks
+	vacations  uint64                      // the number of calls of Vacate; written under both locks
 }
 
 // state is what a replacement swaps.
@@ -338,7 +342,7 @@ func (s *Store[V]) notify() {
 // key could not be stored or read. If there is none, and the key is not stored, it returns the
 // error of Config.Absent.
 func (s *Store[V]) KeyError(key string) error {
-	if err := s.Failure(key); err != nil {
+	if err := cmp.Or(s.Absence(), s.Failure(key)); err != nil {
 		return err
 	}
 	if s.config.Absent == nil || s.entries.Get(key) != nil {

@@ -40,6 +40,16 @@ func (v *waiters) wake(version string) {
 	v.sorted = slices.Delete(v.sorted, 0, n)
 }
 
+// wakeAll wakes all callers. They must check what they waited for.
+func (v *waiters) wakeAll() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, w := range v.sorted {
+		close(w.reached)
+	}
+	v.sorted = nil
+}
+
 func (v *waiters) add(version string) *waiter {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -76,6 +76,14 @@ func Detect(ctx context.Context) (request context.Context, hasTap func() bool) {
 
 type detectKey struct{}
 
+// WithPath returns a context of requests whose paths are passed to a function, each before it is sent,
+// if they pass through a transport returned by Wrap.
+func WithPath(ctx context.Context, record func(path string)) context.Context {
+	return context.WithValue(ctx, pathKey{}, record)
+}
+
+type pathKey struct{}
+
 // Wrap returns a transport that serves the taps in the contexts of its requests. If next is wrapped
 // already, the outer transport serves the tap.
 func Wrap(next http.RoundTripper) http.RoundTripper { return NewWrap()(next) }
@@ -107,6 +115,9 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if passed, ok := request.Context().Value(detectKey{}).(*atomic.Bool); ok {
 		passed.Store(true)
+	}
+	if record, ok := request.Context().Value(pathKey{}).(func(string)); ok {
+		record(request.URL.Path)
 	}
 	tap, _ := request.Context().Value(contextKey{}).(*Tap)
 	if tap == nil {

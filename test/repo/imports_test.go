@@ -29,6 +29,7 @@ var mayImport = map[string]string{
 	"internal/protowire": "",
 	"internal/viewnames": "",
 	"internal/scope":     "",
+	"internal/served":    "",
 	"internal/units":     "", // numbers and sizes for people
 
 	// From bytes to items.
@@ -44,7 +45,7 @@ var mayImport = map[string]string{
 	"internal/source":    "internal/codec internal/feed internal/omit internal/tap internal/wire",
 
 	// From items to handlers.
-	"internal/reflector":   "internal/feed",
+	"internal/reflector":   "internal/feed internal/served",
 	"internal/storewriter": "internal/codec internal/feed",
 	"internal/store":       "internal/eventlog internal/feed internal/pack internal/scope internal/snapmap",
 	"internal/scoped":      "internal/feed internal/reflector internal/scope internal/store",
@@ -53,9 +54,10 @@ var mayImport = map[string]string{
 	"internal/mutation":    "internal/feed",
 
 	// What a user imports.
-	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/partial internal/reflector internal/scope internal/scoped internal/source internal/store internal/storewriter internal/tap",
-	"clientgo": "client-go cache clientgo internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/source internal/store internal/storewriter",
+	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/partial internal/reflector internal/scope internal/scoped internal/served internal/source internal/store internal/storewriter internal/tap",
+	"clientgo": "client-go cache clientgo internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/served internal/source internal/store internal/storewriter internal/tap",
 	"debug":    "cache internal/units shard",
+	"follow":   "client-go cache internal/errlog internal/served",
 	"metrics":  "cache shard",
 	"shard":    "cache internal/errlog internal/scope",
 	"fake":     "client-go fake/internal",

@@ -1,0 +1,25 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import "github.com/kinformer/kinformer/internal/served"
+
+// Served says whether the server serves a resource, such as one of a CustomResourceDefinition that
+// may be created and deleted while the program runs. Method Resource of a follow.Follower returns
+// one, for InformerOptions.Served. Several informers may share it.
+type Served struct{ resource *served.Resource }
+
+//nolint:gochecknoinits // these would be in the API otherwise
+func init() {
+	served.Publish = func(resource *served.Resource) any { return &Served{resource} }
+	served.ResourceOf = func(published any) *served.Resource { return published.(*Served).internal() }
+}
+
+// internal returns the resource, nil if s is.
+func (s *Served) internal() *served.Resource {
+	if s == nil {
+		return nil
+	}
+	return s.resource
+}

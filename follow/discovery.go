@@ -1,0 +1,304 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// accepted are the forms of aggregated discovery, and the groups alone of a server without it
+	// (KEP-3352).
+	accepted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
+		"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
+	// maxDiscovery is the number of bytes of the largest answer that is read.
+	maxDiscovery = 256 << 20
+	// discoveryTimeout is how long a request may take. It is that of client-go's discovery client.
+	discoveryTimeout = 32 * time.Second
+)
+
+// Resource is a resource that the server serves.
+type Resource struct {
+	schema.GroupVersionResource
+	Kind       string
+	Namespaced bool
+	Verbs      []string // such as "list" and "watch"
+	// Subresources are the names of the subresources, such as "status".
+	Subresources []string
+	// Preferred reports whether the server serves the resource in no version that it prefers to this
+	// one.
+	Preferred bool
+}
+
+// groupVersion is what a document says of a version of a group.
+type groupVersion struct {
+	schema.GroupVersion
+	stale     bool // the server does not know its resources at the moment
+	resources []Resource
+}
+
+// document is an answer to a discovery request.
+type document struct {
+	id       [sha256.Size]byte // of its content
+	versions []groupVersion    // those of a group in the order in which the server prefers them
+}
+
+// find returns the resource with a name. isCurrent reports whether the document lists the group of the
+// resource, and the server knows the resources of all its versions.
+func (d *document) find(name schema.GroupVersionResource) (found, isCurrent bool) {
+	for _, version := range d.versions {
+		switch {
+		case version.Group != name.Group:
+		case version.stale:
+			return d.lists(name), false
+		default:
+			isCurrent = true
+		}
+	}
+	return d.lists(name), isCurrent
+}
+
+func (d *document) lists(name schema.GroupVersionResource) bool {
+	return slices.ContainsFunc(d.versions, func(version groupVersion) bool {
+		return slices.ContainsFunc(version.resources, func(r Resource) bool { return r.GroupVersionResource == name })
+	})
+}
+
+// discoverer asks a server what it serves. It is not safe for concurrent use.
+type discoverer struct {
+	client rest.Interface
+	core   []groupVersion // of /api, which is asked once
+	etag   string         // of the last document
+	last   *document
+}
+
+var errNoClient = errors.New("the discovery client has no REST client, as client-go's fake ones: use that of a fake.APIServer")
+
+func newDiscoverer(client discovery.DiscoveryInterface) (*discoverer, error) {
+	if client == nil || client.RESTClient() == nil {
+		return nil, errNoClient
+	}
+	if known, ok := client.RESTClient().(*rest.RESTClient); ok && known == nil {
+		return nil, errNoClient
+	}
+	return &discoverer{client: client.RESTClient()}, nil
+}
+
+// ask returns what the server serves, the last document if nothing has changed. A server without
+// aggregated discovery is asked for the group versions for which wanted reports true.
+func (d *discoverer) ask(ctx context.Context, wanted func(schema.GroupVersion) bool) (*document, error) {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	if d.core == nil {
+		answer, err := d.get(ctx, "/api", accepted, "")
+		if err != nil {
+			return nil, err
+		}
+		if d.core, err = d.versions(ctx, answer, func(schema.GroupVersion) bool { return true }); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := d.get(ctx, "/apis", accepted, d.etag)
+	if err != nil {
+		return nil, err
+	}
+	if answer.code == http.StatusNotModified && d.last != nil {
+		return d.last, nil
+	}
+	versions, err := d.versions(ctx, answer, wanted)
+	if err != nil {
+		return nil, err
+	}
+	next := &document{id: sha256.Sum256(answer.body), versions: slices.Concat(d.core, versions)}
+	if d.etag = answer.etag; !answer.isAggregated() { // its ETag, if it has one, says nothing of the resources
+		d.etag, next.id = "", sha256.Sum256(fmt.Append(nil, next.versions))
+	}
+	markPreferred(next.versions)
+	d.last = next
+	return next, nil
+}
+
+// markPreferred sets Resource.Preferred.
+func markPreferred(versions []groupVersion) {
+	seen := make(map[schema.GroupResource]bool)
+	for _, version := range versions {
+		for i, resource := range version.resources {
+			version.resources[i].Preferred = !seen[resource.GroupResource()]
+			seen[resource.GroupResource()] = true
+		}
+	}
+}
+
+// response is the response to a request.
+type response struct {
+	code        int
+	etag        string
+	contentType string
+	body        []byte
+}
+
+func (r response) isAggregated() bool {
+	_, parameters, err := mime.ParseMediaType(r.contentType)
+	return err == nil && parameters["as"] == "APIGroupDiscoveryList"
+}
+
+// get requests a path. It does so by the client's HTTP client, as a rest.Result has no ETag.
+func (d *discoverer) get(ctx context.Context, path, accept, etag string) (response, error) {
+	request := d.client.Get().AbsPath(path)
+	known, ok := d.client.(*rest.RESTClient)
+	if !ok || known.Client == nil {
+		var r response
+		result := request.SetHeader("Accept", accept).Do(ctx)
+		result.StatusCode(&r.code).ContentType(&r.contentType)
+		var err error
+		r.body, err = result.Raw()
+		return r, err
+	}
+	sent, err := http.NewRequestWithContext(ctx, http.MethodGet, request.URL().String(), nil)
+	if err != nil {
+		return response{}, err
+	}
+	sent.Header.Set("Accept", accept)
+	if etag != "" {
+		sent.Header.Set("If-None-Match", etag)
+	}
+	received, err := known.Client.Do(sent)
+	if err != nil {
+		return response{}, err
+	}
+	defer received.Body.Close() //nolint:errcheck // it was read
+	r := response{code: received.StatusCode, etag: received.Header.Get("ETag"), contentType: received.Header.Get("Content-Type")}
+	r.body, err = io.ReadAll(io.LimitReader(received.Body, maxDiscovery+1))
+	switch {
+	case err != nil:
+		return r, fmt.Errorf("read %s: %w", path, err)
+	case len(r.body) > maxDiscovery:
+		return r, fmt.Errorf("read %s: more than %d bytes", path, maxDiscovery)
+	case r.code == http.StatusNotModified, r.code == http.StatusOK:
+		return r, nil
+	}
+	return r, apierrors.NewGenericServerResponse(r.code, "get", schema.GroupResource{}, path, strings.TrimSpace(string(r.body[:min(len(r.body), 1024)])), 0, true)
+}
+
+// versions returns the versions of the groups in a response.
+func (d *discoverer) versions(ctx context.Context, answer response, wanted func(schema.GroupVersion) bool) ([]groupVersion, error) {
+	if !answer.isAggregated() {
+		return d.askEach(ctx, answer, wanted)
+	}
+	var list apidiscovery.APIGroupDiscoveryList
+	if err := json.Unmarshal(answer.body, &list); err != nil {
+		return nil, fmt.Errorf("aggregated discovery: %w", err)
+	}
+	versions := []groupVersion{}
+	for _, group := range list.Items {
+		for _, version := range group.Versions {
+			v := groupVersion{GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Version}, stale: version.Freshness == apidiscovery.DiscoveryFreshnessStale}
+			for _, resource := range version.Resources {
+				if resource.ResponseKind == nil { // it has subresources alone
+					continue
+				}
+				r := Resource{
+					GroupVersionResource: v.WithResource(resource.Resource), Kind: resource.ResponseKind.Kind,
+					Namespaced: resource.Scope == apidiscovery.ScopeNamespace, Verbs: resource.Verbs,
+				}
+				for _, sub := range resource.Subresources {
+					r.Subresources = append(r.Subresources, sub.Subresource)
+				}
+				v.resources = append(v.resources, r)
+			}
+			versions = append(versions, v)
+		}
+	}
+	return versions, nil
+}
+
+// askEach asks a server without aggregated discovery for the resources of each wanted version.
+func (d *discoverer) askEach(ctx context.Context, answer response, wanted func(schema.GroupVersion) bool) ([]groupVersion, error) {
+	var names []string
+	var list metav1.APIGroupList
+	var core metav1.APIVersions
+	if err := errors.Join(json.Unmarshal(answer.body, &list), json.Unmarshal(answer.body, &core)); err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	for _, group := range list.Groups {
+		preferred := group.PreferredVersion.GroupVersion
+		names = append(names, preferred)
+		for _, version := range group.Versions {
+			if version.GroupVersion != preferred {
+				names = append(names, version.GroupVersion)
+			}
+		}
+	}
+	versions := []groupVersion{}
+	for _, name := range append(names, core.Versions...) {
+		version, err := schema.ParseGroupVersion(name)
+		if err != nil {
+			return nil, fmt.Errorf("discovery: %w", err)
+		}
+		v := groupVersion{GroupVersion: version, stale: true}
+		if wanted(version) {
+			if v, err = d.askVersion(ctx, version); err != nil {
+				return nil, err
+			}
+		}
+		versions = append(versions, v)
+	}
+	return versions, nil
+}
+
+// askVersion asks for the resources of one version. That of an aggregated API that does not answer is
+// stale.
+func (d *discoverer) askVersion(ctx context.Context, version schema.GroupVersion) (groupVersion, error) {
+	path := "/apis/" + version.String()
+	if version.Group == "" {
+		path = "/api/" + version.Version
+	}
+	answer, err := d.get(ctx, path, "application/json", "")
+	switch {
+	case apierrors.IsNotFound(err):
+		return groupVersion{GroupVersion: version}, nil
+	case apierrors.IsServiceUnavailable(err):
+		return groupVersion{GroupVersion: version, stale: true}, nil
+	case err != nil:
+		return groupVersion{}, err
+	}
+	var list metav1.APIResourceList
+	if err := json.Unmarshal(answer.body, &list); err != nil {
+		return groupVersion{}, fmt.Errorf("discovery of %s: %w", version, err)
+	}
+	v := groupVersion{GroupVersion: version}
+	for _, resource := range list.APIResources {
+		if !strings.Contains(resource.Name, "/") {
+			v.resources = append(v.resources, Resource{
+				GroupVersionResource: version.WithResource(resource.Name), Kind: resource.Kind, Namespaced: resource.Namespaced, Verbs: resource.Verbs,
+			})
+		}
+	}
+	for _, resource := range list.APIResources {
+		name, sub, _ := strings.Cut(resource.Name, "/")
+		for i := range v.resources {
+			if sub != "" && v.resources[i].Resource == name {
+				v.resources[i].Subresources = append(v.resources[i].Subresources, sub)
+			}
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,126 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/internal/served"
+)
+
+// evidenceAge is how long a change of a CustomResourceDefinition explains that a version is missing, and
+// how long a document that another one has replaced is known to be older.
+const evidenceAge = 2 * time.Minute
+
+// definition is what is known of the CustomResourceDefinition or APIService of a name.
+type definition struct {
+	exists     bool
+	generation int64
+	changedAt  time.Time // the generation, at last
+	since      int       // the first discovery request since it was created
+}
+
+// evidence is what the server has shown of what it serves. It is not safe for concurrent use.
+type evidence struct {
+	definitions map[string]*definition // CustomResourceDefinitions, by their names, such as "widgets.example.com"
+	apiServices map[string]*definition // by their names, such as "v1.example.com"
+	complete    bool                   // both have been listed
+	document    *document              // nil before the first
+	asked       int                    // number of discovery requests, with that in progress
+	answered    int                    // the number of the one that document answers
+	replaced    map[[32]byte]time.Time // when documents were replaced by others
+}
+
+func newEvidence() evidence {
+	return evidence{definitions: make(map[string]*definition), apiServices: make(map[string]*definition), replaced: make(map[[32]byte]time.Time)}
+}
+
+// seen records a definition. initial says that it was there at the start.
+func (e *evidence) seen(known map[string]*definition, name string, generation int64, initial bool, now time.Time) {
+	d := known[name]
+	switch {
+	case d == nil || !d.exists:
+		d = &definition{exists: true, generation: generation}
+		if known[name] = d; !initial {
+			d.since = e.asked + 1
+		}
+	case d.generation != generation:
+		d.generation, d.changedAt = generation, now
+	default:
+		return
+	}
+	e.forgetReplaced(now)
+}
+
+// deleted records the deletion of a definition.
+func (e *evidence) deleted(known map[string]*definition, name string, now time.Time) {
+	known[name] = &definition{}
+	e.forgetReplaced(now)
+}
+
+// forgetReplaced records a change, after which a document may become again what it was before.
+func (e *evidence) forgetReplaced(now time.Time) {
+	clear(e.replaced)
+	if e.document != nil {
+		e.replaced[e.document.id] = now
+	}
+}
+
+// add records the document that a request was answered with. It reports false for a document that
+// another one has replaced: it is that of a server that lags behind.
+func (e *evidence) add(next *document, request int, now time.Time) bool {
+	if e.document != nil && e.document.id != next.id {
+		if at, older := e.replaced[next.id]; older && now.Sub(at) < evidenceAge {
+			return false
+		}
+		e.replaced[e.document.id] = now
+	}
+	e.document, e.answered = next, request
+	return true
+}
+
+// verdictOn returns the verdict on a resource, and why it is absent. It reports false if there is no
+// evidence for another verdict than before.
+func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Outcome, now time.Time) (_ served.Outcome, why error, known bool) {
+	absent := func(outcome served.Outcome, why string) (served.Outcome, error, bool) {
+		return outcome, fmt.Errorf("%s: %w: %s", text(name), served.ErrNotServed, why), true
+	}
+	crd, service := e.definitions[name.Resource+"."+name.Group], e.apiServices[name.Version+"."+name.Group]
+	switch {
+	case crd != nil && !crd.exists:
+		return absent(served.Gone, "its CustomResourceDefinition was deleted")
+	case crd == nil && service != nil && !service.exists:
+		return absent(served.NotServed, "its APIService was deleted")
+	case e.document == nil, crd != nil && e.answered < crd.since:
+		return before, nil, false
+	}
+	listed, isCurrent := e.document.find(name)
+	switch {
+	case listed:
+		return served.Served, nil, true
+	case before == served.Unknown && e.complete && !e.document.isStale(name.GroupVersion()):
+		return absent(served.NotServed, "discovery does not list it")
+	case before == served.Served && crd != nil && isCurrent && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
+		return absent(served.NotServed, "its CustomResourceDefinition does not serve the version any more")
+	}
+	return before, nil, false
+}
+
+// text describes a resource.
+func text(name schema.GroupVersionResource) string {
+	return name.Resource + " of " + name.GroupVersion().String()
+}
+
+// isStale reports whether the server does not know the resources of a version.
+func (d *document) isStale(name schema.GroupVersion) bool {
+	for _, version := range d.versions {
+		if version.GroupVersion == name {
+			return version.stale
+		}
+	}
+	return false
+}

@@ -1,0 +1,381 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/errlog"
+	"github.com/kinformer/kinformer/internal/served"
+)
+
+const (
+	// discoveryBurst is the number of discovery requests that may follow each other at discoveryGap, and
+	// discoveryPeriod the time after which there may be one more.
+	discoveryBurst  = 12
+	discoveryPeriod = 5 * time.Second
+	// discoveryGap is the least time between two discovery requests. It is also the time after which the
+	// first one after a change is repeated. That time doubles, up to lastRepeat: a server may be the
+	// last one to learn of a change.
+	discoveryGap = time.Second
+	lastRepeat   = 64 * time.Second
+	// discoveryInterval is the time between requests without a change. An aggregated API may change what
+	// it serves, and its APIService does not.
+	discoveryInterval = 10 * time.Minute
+)
+
+// Options are the options of a Follower. The zero value is right for production.
+type Options struct {
+	// ErrorHandler receives the errors of requests, those of the informers of CustomResourceDefinitions and
+	// APIServices included. The default logs them, as cache.ErrorHandler says.
+	ErrorHandler cache.ErrorHandler
+	// Logger replaces the logger of Run's context.
+	Logger klog.Logger
+}
+
+// Follower knows what a server serves. Its methods are safe for concurrent use, and may be called
+// before, during and after Run.
+type Follower struct {
+	options     Options
+	definitions *cache.SharedInformer[*metav1.PartialObjectMetadata] // CustomResourceDefinitions
+	apiServices *cache.SharedInformer[*metav1.PartialObjectMetadata]
+	discoverer  *discoverer
+	listed      []*cache.Registration // of the two informers
+	invalid     error
+	wake        chan struct{} // of capacity 1; something has changed
+	logged      errlog.Requests
+
+	mu       sync.Mutex // guards the fields below
+	running  bool
+	evidence evidence
+	tracked  map[schema.GroupVersionResource]*tracked
+	changed  chan struct{} // closed and replaced when verdicts or the document have changed
+	status   Status
+	followed int // number of those that follow all resources
+}
+
+// tracked is a resource that informers follow.
+type tracked struct {
+	resource *served.Resource
+	public   *cache.Served
+	decided  bool // there is a verdict
+}
+
+// Status is the condition of a Follower.
+type Status struct {
+	// Err is why the last discovery request failed, or why CustomResourceDefinitions or APIServices cannot
+	// be watched; nil if all is well. Resources are then taken to be as they were. If the program has
+	// no permission to watch them, informers do not follow: they request what is not served, and report
+	// the 404.
+	Err error
+	// Requests is the number of requests for the groups of the server, and Unchanged the number of those
+	// whose answer was that nothing has changed.
+	Requests, Unchanged uint64
+	// Definitions is the number of CustomResourceDefinitions.
+	Definitions int
+}
+
+var (
+	errPending    = errors.New("the follower does not know yet whether the server serves it")
+	errNoMetadata = errors.New("the metadata client is nil")
+	errRunTwice   = errors.New("follow: Run was called before")
+)
+
+// New returns a follower of what a server serves. It makes no request before Run. The config of the
+// clients should be prepared by cache.EnableStreaming: annotations, which may hold whole schemas, are
+// then cut from the responses. If a client is nil or client-go's fake one, Run returns an error.
+func New(client metadata.Interface, discovery discovery.DiscoveryInterface, options Options) *Follower {
+	f := &Follower{
+		options: options, wake: make(chan struct{}, 1), evidence: newEvidence(),
+		tracked: make(map[schema.GroupVersionResource]*tracked), changed: make(chan struct{}),
+	}
+	if client == nil {
+		f.invalid = errNoMetadata
+		return f
+	}
+	if f.discoverer, f.invalid = newDiscoverer(discovery); f.invalid != nil {
+		return f
+	}
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	services := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	f.definitions = f.newInformer(client, crds, "CustomResourceDefinition", f.evidence.definitions)
+	f.apiServices = f.newInformer(client, services, "APIService", f.evidence.apiServices)
+	return f
+}
+
+// newInformer returns an informer of definitions, of which it keeps little more than their names.
+func (f *Follower) newInformer(client metadata.Interface, resource schema.GroupVersionResource, kind string, known map[string]*definition) *cache.SharedInformer[*metav1.PartialObjectMetadata] {
+	example := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: resource.GroupVersion().String(), Kind: kind}}
+	informer := cache.NewSharedInformer(cache.ListWatchOf(client.Resource(resource)), example, cache.InformerOptions[*metav1.PartialObjectMetadata]{
+		OmitFields:   []string{"metadata.annotations", "metadata.labels", "metadata.managedFields", "metadata.ownerReferences"},
+		NeverWritten: true,
+		Packed:       true,
+		ErrorHandler: f.options.ErrorHandler,
+		Logger:       f.options.Logger,
+	})
+	registration, err := informer.AddEventHandler(f.handler(known), cache.HandlerOptions{Name: "follow"})
+	f.invalid = errors.Join(f.invalid, err)
+	f.listed = append(f.listed, registration)
+	return informer
+}
+
+// Run follows what the server serves until ctx ends, and returns nil. It must be called once. It
+// returns an error if the arguments of New are invalid.
+func (f *Follower) Run(ctx context.Context) error {
+	if f.invalid != nil {
+		return fmt.Errorf("follow: %w", f.invalid)
+	}
+	f.mu.Lock()
+	again := f.running
+	f.running = true
+	f.mu.Unlock()
+	if again {
+		return errRunTwice
+	}
+	if f.options.Logger.GetSink() != nil {
+		ctx = klog.NewContext(ctx, f.options.Logger)
+	}
+	return cache.RunAll(ctx, f.definitions.Run, f.apiServices.Run, f.runDiscovery)
+}
+
+// Resource returns whether the server serves a resource, for cache.InformerOptions.Served.
+func (f *Follower) Resource(resource schema.GroupVersionResource) *cache.Served {
+	return f.track(resource).public
+}
+
+func (f *Follower) track(name schema.GroupVersionResource) *tracked {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.tracked[name]
+	if t == nil {
+		resource := served.New(fmt.Errorf("%s: %w: %w", text(name), served.ErrNotServed, errPending))
+		t = &tracked{resource: resource, public: served.Publish(resource).(*cache.Served)}
+		f.tracked[name] = t
+		f.decide(name, t)
+		f.signal() // a server without aggregated discovery is asked for its group
+	}
+	return t
+}
+
+// WaitForServed blocks until the server serves a resource. If ctx ends first, the error wraps
+// cache.ErrNotServed and says why the resource is not served. Pass a context with a timeout, unless
+// the program has nothing to do without the resource.
+func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersionResource) error {
+	if f.invalid != nil {
+		return fmt.Errorf("follow: %w", f.invalid)
+	}
+	t := f.track(resource)
+	for {
+		changed := f.changes()
+		verdict := t.resource.Verdict()
+		if verdict.Outcome == served.Served {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			if verdict.Err == nil {
+				verdict.Err = fmt.Errorf("%s: %w: %w", text(resource), cache.ErrNotServed, f.Status().Err)
+			}
+			return fmt.Errorf("%w: %w", context.Cause(ctx), verdict.Err)
+		}
+	}
+}
+
+// changes returns a channel that is closed when verdicts or the document change.
+func (f *Follower) changes() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.changed
+}
+
+// Status returns the follower's condition.
+func (f *Follower) Status() Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	status := f.status
+	if f.definitions != nil {
+		status.Definitions = f.definitions.Store().Len()
+		status.Err = errors.Join(status.Err, f.definitions.Status().Err, f.apiServices.Status().Err)
+	}
+	return status
+}
+
+// Views returns views of the informers of CustomResourceDefinitions and APIServices.
+func (f *Follower) Views() []cache.View {
+	if f.definitions == nil {
+		return nil
+	}
+	return append(f.definitions.Views(), f.apiServices.Views()...)
+}
+
+// handler returns a handler that records the events of CustomResourceDefinitions or APIServices.
+func (f *Follower) handler(known map[string]*definition) cache.EventHandlerFunc[*metav1.PartialObjectMetadata] {
+	return func(event cache.Event[*metav1.PartialObjectMetadata]) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		obj := event.Object()
+		if event.Type == cache.EventDelete {
+			f.evidence.deleted(known, obj.Name, time.Now())
+		} else {
+			f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, time.Now())
+		}
+		f.decideAll()
+		f.signal()
+	}
+}
+
+// signal makes the follower ask what the server serves.
+func (f *Follower) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// decideAll decides on all resources. The caller holds mu.
+func (f *Follower) decideAll() {
+	for name, t := range f.tracked {
+		f.decide(name, t)
+	}
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// decide decides on a resource. Without evidence, it leaves the verdict as it is. A follower that is
+// blind makes informers request what is not served. The caller holds mu.
+func (f *Follower) decide(name schema.GroupVersionResource, t *tracked) {
+	before := t.resource.Verdict()
+	pending := !t.decided
+	if pending {
+		before.Outcome = served.Unknown
+	}
+	outcome, why, known := f.evidence.verdictOn(name, before.Outcome, time.Now())
+	blind := f.blind() != nil
+	switch {
+	case known && (!blind || outcome == served.Served):
+	case blind && (pending || before.IsAbsent()):
+		outcome, why = served.Unknown, nil
+	default:
+		return
+	}
+	t.decided = true
+	t.resource.Set(outcome, why)
+}
+
+// blind returns why the follower cannot see what the server serves. The caller holds mu.
+func (f *Follower) blind() error {
+	for _, informer := range []*cache.SharedInformer[*metav1.PartialObjectMetadata]{f.definitions, f.apiServices} {
+		if err := informer.Status().Err; apierrors.IsForbidden(err) || err != nil && !informer.HasSynced() {
+			return err
+		}
+	}
+	if f.evidence.document == nil {
+		return f.status.Err
+	}
+	return nil
+}
+
+// runDiscovery asks the server what it serves, after each change and now and then.
+func (f *Follower) runDiscovery(ctx context.Context) error {
+	budget := flowcontrol.NewTokenBucketRateLimiter(float32(time.Second)/float32(discoveryPeriod), discoveryBurst)
+	defer budget.Stop()
+	for repeat := time.Duration(0); ; {
+		if budget.Wait(ctx) != nil {
+			return nil
+		}
+		f.ask(ctx)
+		if repeat = max(2*repeat, discoveryGap); repeat > lastRepeat {
+			repeat = discoveryInterval
+		}
+		if !sleep(ctx, discoveryGap, nil) {
+			return nil
+		}
+		if !sleep(ctx, repeat-discoveryGap, f.wake) {
+			if ctx.Err() != nil {
+				return nil
+			}
+			repeat = 0
+		}
+	}
+}
+
+// sleep waits for d. It reports false if ctx ends or wake receives a value before.
+func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
+	select { // a change takes precedence
+	case <-wake:
+		return false
+	default:
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-wake:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// ask asks the server what it serves, and decides on all resources.
+func (f *Follower) ask(ctx context.Context) {
+	f.mu.Lock()
+	f.evidence.asked++
+	number := f.evidence.asked
+	f.status.Requests++
+	all := f.followed > 0
+	groups := make(map[schema.GroupVersion]bool)
+	for name := range maps.Keys(f.tracked) {
+		groups[name.GroupVersion()] = true
+	}
+	last := f.evidence.document
+	f.mu.Unlock()
+	document, err := f.discoverer.ask(ctx, func(name schema.GroupVersion) bool { return all || groups[name] })
+	if ctx.Err() != nil {
+		return
+	}
+	f.report(ctx, err)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status.Err = err
+	f.evidence.complete = !slices.ContainsFunc(f.listed, func(r *cache.Registration) bool { return !r.HasSynced() })
+	if err == nil && document == last {
+		f.status.Unchanged++
+	}
+	if err == nil && f.evidence.add(document, number, time.Now()) || err != nil {
+		f.decideAll()
+	}
+}
+
+// report passes an error of a discovery request on, or logs it once in five minutes.
+func (f *Follower) report(ctx context.Context, err error) {
+	logger, now := klog.FromContext(ctx), time.Now()
+	switch {
+	case err == nil:
+		if f.logged.Recovered(now) {
+			logger.Info("Discovery recovered")
+		}
+	case f.options.ErrorHandler != nil:
+		f.options.ErrorHandler(ctx, fmt.Errorf("discovery: %w", err))
+	case f.logged.IsNew(err.Error(), now):
+		f.logged.Failed()
+		logger.Error(err, "Discovery failed")
+	}
+}

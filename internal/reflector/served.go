@@ -1,0 +1,107 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reflector
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/served"
+)
+
+const (
+	// firstNotFoundDelay is the delay after the first 404 in a row of a resource that is served. It
+	// doubles with each further one.
+	firstNotFoundDelay = 100 * time.Millisecond
+	// maxNotFound is the number of 404s in a row that are not reported. The requests that follow them
+	// take 3.1 s.
+	maxNotFound = 5
+)
+
+// awaitServed blocks in the phase NotServed until the server serves the collection, or ctx ends. It
+// returns a context that ends once the verdict is another one. If there is none, that is ctx.
+func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.CancelFunc) {
+	resource := r.config.Served()
+	if resource == nil {
+		return ctx, func() {}
+	}
+	for {
+		verdict := resource.Verdict()
+		current, cancel := resource.WithContext(ctx, verdict)
+		if !verdict.IsAbsent() || !r.leave(current, resource, verdict) || ctx.Err() != nil {
+			r.status.served()
+			return current, cancel
+		}
+		<-current.Done()
+		cancel()
+	}
+}
+
+// leave enters the phase NotServed, and reports whether it did. It removes the objects of the sink
+// once a request has confirmed the verdict, and returns false if a request proves the opposite, as
+// that of a replica of the server that lags. Then the collection is requested all the same, until
+// that ends, or the verdict changes. ctx ends with the verdict.
+func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdict served.Verdict) bool {
+	for r.hasState() && !r.vacated {
+		absent, err := resource.Confirm(ctx, verdict, r.probeAbsent)
+		switch {
+		case ctx.Err() != nil:
+			return true
+		case err != nil:
+			feed.RaisePanic(ctx, err)
+			err = &AttemptError{Op: OpList, Err: err}
+			r.failed(ctx, err)
+			if r.pause(ctx, err) != nil {
+				return true
+			}
+		case !absent:
+			return false
+		default:
+			r.vacated = true
+		}
+	}
+	why := verdict.Err
+	if verdict.Outcome == served.Gone && r.hasState() {
+		why = nil
+	}
+	r.status.notServed(verdict.Err) // before a waiting caller is woken
+	r.config.Vacate(why)
+	r.startsWithWatch = false
+	r.notFound, r.listFailures, r.budget = 0, 0, requestBudget{clock: r.clock} // the follower spaces the starts
+	return true
+}
+
+// hasState reports whether the sink has held a state of the collection.
+func (r *Reflector) hasState() bool { return r.version() != "" || !r.committedAt.IsZero() }
+
+// probeAbsent requests one object, and reports whether the server does not serve the resource.
+func (r *Reflector) probeAbsent(ctx context.Context) (bool, error) {
+	_, _, err := r.mostRecent(ctx)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	return false, err
+}
+
+// isBeforeVerdict reports whether an attempt has failed with a 404 that the verdict does not explain
+// yet: that of a resource that has just appeared at one of several servers, or of one whose absence
+// is known soon. Such an attempt is repeated soon, and not reported.
+func (r *Reflector) isBeforeVerdict(err error) bool {
+	if r.notFound == maxNotFound || !apierrors.IsNotFound(err) {
+		return false
+	}
+	resource := r.config.Served()
+	return resource != nil && resource.Verdict().Outcome != served.Unknown
+}
+
+// pauseBeforeVerdict waits after such an attempt.
+func (r *Reflector) pauseBeforeVerdict(ctx context.Context) {
+	r.received.Store(0)
+	delay := firstNotFoundDelay << r.notFound
+	r.notFound++
+	_ = r.sleep(ctx, delay)
+}

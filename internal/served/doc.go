@@ -1,0 +1,16 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package served holds what is known of whether a server serves a resource. Package follow finds it
+// out, a [Resource] keeps its last [Verdict], and the reflectors of all informers of the resource
+// obey:
+//
+//	follow ── Set ──▶ Resource ── Verdict, WithContext ──▶ reflector
+//	                     ▲                                     │ is the verdict true?
+//	                     └────────────── Confirm ◀─────────────┘ 404
+//
+// A verdict that the resource is absent ends the requests of a reflector. If its store has objects,
+// the reflector makes one more request, whose 404 confirms the verdict: the evidence of a follower
+// may be of another server than the one that answers the reflector. Package cache declares
+// cache.Served, which holds a Resource.
+package served

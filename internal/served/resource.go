@@ -1,0 +1,143 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package served
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// ErrNotServed reports a resource that the server does not serve.
+var ErrNotServed = errors.New("the server does not serve the resource")
+
+// Publish returns the *cache.Served of a resource, and ResourceOf the resource of a *cache.Served, nil
+// if that is nil. Package cache sets them.
+//
+//nolint:gochecknoglobals // set once, before main
+var (
+	Publish    func(*Resource) any
+	ResourceOf func(published any) *Resource
+)
+
+// Outcome is what a verdict says.
+type Outcome int
+
+// The outcomes.
+const (
+	// Unknown: informers request the resource, and report its 404 like any other error.
+	Unknown Outcome = iota
+	// Served: informers request the resource.
+	Served
+	// NotServed: informers do not request the resource. Its objects may exist.
+	NotServed
+	// Gone: informers do not request the resource. Its objects were deleted with its definition.
+	Gone
+)
+
+// Verdict is what is known of a resource.
+type Verdict struct {
+	Outcome Outcome
+	Err     error // why the resource is absent; it wraps ErrNotServed
+
+	changes uint64 // of the resource, up to this one
+}
+
+// IsAbsent reports whether the server does not serve the resource.
+func (v Verdict) IsAbsent() bool { return v.Outcome == NotServed || v.Outcome == Gone }
+
+// Resource keeps the last verdict on a resource. Its methods are safe for concurrent use.
+type Resource struct {
+	mu        sync.Mutex // guards the fields below
+	verdict   Verdict
+	waiting   map[*waiter]struct{}
+	confirmed uint64 // Verdict.changes of the last one that was confirmed
+
+	confirming chan struct{} // a mutex with a context, held during a request that may confirm the verdict
+}
+
+type waiter struct{ cancel context.CancelFunc }
+
+// New returns a resource on which there is no verdict yet: informers wait for it, and err is their
+// reason.
+func New(err error) *Resource {
+	return &Resource{
+		verdict: Verdict{Outcome: NotServed, Err: err}, waiting: make(map[*waiter]struct{}), confirming: make(chan struct{}, 1),
+	}
+}
+
+// Verdict returns the last verdict.
+func (r *Resource) Verdict() Verdict {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.verdict
+}
+
+// Set records a verdict. err is why the resource is absent.
+func (r *Resource) Set(outcome Outcome, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.verdict
+	next := Verdict{outcome, err, before.changes}
+	if outcome == before.Outcome {
+		r.verdict = next
+		return
+	}
+	if before.IsAbsent() || next.IsAbsent() {
+		next.changes++
+		for waiter := range r.waiting {
+			waiter.cancel()
+		}
+		clear(r.waiting)
+	}
+	r.verdict = next
+}
+
+// WithContext returns a context that ends with ctx, or once the verdict is no longer this one: a
+// resource that was absent is served, one that was served is absent, or was absent meanwhile.
+func (r *Resource) WithContext(ctx context.Context, verdict Verdict) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.verdict.changes != verdict.changes {
+		cancel()
+		return ctx, cancel
+	}
+	w := &waiter{cancel}
+	r.waiting[w] = struct{}{}
+	return ctx, func() {
+		cancel()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.waiting, w)
+	}
+}
+
+// Confirm reports whether a verdict is confirmed. If it is not, Confirm calls probe, which requests
+// the resource and reports whether the server does not serve it. Of the callers that ask at a time,
+// one calls probe, and the others wait for it. The errors are those of probe and of ctx.
+func (r *Resource) Confirm(ctx context.Context, verdict Verdict, probe func(context.Context) (absent bool, err error)) (bool, error) {
+	select {
+	case r.confirming <- struct{}{}:
+		defer func() { <-r.confirming }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	if r.isConfirmed(verdict) {
+		return true, nil
+	}
+	absent, err := probe(ctx)
+	if absent && err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.confirmed = verdict.changes
+	}
+	return absent, err
+}
+
+func (r *Resource) isConfirmed(verdict Verdict) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.confirmed == verdict.changes && verdict.changes > 0
+}

@@ -1,0 +1,63 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+// absence is why the objects of a collection are not in the store.
+type absence struct{ err error }
+
+// Vacate removes every entry, as the server no longer serves the collection. If why is nil, the
+// objects are gone. Otherwise they may exist: their deletions have LeftScope, and why is the error of
+// reads of one key or of an index until all scopes have been listed again. The deletions are one
+// batch of the log. What feeds received before is not stored any more.
+func (s *Store[V]) Vacate(why error) {
+	s.lockCommit()
+	defer s.unlockCommit()
+	s.withMu(func() {
+		s.vacations++
+		for _, scope := range s.scopes.held {
+			scope.vacated = true
+		}
+		if s.absence.Store(nil); why != nil {
+			s.absence.Store(&absence{why})
+		}
+		s.current.Store(nil)
+	})
+	if s.Len() > 0 || !s.quarantine.isEmpty() {
+		c := &commit[V]{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil}
+		c.list.vacates = true
+		c.quarantine.releaseAll()
+		c.replaceAll()
+	}
+	s.withMu(s.wakeAll)
+}
+
+// Absence returns the error of Vacate, nil if the store shows the collection.
+func (s *Store[V]) Absence() error {
+	if absence := s.absence.Load(); absence != nil {
+		return absence.err
+	}
+	return nil
+}
+
+// endAbsence ends the error of reads once no scope is left to be listed. The caller holds both locks.
+func (s *Store[V]) endAbsence() {
+	if s.absence.Load() == nil {
+		return
+	}
+	for _, scope := range s.scopes.held {
+		if scope.vacated {
+			return
+		}
+	}
+	s.absence.Store(nil)
+	s.current.Store(nil)
+}
+
+// wakeAll wakes all callers of Await, whatever they wait for. The caller holds mu.
+func (s *Store[V]) wakeAll() {
+	s.waiters.wakeAll()
+	for _, scope := range s.scopes.held {
+		scope.waiters.wakeAll()
+	}
+}
