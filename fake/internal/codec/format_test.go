@@ -31,13 +31,40 @@ func TestForAcceptChoosesBestSupportedEncoding(t *testing.T) {
 		{json + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", json + " PartialObjectMetadataList", json + " PartialObjectMetadataList"},
 		{"text/html", "", ""},
 	} {
-		for jsonOnly, want := range map[bool]string{false: tc.want, true: tc.wantJSONOnly} {
-			got := ""
-			if accepted, ok := NewSet().ForAccept(tc.header, jsonOnly); ok {
-				got = strings.TrimSpace(accepted.ContentType + " " + accepted.As)
+		for endpoint, want := range map[Endpoint]string{Objects: tc.want, CustomObjects: tc.wantJSONOnly} {
+			if got := accepted(tc.header, endpoint); got != want {
+				t.Errorf("Accept %q, endpoint %v: got %q, want %q", tc.header, endpoint, got, want)
 			}
-			if got != want {
-				t.Errorf("Accept %q, jsonOnly %v: got %q, want %q", tc.header, jsonOnly, got, want)
+		}
+	}
+}
+
+// accepted formats the encoding of an endpoint for an Accept header.
+func accepted(header string, endpoint Endpoint) string {
+	accepted, ok := NewSet().ForAccept(header, endpoint)
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(accepted.ContentType + " " + accepted.As)
+}
+
+// Only documents of all groups have the aggregated representation, and only in version v2.
+func TestForAcceptOfDiscovery(t *testing.T) {
+	const proto, json = "application/vnd.kubernetes.protobuf", "application/json"
+	const v2, v2beta1 = ";as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io", ";as=APIGroupDiscoveryList;v=v2beta1;g=apidiscovery.k8s.io"
+	for _, tc := range []struct{ header, wantGroups, wantDocument string }{
+		{"", json, json},
+		{json + v2, json + " APIGroupDiscoveryList", ""},
+		{json + v2 + ";profile=nopeer", json + " APIGroupDiscoveryList", ""},
+		{proto + v2, proto + " APIGroupDiscoveryList", ""},
+		{json + v2beta1, "", ""},
+		{json + v2 + "," + json + v2beta1 + "," + json, json + " APIGroupDiscoveryList", json},
+		{json + "," + json + v2, json, json},
+		{json + ";as=Table;v=v1;g=meta.k8s.io, " + proto, proto, proto},
+	} {
+		for endpoint, want := range map[Endpoint]string{Groups: tc.wantGroups, Document: tc.wantDocument} {
+			if got := accepted(tc.header, endpoint); got != want {
+				t.Errorf("Accept %q, endpoint %v: got %q, want %q", tc.header, endpoint, got, want)
 			}
 		}
 	}

@@ -10,13 +10,41 @@ import (
 	"strings"
 )
 
-// The alternate representations of an object or a list that a client can request with the media
-// type parameter "as".
+// The alternate representations that a client can request with the media type parameter "as": of an
+// object or a list, and of the groups of a server.
 const (
-	Table        = "Table"
-	Metadata     = "PartialObjectMetadata"
-	MetadataList = "PartialObjectMetadataList"
+	Table         = "Table"
+	Metadata      = "PartialObjectMetadata"
+	MetadataList  = "PartialObjectMetadataList"
+	DiscoveryList = "APIGroupDiscoveryList"
 )
+
+// Endpoint is what an endpoint serves, which decides on its representations.
+type Endpoint int
+
+const (
+	// Objects are objects and lists of a built-in resource.
+	Objects Endpoint = iota
+	// CustomObjects have no protobuf encoding, except for their metadata.
+	CustomObjects
+	// Document is a discovery document.
+	Document
+	// Groups is a discovery document of all groups, which has an aggregated representation.
+	Groups
+)
+
+// has reports whether an endpoint has a representation in a format.
+func (e Endpoint) has(as string, jsonFormat bool) bool {
+	switch as {
+	case "":
+		return jsonFormat || e != CustomObjects
+	case Table:
+		return jsonFormat && e <= CustomObjects // a Table has no protobuf encoding
+	case DiscoveryList:
+		return e == Groups
+	}
+	return e <= CustomObjects
+}
 
 // Accepted is the negotiated encoding of an answer.
 type Accepted struct {
@@ -25,21 +53,16 @@ type Accepted struct {
 	As string
 }
 
-// ForAccept returns the encoding for an Accept header: the first supported clause among those with
-// the highest quality. With jsonOnly, set for objects that have no protobuf encoding, protobuf is
-// accepted for their metadata only. It returns false if no clause is supported.
-func (s *Set) ForAccept(header string, jsonOnly bool) (Accepted, bool) {
+// ForAccept returns the encoding of an endpoint for an Accept header: the first supported clause
+// among those with the highest quality. It returns false if no clause is supported.
+func (s *Set) ForAccept(header string, endpoint Endpoint) (Accepted, bool) {
 	if strings.TrimSpace(header) == "" {
 		return Accepted{Format: s.JSON()}, true
 	}
 	for _, clause := range parseAccept(header) {
 		f := s.forMediaType(clause.mediaType)
 		as, ok := clause.representation()
-		switch {
-		case f == nil || !ok:
-		case as == Table && f != s.JSON(): // a Table has no protobuf encoding
-		case as == "" && jsonOnly && f != s.JSON():
-		default:
+		if f != nil && ok && endpoint.has(as, f == s.JSON()) {
 			return Accepted{f, as}, true
 		}
 	}
@@ -52,8 +75,15 @@ func (c clause) representation() (string, bool) {
 	if c.params["as"] == "" && c.params["g"] == "" && c.params["v"] == "" {
 		return "", true
 	}
-	known := c.params["as"] == Table || c.params["as"] == Metadata || c.params["as"] == MetadataList
-	return c.params["as"], known && c.params["g"] == "meta.k8s.io" && c.params["v"] == "v1"
+	as, group, version := c.params["as"], "meta.k8s.io", "v1"
+	switch as {
+	case Table, Metadata, MetadataList:
+	case DiscoveryList:
+		group, version = "apidiscovery.k8s.io", "v2"
+	default:
+		return "", false
+	}
+	return as, c.params["g"] == group && c.params["v"] == version
 }
 
 // ForContentType returns the format for a Content-Type header, JSON if the header is empty, and nil

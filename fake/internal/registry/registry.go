@@ -4,7 +4,6 @@
 package registry
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -109,20 +108,6 @@ func (r *Registry) BuiltIn(group string) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(r.byResource)), func(s *Store) bool {
 		return s.Group == group && (!s.Custom || s.storesDefinitions())
 	})
-}
-
-// Resources returns all served resources, sorted by group, version and name.
-func (r *Registry) Resources() []*resource.Resource {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	all := make([]*resource.Resource, 0, len(r.byResource))
-	for _, s := range r.byResource {
-		all = append(all, s.Resource)
-	}
-	slices.SortFunc(all, func(a, b *resource.Resource) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Resource, b.Resource))
-	})
-	return all
 }
 
 // Store holds the objects of one resource. Returned objects are shared and must not be modified. An

@@ -12,16 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/kinformer/kinformer/fake/internal/resource"
+	"github.com/kinformer/kinformer/fake/internal/codec"
+	"github.com/kinformer/kinformer/fake/internal/registry"
 )
 
 // Version is the version of Kubernetes that the server reports, whose behavior it reproduces.
 const Version = "v1.36.3"
 
-// discover answers discovery requests and reports whether the request was one. Aggregated discovery
-// is not supported.
+// discover answers discovery requests and reports whether the request was one.
 func (c *call) discover() bool {
 	if c.r.Method != http.MethodGet {
 		return false
@@ -35,13 +34,21 @@ func (c *call) discover() bool {
 	if found == nil {
 		return false
 	}
-	accepted, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), false)
-	if !ok || accepted.As != "" {
+	endpoint := codec.Document
+	if path == "/api" || path == "/apis" {
+		endpoint = codec.Groups
+	}
+	accepted, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), endpoint)
+	if !ok {
 		c.fail(noAcceptableType(c.Codecs.Supported()))
 		return true
 	}
 	c.Accepted = accepted
-	if err := c.write(http.StatusOK, found); err != nil {
+	write := c.write
+	if c.As == codec.DiscoveryList {
+		found, write = aggregate(c.Registry.APIs(), path == "/api"), c.writeAggregated
+	}
+	if err := write(http.StatusOK, found); err != nil {
 		c.fail(err)
 	}
 	return true
@@ -50,7 +57,7 @@ func (c *call) discover() bool {
 // discoveryDocument returns the discovery document for a path, or nil if the path has none.
 func (c *call) discoveryDocument(path string) runtime.Object {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	all := c.Registry.Resources()
+	all := c.Registry.APIs()
 	switch {
 	case path == "/api":
 		return c.coreVersions()
@@ -81,50 +88,53 @@ func (c *call) coreVersions() *metav1.APIVersions {
 
 // groupsOf returns all groups except the core group, each with its versions, the preferred one
 // first.
-func groupsOf(all []*resource.Resource) []metav1.APIGroup {
-	versions := map[string][]string{}
-	for _, r := range all {
-		if r.Group != "" && !slices.Contains(versions[r.Group], r.Version) {
-			versions[r.Group] = append(versions[r.Group], r.Version)
-		}
-	}
+func groupsOf(all []registry.API) []metav1.APIGroup {
 	groups := []metav1.APIGroup{}
-	for name, names := range versions {
-		slices.SortFunc(names, func(a, b string) int { return -version.CompareKubeAwareVersionStrings(a, b) })
-		group := metav1.APIGroup{Name: name}
-		for _, v := range names {
-			group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: name + "/" + v, Version: v})
+	for _, api := range all {
+		if api.Group == "" {
+			continue
 		}
-		group.PreferredVersion = group.Versions[0]
-		groups = append(groups, group)
+		v := metav1.GroupVersionForDiscovery{GroupVersion: api.String(), Version: api.Version}
+		if last := len(groups) - 1; last >= 0 && groups[last].Name == api.Group {
+			groups[last].Versions = append(groups[last].Versions, v)
+			continue
+		}
+		groups = append(groups, metav1.APIGroup{Name: api.Group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v})
 	}
-	slices.SortFunc(groups, func(a, b metav1.APIGroup) int { return cmp.Compare(a.Name, b.Name) })
 	return groups
 }
 
-// resourcesOf returns the resources and subresources of a group and version, or nil if it has none.
-func resourcesOf(all []*resource.Resource, gv schema.GroupVersion) runtime.Object {
-	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String()}
-	for _, r := range all {
-		if r.GroupVersion() == gv {
-			list.APIResources = append(list.APIResources, apiResources(r)...)
-		}
-	}
-	if len(list.APIResources) == 0 {
+// resourcesOf returns the resources and subresources of a group and version, or nil if it is not
+// served.
+func resourcesOf(all []registry.API, gv schema.GroupVersion) runtime.Object {
+	i := slices.IndexFunc(all, func(api registry.API) bool { return api.GroupVersion == gv })
+	if i < 0 {
 		return nil
 	}
-	if gv.Group == "" {
-		list.APIResources = append(list.APIResources, metav1.APIResource{
+	return &metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(), APIResources: apiResources(all[i]),
+	}
+}
+
+// apiResources returns the entries of all resources and subresources of a group and version, sorted
+// by name: a resource is followed by its subresources.
+func apiResources(api registry.API) []metav1.APIResource {
+	described := []metav1.APIResource{}
+	for _, store := range api.Stores {
+		described = append(described, describe(store)...)
+	}
+	if api.Group == "" {
+		described = append(described, metav1.APIResource{
 			Name: "bindings", SingularName: "binding", Namespaced: true, Kind: "Binding", Verbs: metav1.Verbs{"create"},
 		})
 	}
-	slices.SortFunc(list.APIResources, func(a, b metav1.APIResource) int { return cmp.Compare(a.Name, b.Name) })
-	return list
+	slices.SortFunc(described, func(a, b metav1.APIResource) int { return cmp.Compare(a.Name, b.Name) })
+	return described
 }
 
-// apiResources returns the discovery entries of a resource and its subresources.
-func apiResources(r *resource.Resource) []metav1.APIResource {
-	name, isCore := r.Resource, r.Group == ""
+// describe returns the entries of a resource and its subresources.
+func describe(r *registry.Store) []metav1.APIResource {
+	name, isCore := r.GroupVersionResource.Resource, r.Group == ""
 	described := []metav1.APIResource{{
 		Name: name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind.Kind,
 		Verbs: r.Verbs(), ShortNames: r.ShortNames, Categories: r.Categories,

@@ -88,7 +88,11 @@ type call struct {
 
 // serveResource serves a request for a resource.
 func (c *call) serveResource() {
-	accepted, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), c.store.Custom)
+	endpoint := codec.Objects
+	if c.store.Custom {
+		endpoint = codec.CustomObjects
+	}
+	accepted, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), endpoint)
 	if !ok {
 		c.failNotAcceptable()
 		return
@@ -101,7 +105,7 @@ func (c *call) serveResource() {
 
 // failNotAcceptable answers 406, in a format that the client accepts if there is one.
 func (c *call) failNotAcceptable() {
-	if readable, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), false); ok && readable.As == "" {
+	if readable, ok := c.Codecs.ForAccept(c.r.Header.Get("Accept"), codec.Objects); ok && readable.As == "" {
 		c.Accepted = readable
 	}
 	c.fail(noAcceptableType(c.Codecs.Supported()))
@@ -204,9 +208,14 @@ func (c *call) verb() string {
 
 // write answers with an object. If it returns an error, nothing has been sent.
 func (c *call) write(code int, obj runtime.Object) error {
+	c.w.Header().Set("Cache-Control", "no-cache, private")
+	return c.writeAs(code, c.ContentType, obj)
+}
+
+// writeAs is like write, with another content type than that of the format.
+func (c *call) writeAs(code int, contentType string, obj runtime.Object) error {
 	w := c.compressor(c.w, c.r)
-	w.Header().Set("Content-Type", c.ContentType)
-	w.Header().Set("Cache-Control", "no-cache, private")
+	w.Header().Set("Content-Type", contentType)
 	w.code = code
 	if err := c.Encode(w, obj); err != nil {
 		return w.abort(err)
