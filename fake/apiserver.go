@@ -46,6 +46,10 @@ type APIServerOptions struct {
 	// TLS serves HTTPS, and HTTP/2 to clients that support it, with a self-signed certificate that
 	// is generated at the start. Config includes the certificate as CA.
 	TLS bool
+	// InMemory serves without a port: the clients of Config reach the server through the Transport of
+	// the configuration, which has no sockets. Such a server works in a testing/synctest bubble that
+	// it is started and closed in. TLS has no effect then.
+	InMemory bool
 	// CustomResources are served from the start, in addition to the built-in resources.
 	CustomResources []CustomResource
 	// ShardedListAndWatch is the feature gate of the same name at the start; see
@@ -64,7 +68,8 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 	return o
 }
 
-// APIServer is an in-process Kubernetes API server on a loopback port, with its objects in memory.
+// APIServer is an in-process Kubernetes API server on a loopback port, or without a port for tests in
+// a testing/synctest bubble (see APIServerOptions.InMemory), with its objects in memory.
 // It is a test double: unmodified clients can use it, and its responses are those of
 // kube-apiserver, but it validates metadata only, applies no defaults, has no admission plugins and
 // runs no controllers. Package internal/testing/conformance compares it with kube-apiserver and lists the
@@ -101,21 +106,22 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // object at once, where a request may only set its deletionTimestamp. All methods are safe for
 // concurrent use.
 type APIServer struct {
-	memory   *history.Memory
-	registry *registry.Registry
-	http     *http.Server
-	url      string
-	options  APIServerOptions
-	ca       []byte // PEM of the server's certificate; nil without TLS
-	faults   requestFaults
-	closing  chan struct{} // closed at the start of Close, to end the watches
-	close    sync.Once
-	serveErr chan error // receives the result of http.Server.Serve
+	memory    *history.Memory
+	registry  *registry.Registry
+	http      *http.Server
+	url       string
+	options   APIServerOptions
+	ca        []byte          // PEM of the server's certificate; nil without TLS
+	transport *http.Transport // of the clients; nil unless the server is in memory
+	faults    requestFaults
+	closing   chan struct{} // closed at the start of Close, to end the watches
+	close     sync.Once
+	serveErr  chan error // receives the result of http.Server.Serve
 }
 
-// StartAPIServer starts a server on a free port of 127.0.0.1. The caller must call Close to release
-// the port and end the server's goroutines. It returns an error if a custom resource is invalid or
-// the server cannot listen.
+// StartAPIServer starts a server on a free port of 127.0.0.1, or without a port. The caller must
+// call Close to release the port and end the server's goroutines. It returns an error if a custom
+// resource is invalid or the server cannot listen.
 func StartAPIServer(options APIServerOptions) (*APIServer, error) {
 	options = options.withDefaults()
 	memory := history.NewMemory()
@@ -151,8 +157,14 @@ func (s *APIServer) handler() http.Handler {
 	}
 }
 
-// listen opens the port and serves it in a new goroutine.
+// listen opens the port, or a listener in memory, and serves it in a new goroutine.
 func (s *APIServer) listen() error {
+	if s.options.InMemory {
+		listener := newPipeListener()
+		s.url, s.transport = "http://"+listener.Addr().String(), listener.transport()
+		go func() { s.serveErr <- s.http.Serve(listener) }()
+		return nil
+	}
 	var pair tls.Certificate
 	var err error
 	if s.options.TLS {
@@ -175,7 +187,8 @@ func (s *APIServer) listen() error {
 	return nil
 }
 
-// URL returns the base URL of the server, as http://127.0.0.1:port, or https with TLS.
+// URL returns the base URL of the server, as http://127.0.0.1:port, or https with TLS. That of a
+// server in memory works only with the Transport of Config.
 func (s *APIServer) URL() string {
 	return s.url
 }
@@ -183,12 +196,16 @@ func (s *APIServer) URL() string {
 // Config returns a new client configuration for this server, with its token and its certificate.
 // The content type is JSON, and client-side rate limiting is off.
 func (s *APIServer) Config() *rest.Config {
-	return &rest.Config{
+	config := &rest.Config{
 		Host:            s.url,
 		QPS:             -1,
 		BearerToken:     s.options.Token,
 		TLSClientConfig: rest.TLSClientConfig{CAData: s.ca},
 	}
+	if s.transport != nil {
+		config.Transport = s.transport
+	}
+	return config
 }
 
 // Close shuts the server down: it ends all watches, waits until other requests are finished or ctx

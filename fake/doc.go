@@ -55,8 +55,17 @@
 //	isWatch := func(r fake.APIRequest) bool { return r.Verb == "watch" }
 //	server.InjectFault(1, isWatch, fake.RequestFault{CutAfterBytes: 1000})
 //
-// An APIServer does not work inside a bubble: a goroutine that waits for the network is not durably
-// blocked.
+// An APIServer with a port does not work inside a bubble: a goroutine that waits for the network is
+// not durably blocked. One with the option InMemory does. It has no port, and the clients of its
+// Config reach it through pipes:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
+//		...
+//		defer server.Close(t.Context())
+//		client := kubernetes.NewForConfigOrDie(server.Config())
+//		...
+//	})
 //
 // A ListerWatcher and an APIServer both keep a bounded history of changes and assign increasing
 // resourceVersions. Both ignore metav1.ListOptions.ShardSelector unless SetShardedListAndWatch has
