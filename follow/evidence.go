@@ -102,7 +102,7 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 	switch {
 	case listed:
 		return served.Served, nil, true
-	case before == served.Unknown && e.complete && !e.document.isStale(name.GroupVersion()):
+	case (before == served.Pending || before == served.Unknown) && e.complete && !e.document.isStale(name.GroupVersion()):
 		return absent(served.NotServed, "discovery does not list it")
 	case before == served.Served && crd != nil && isCurrent && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
 		return absent(served.NotServed, "its CustomResourceDefinition does not serve the version any more")

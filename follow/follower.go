@@ -74,7 +74,6 @@ type Follower struct {
 type tracked struct {
 	resource *served.Resource
 	public   *cache.Served
-	decided  bool // there is a verdict
 }
 
 // Status is the condition of a Follower.
@@ -123,7 +122,7 @@ func New(client metadata.Interface, discovery discovery.DiscoveryInterface, opti
 func (f *Follower) newInformer(client metadata.Interface, resource schema.GroupVersionResource, kind string, known map[string]*definition) *cache.SharedInformer[*metav1.PartialObjectMetadata] {
 	example := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: resource.GroupVersion().String(), Kind: kind}}
 	informer := cache.NewSharedInformer(cache.ListWatchOf(client.Resource(resource)), example, cache.InformerOptions[*metav1.PartialObjectMetadata]{
-		OmitFields:   []string{"metadata.annotations", "metadata.labels", "metadata.managedFields", "metadata.ownerReferences"},
+		OmitFields:   []string{"metadata.annotations", "metadata.labels", "metadata.managedFields"},
 		NeverWritten: true,
 		Packed:       true,
 		ErrorHandler: f.options.ErrorHandler,
@@ -262,20 +261,15 @@ func (f *Follower) decideAll() {
 // blind makes informers request what is not served. The caller holds mu.
 func (f *Follower) decide(name schema.GroupVersionResource, t *tracked) {
 	before := t.resource.Verdict()
-	pending := !t.decided
-	if pending {
-		before.Outcome = served.Unknown
-	}
 	outcome, why, known := f.evidence.verdictOn(name, before.Outcome, time.Now())
 	blind := f.blind() != nil
 	switch {
 	case known && (!blind || outcome == served.Served):
-	case blind && (pending || before.IsAbsent()):
+	case blind && before.IsAbsent():
 		outcome, why = served.Unknown, nil
 	default:
 		return
 	}
-	t.decided = true
 	t.resource.Set(outcome, why)
 }
 

@@ -26,8 +26,10 @@ type Outcome int
 
 // The outcomes.
 const (
+	// Pending: there is no verdict yet. Informers wait for it.
+	Pending Outcome = iota
 	// Unknown: informers request the resource, and report its 404 like any other error.
-	Unknown Outcome = iota
+	Unknown
 	// Served: informers request the resource.
 	Served
 	// NotServed: informers do not request the resource. Its objects may exist.
@@ -44,8 +46,8 @@ type Verdict struct {
 	changes uint64 // of the resource, up to this one
 }
 
-// IsAbsent reports whether the server does not serve the resource.
-func (v Verdict) IsAbsent() bool { return v.Outcome == NotServed || v.Outcome == Gone }
+// IsAbsent reports whether informers must not request the resource.
+func (v Verdict) IsAbsent() bool { return v.Outcome != Unknown && v.Outcome != Served }
 
 // Resource keeps the last verdict on a resource. Its methods are safe for concurrent use.
 type Resource struct {
@@ -59,11 +61,10 @@ type Resource struct {
 
 type waiter struct{ cancel context.CancelFunc }
 
-// New returns a resource on which there is no verdict yet: informers wait for it, and err is their
-// reason.
+// New returns a resource on which there is no verdict yet, for which err is the reason.
 func New(err error) *Resource {
 	return &Resource{
-		verdict: Verdict{Outcome: NotServed, Err: err}, waiting: make(map[*waiter]struct{}), confirming: make(chan struct{}, 1),
+		verdict: Verdict{Err: err}, waiting: make(map[*waiter]struct{}), confirming: make(chan struct{}, 1),
 	}
 }
 
