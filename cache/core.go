@@ -61,7 +61,9 @@ func (c *core) status() Status {
 	if c.engine.HasStopped() { // also if the reflector waits for a function of the program
 		s.Phase = PhaseStopped
 	}
-	s.Staleness = stalenessAt(c.clock.Now(), s.FreshAt)
+	if s.Phase != PhaseNotServed {
+		s.Staleness = stalenessAt(c.clock.Now(), s.FreshAt)
+	}
 	contents := c.engine.Contents()
 	s.Objects = contents.Len()
 	s.Quarantined, s.Unnamed = contents.QuarantineSize()

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 )
 
 const (
@@ -33,6 +34,10 @@ const (
 	maxDiscovery = 256 << 20
 	// discoveryTimeout is how long a request may take. It is that of client-go's discovery client.
 	discoveryTimeout = 32 * time.Second
+	// discoveryBurst is the number of discovery requests that may follow each other at discoveryGap, and
+	// discoveryPeriod the time after which there may be one more.
+	discoveryBurst  = 12
+	discoveryPeriod = 5 * time.Second
 )
 
 // Resource is a resource that the server serves.
@@ -85,8 +90,9 @@ func (d *document) lists(name schema.GroupVersionResource) bool {
 // discoverer asks a server what it serves. It is not safe for concurrent use.
 type discoverer struct {
 	client rest.Interface
-	core   []groupVersion // of /api, which is asked once
-	etag   string         // of the last document
+	budget flowcontrol.RateLimiter // of the requests for /apis and for single versions
+	core   []groupVersion          // of /api, which is asked once
+	etag   string                  // of the last document
 	last   *document
 }
 
@@ -99,14 +105,13 @@ func newDiscoverer(client discovery.DiscoveryInterface) (*discoverer, error) {
 	if known, ok := client.RESTClient().(*rest.RESTClient); ok && known == nil {
 		return nil, errNoClient
 	}
-	return &discoverer{client: client.RESTClient()}, nil
+	budget := flowcontrol.NewTokenBucketRateLimiter(float32(time.Second)/float32(discoveryPeriod), discoveryBurst)
+	return &discoverer{client: client.RESTClient(), budget: budget}, nil
 }
 
 // ask returns what the server serves, the last document if nothing has changed. A server without
 // aggregated discovery is asked for the group versions for which wanted reports true.
 func (d *discoverer) ask(ctx context.Context, wanted func(schema.GroupVersion) bool) (*document, error) {
-	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
-	defer cancel()
 	if d.core == nil {
 		answer, err := d.get(ctx, "/api", accepted, "")
 		if err != nil {
@@ -162,6 +167,8 @@ func (r response) isAggregated() bool {
 
 // get requests a path. It does so by the client's HTTP client, as a rest.Result has no ETag.
 func (d *discoverer) get(ctx context.Context, path, accept, etag string) (response, error) {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
 	request := d.client.Get().AbsPath(path)
 	known, ok := d.client.(*rest.RESTClient)
 	if !ok || known.Client == nil {
@@ -267,9 +274,12 @@ func (d *discoverer) askEach(ctx context.Context, answer response, wanted func(s
 // askVersion asks for the resources of one version. That of an aggregated API that does not answer is
 // stale.
 func (d *discoverer) askVersion(ctx context.Context, version schema.GroupVersion) (groupVersion, error) {
-	path := "/apis/" + version.String()
-	if version.Group == "" {
-		path = "/api/" + version.Version
+	path := "/api/" + version.Version
+	if version.Group != "" {
+		path = "/apis/" + version.String()
+		if err := d.budget.Wait(ctx); err != nil {
+			return groupVersion{}, err
+		}
 	}
 	answer, err := d.get(ctx, path, "application/json", "")
 	switch {

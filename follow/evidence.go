@@ -5,6 +5,8 @@ package follow
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,7 +23,7 @@ type definition struct {
 	exists     bool
 	generation int64
 	changedAt  time.Time // the generation, at last
-	since      int       // the first discovery request since it was created
+	since      int       // the first discovery request since it was created or deleted
 }
 
 // evidence is what the server has shown of what it serves. It is not safe for concurrent use.
@@ -58,7 +60,7 @@ func (e *evidence) seen(known map[string]*definition, name string, generation in
 
 // deleted records the deletion of a definition.
 func (e *evidence) deleted(known map[string]*definition, name string, now time.Time) {
-	known[name] = &definition{}
+	known[name] = &definition{since: e.asked + 1}
 	e.forgetReplaced(now)
 }
 
@@ -80,6 +82,9 @@ func (e *evidence) add(next *document, request int, now time.Time) bool {
 		e.replaced[e.document.id] = now
 	}
 	e.document, e.answered = next, request
+	isOver := func(d *definition, listed bool) bool { return !d.exists && d.since <= request && !listed }
+	maps.DeleteFunc(e.definitions, func(name string, d *definition) bool { return isOver(d, next.listsDefinition(name)) })
+	maps.DeleteFunc(e.apiServices, func(name string, d *definition) bool { return isOver(d, next.listsAPIService(name)) })
 	return true
 }
 
@@ -93,7 +98,7 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 	switch {
 	case crd != nil && !crd.exists:
 		return absent(served.Gone, "its CustomResourceDefinition was deleted")
-	case crd == nil && service != nil && !service.exists:
+	case crd == nil && service != nil && !service.exists && before != served.Gone:
 		return absent(served.NotServed, "its APIService was deleted")
 	case e.document == nil, crd != nil && e.answered < crd.since:
 		return before, nil, false
@@ -113,6 +118,18 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 // text describes a resource.
 func text(name schema.GroupVersionResource) string {
 	return name.Resource + " of " + name.GroupVersion().String()
+}
+
+// listsDefinition reports whether a document has a resource of a CustomResourceDefinition.
+func (d *document) listsDefinition(name string) bool {
+	return slices.ContainsFunc(d.versions, func(version groupVersion) bool {
+		return slices.ContainsFunc(version.resources, func(r Resource) bool { return r.Resource+"."+r.Group == name })
+	})
+}
+
+// listsAPIService reports whether a document has the version of an APIService.
+func (d *document) listsAPIService(name string) bool {
+	return slices.ContainsFunc(d.versions, func(version groupVersion) bool { return version.Version+"."+version.Group == name })
 }
 
 // isStale reports whether the server does not know the resources of a version.

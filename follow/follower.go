@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cache"
@@ -26,10 +25,6 @@ import (
 )
 
 const (
-	// discoveryBurst is the number of discovery requests that may follow each other at discoveryGap, and
-	// discoveryPeriod the time after which there may be one more.
-	discoveryBurst  = 12
-	discoveryPeriod = 5 * time.Second
 	// discoveryGap is the least time between two discovery requests. It is also the time after which the
 	// first one after a change is repeated. That time doubles, up to lastRepeat: a server may be the
 	// last one to learn of a change.
@@ -67,7 +62,8 @@ type Follower struct {
 	tracked  map[schema.GroupVersionResource]*tracked
 	changed  chan struct{} // closed and replaced when verdicts or the document have changed
 	status   Status
-	followed int // number of those that follow all resources
+	blind    error // why it cannot see what the server serves
+	followed int   // number of those that follow all resources
 }
 
 // tracked is a resource that informers follow.
@@ -189,8 +185,8 @@ func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersi
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			if verdict.Err == nil {
-				verdict.Err = fmt.Errorf("%s: %w: %w", text(resource), cache.ErrNotServed, f.Status().Err)
+			if verdict.Err == nil { // the follower is blind
+				verdict.Err = errors.Join(fmt.Errorf("%s: %w: %w", text(resource), cache.ErrNotServed, errPending), f.Status().Err)
 			}
 			return fmt.Errorf("%w: %w", context.Cause(ctx), verdict.Err)
 		}
@@ -262,10 +258,9 @@ func (f *Follower) decideAll() {
 func (f *Follower) decide(name schema.GroupVersionResource, t *tracked) {
 	before := t.resource.Verdict()
 	outcome, why, known := f.evidence.verdictOn(name, before.Outcome, time.Now())
-	blind := f.blind() != nil
 	switch {
-	case known && (!blind || outcome == served.Served):
-	case blind && before.IsAbsent():
+	case known && (f.blind == nil || outcome == served.Served):
+	case f.blind != nil && before.IsAbsent():
 		outcome, why = served.Unknown, nil
 	default:
 		return
@@ -273,8 +268,8 @@ func (f *Follower) decide(name schema.GroupVersionResource, t *tracked) {
 	t.resource.Set(outcome, why)
 }
 
-// blind returns why the follower cannot see what the server serves. The caller holds mu.
-func (f *Follower) blind() error {
+// findBlind returns why the follower cannot see what the server serves. The caller holds mu.
+func (f *Follower) findBlind() error {
 	for _, informer := range []*cache.SharedInformer[*metav1.PartialObjectMetadata]{f.definitions, f.apiServices} {
 		if err := informer.Status().Err; apierrors.IsForbidden(err) || err != nil && !informer.HasSynced() {
 			return err
@@ -288,10 +283,8 @@ func (f *Follower) blind() error {
 
 // runDiscovery asks the server what it serves, after each change and now and then.
 func (f *Follower) runDiscovery(ctx context.Context) error {
-	budget := flowcontrol.NewTokenBucketRateLimiter(float32(time.Second)/float32(discoveryPeriod), discoveryBurst)
-	defer budget.Stop()
 	for repeat := time.Duration(0); ; {
-		if budget.Wait(ctx) != nil {
+		if f.discoverer.budget.Wait(ctx) != nil {
 			return nil
 		}
 		f.ask(ctx)
@@ -349,6 +342,7 @@ func (f *Follower) ask(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.status.Err = err
+	f.blind = f.findBlind()
 	f.evidence.complete = !slices.ContainsFunc(f.listed, func(r *cache.Registration) bool { return !r.HasSynced() })
 	if err == nil && document == last {
 		f.status.Unchanged++

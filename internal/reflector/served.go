@@ -68,6 +68,7 @@ func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdic
 	if verdict.Outcome == served.Gone && r.hasState() {
 		why = nil
 	}
+	r.watchAnswered()
 	r.status.notServed(verdict.Err) // before a waiting caller is woken
 	r.config.Vacate(why)
 	r.startsWithWatch = false
