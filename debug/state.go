@@ -40,10 +40,10 @@ const (
 // Level returns how well the informer does.
 func (i informer) Level() level {
 	switch {
+	case i.Phase == cache.PhaseIdle || i.Phase == cache.PhaseStopped || i.Phase == cache.PhaseNotServed:
+		return levelOff
 	case i.Phase == cache.PhaseInvalid || i.Error != "":
 		return levelError
-	case i.Phase == cache.PhaseIdle || i.Phase == cache.PhaseStopped:
-		return levelOff
 	case len(i.Troubles) > 0:
 		return levelWarning
 	case !i.Synced || i.Phase != cache.PhaseWatching:
@@ -59,7 +59,7 @@ func (i informer) State() string {
 	switch {
 	case i.Phase == cache.PhaseListing && i.ReceivedObjects > 0:
 		state += ", " + units.Plural(i.ReceivedObjects, "object") + " received"
-	case !i.Synced && i.Phase != cache.PhaseIdle && i.Phase != cache.PhaseInvalid:
+	case !i.Synced && i.Phase != cache.PhaseIdle && i.Phase != cache.PhaseInvalid && i.Phase != cache.PhaseNotServed:
 		state += ", not synced"
 	}
 	if i.Level() == levelWarning {
@@ -84,7 +84,7 @@ func (i informer) troubles(s cache.Status) (all []trouble) {
 	add := func(level level, text string, age time.Duration, count uint64, noun string) {
 		all = append(all, trouble{Level: level, Text: text, age: age, count: count, noun: noun})
 	}
-	if s.Err != nil {
+	if s.Err != nil && s.Phase != cache.PhaseNotServed {
 		age := i.Now.Sub(cmp.Or(i.ErrorSince, i.Now))
 		add(levelError, withoutPath(s.Err), age, uint64(s.FailedAttempts), "attempt")
 	}

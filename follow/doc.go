@@ -1,6 +1,67 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package follow makes informers follow what a server serves: they start when a resource appears, such
-// as that of a CustomResourceDefinition, and end when it goes.
+// Package follow makes informers follow what a server serves. An informer of a custom resource starts
+// when its CustomResourceDefinition appears, makes no requests while there is none, and delivers the
+// deletions when it goes.
+//
+//	follower := follow.New(metadataClient, discoveryClient, follow.Options{})
+//	widgets := cache.NewSharedInformer(cache.ListWatchOf(dynamicClient.Resource(gvr)), &unstructured.Unstructured{},
+//		cache.InformerOptions[*unstructured.Unstructured]{Served: follower.Resource(gvr)})
+//	err := cache.RunAll(ctx, follower.Run, widgets.Run)
+//
+// A program has one [Follower] for each server, whatever the number of its informers. [All] makes the
+// informers, too: one for each resource that a function selects.
+//
+//	 CustomResourceDefinitions ──┐
+//	 (metadata-only watch)       │
+//	 APIServices ────────────────┤──▶ evidence ──▶ verdict ──▶ informers of the resource
+//	 (metadata-only watch)       │       ▲            a 404 confirms it before objects are removed
+//	 discovery ──────────────────┘       │
+//	    ▲  /apis with If-None-Match      │
+//	    └──────── a change ──────────────┘
+//
+// # Discovery
+//
+// A change of a definition makes the follower ask what the server serves, by aggregated discovery
+// (KEP-3352), at once and again after 1, 2, 4, ... 64 s, as servers learn of it one after the other. Changes
+// that arrive together cause one request. There is at most one a second, and in the long run 12 a minute.
+// Most are answered with 304, and few bytes. Without a change, it asks every ten minutes. A server
+// without aggregated discovery is asked for the versions that are followed, one request each, within
+// the same limits.
+//
+// # When a resource is taken to be gone
+//
+// In each case the informer's own request must also have failed with a 404, unless it has no objects:
+//
+//	the server has shown                               outcome
+//	─────────────────────────────────────────────────  ──────────────────────────────────────────────
+//	the deletion of the CustomResourceDefinition, or   gone: the objects are deleted with it
+//	its absence from a list
+//	a new generation of the CustomResourceDefinition,  not served: the objects may exist
+//	and discovery that has the group, current, and
+//	not the version
+//	the deletion of the APIService                     not served: the objects may exist
+//	discovery without the resource, to an informer     not served; the informer waits
+//	that has not started
+//
+// Nothing else is evidence: that discovery fails, has a version with freshness Stale, or no longer lists
+// a resource for no reason that was seen; a 403; the 503 of an aggregated API; a 404 alone. The informer
+// then keeps its last good state, with the error in its Status, as without a follower. An answer that
+// another one has replaced within two minutes, without a change in between, is that of a server that lags
+// behind, and is passed over.
+//
+// Without the permission to list and watch CustomResourceDefinitions or APIServices, a follower is blind:
+// informers request what is not served, as without a follower, and Status.Err says why.
+//
+// # Permissions
+//
+//	- apiGroups: [apiextensions.k8s.io]
+//	  resources: [customresourcedefinitions]
+//	  verbs: [list, watch]
+//	- apiGroups: [apiregistration.k8s.io]
+//	  resources: [apiservices]
+//	  verbs: [list, watch]
+//
+// Discovery is permitted to all authenticated users by the role system:discovery.
 package follow

@@ -60,6 +60,25 @@
 // not older than that version. The reflectors of scopes share one probe. Without Config.Start the
 // first list is at resourceVersion "0", and may show any state.
 //
+// # A collection that is not served
+//
+// Config.Served has what package follow knows of the resource, a served.Verdict. While that says that the
+// resource is absent, or there is none yet, the reflector is in the phase NotServed and makes no
+// requests: the context of each list and watch ends with the verdict (awaitServed). If the sink has had
+// a state, it makes one request before it enters the phase:
+//
+//	that request           is followed by
+//	─────────────────────  ──────────────────────────────────────────────────────────────
+//	failed with 404        Config.Vacate, and the phase NotServed
+//	succeeded              a list, as the server lags. When that or its watch fails, again
+//	failed with another    the same request, after the backoff; the sink has the last good
+//	error                  state
+//
+// The requests of a collection that is served again start with a full bucket. The first five that fail
+// with a 404 in a row are repeated after 0.1, 0.2, 0.4, 0.8 and 1.6 s, and not reported: a server may be
+// the last one to serve the resource, or to say that it no longer does. That does not hold for a
+// verdict of served.Unknown, nor without Config.Served.
+//
 // # How the watch ended, and what comes next
 //
 // "List" is a list not older than the resourceVersion reached (stateRelisting), in pages with

@@ -103,6 +103,13 @@
 // wait ends, which includes its scope. A state that a list stores cancels any deletion that waits at its
 // key: after a restore, it may be the state that was deleted.
 //
+// # A collection that is not served
+//
+// Vacate removes all entries at once, as the server no longer serves the collection. If its objects may
+// exist, their deletions have LeftScope, and what reads one key or an index returns the reason (Absence)
+// until every scope has been listed again. Feeds keep their versions, but what they have received before
+// is refused as outdated: each must begin another list.
+//
 // # Failures
 //
 // A state that cannot be decoded, transformed, filtered or keyed is not stored, and its key is quarantined
