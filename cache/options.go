@@ -37,9 +37,9 @@ type InformerOptions[T Object] struct {
 	// Transform, index functions and ErrorHandler may be called for several scopes at a time, and
 	// must be safe for concurrent use.
 	Scopes *Scopes
-	// Served, if set, says whether the server serves the resource, and makes the informer follow it:
-	// see package follow. While the resource is not served, the informer is in PhaseNotServed and makes no
-	// requests, and HasSynced is false. It starts once the resource is served.
+	// Served, if set, makes the informer follow its resource, which the server may begin and cease to
+	// serve: see package follow. While the resource is not served, the informer is in PhaseNotServed and
+	// makes no requests, and HasSynced is false. It starts once the resource is served.
 	//
 	// If the resource's CustomResourceDefinition is deleted, its objects are gone: handlers receive
 	// their deletions, with FinalStateUnknown for those that no watch has shown. If only the informer's

@@ -5,9 +5,9 @@ package cache
 
 import "github.com/kinformer/kinformer/internal/served"
 
-// Served says whether the server serves a resource, such as one of a CustomResourceDefinition that
-// may be created and deleted while the program runs. Method Resource of a follow.Follower returns
-// one, for InformerOptions.Served. Several informers may share it.
+// Served is what is known of a resource that the server may begin and cease to serve, such as one of a
+// CustomResourceDefinition. Method Resource of a follow.Follower returns one, for InformerOptions.Served.
+// Several informers may share it.
 type Served struct{ resource *served.Resource }
 
 //nolint:gochecknoinits // these would be in the API otherwise

@@ -78,8 +78,9 @@ type Options struct {
 	// selector itself, for example by a factory's tweakListOptions: it would overwrite the scope's
 	// selector of that kind.
 	Scopes func(example runtime.Object) *cache.Scopes
-	// Served, if set, returns what says whether the server serves a resource, or nil if it always does. It
-	// is method Resource of a follow.Follower. It applies to informers whose resource is known when they
+	// Served, if set, makes informers follow their resources, which the server may begin and cease to
+	// serve. It is method Resource of a follow.Follower, or returns nil for resources that are always
+	// served. It applies to informers whose resource is known when they
 	// are made, those of [Constructors] for dynamic and metadata informers, and to others from their
 	// first request on, if cache.EnableStreaming has prepared the client's config; see cache.InformerOptions. HasSynced stays true once it was true, as in client-go:
 	// an indexer's reads return cache.ErrNotServed meanwhile.

@@ -29,7 +29,7 @@ type followed struct {
 	found  *served.Resource
 }
 
-// follow returns lw, and what says whether its resource is served.
+// follow returns lw, and a function that returns what is known of its resource, if that is followed.
 func (s settings) follow(lw source.ListerWatcher) (source.ListerWatcher, func() *served.Resource) {
 	switch {
 	case s.Served == nil:

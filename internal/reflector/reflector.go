@@ -61,8 +61,8 @@ type Config struct {
 	// HoldInitial, if set, is called before the first list is committed, if the client has decoded its
 	// objects. The reflector calls the returned function once the source has answered the first watch.
 	HoldInitial func() (release func())
-	// Served, if set, returns what says whether the server serves the collection, or nil if that is not
-	// known. It is called before each list. While the server does not, the reflector makes no requests, and
+	// Served, if set, returns what is known of whether the server serves the collection, nil if nothing
+	// is. It is called before each list. While the server does not, the reflector makes no requests, and
 	// has called Vacate: with nil if the objects of the sink are gone, and otherwise with the reason,
 	// which wraps served.ErrNotServed. Vacate is required then.
 	Served func() *served.Resource
