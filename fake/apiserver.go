@@ -95,7 +95,10 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // A deleted Pod that is bound to a node stays, with a deletionTimestamp, until a request deletes it
 // with gracePeriodSeconds 0, as the kubelet's does on a real cluster. A deleted Namespace stays
 // until its finalizer is removed through the finalize subresource. A deleted
-// CustomResourceDefinition is removed at once, with all objects of its resource.
+// CustomResourceDefinition stays, with a deletionTimestamp and the condition Terminating, until all
+// objects of its resource are removed, which the server deletes; new ones are refused with 403. An
+// update of its spec ends the watches of its resource, as on a real cluster. Discovery changes before
+// the request returns that changes it.
 //
 // The server writes no managedFields. An object has those that a client has set, and an update
 // without them keeps the stored ones.
@@ -103,7 +106,8 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // The methods Get, Create, Update, UpdateStatus and Delete act as the requests of the same names,
 // without HTTP and without validation of metadata, for simulations with many writes. Their argument
 // must have apiVersion and kind unless its Go type is in client-go's scheme. Delete removes an
-// object at once, where a request may only set its deletionTimestamp. All methods are safe for
+// object at once, where a request may only set its deletionTimestamp, and a CustomResourceDefinition
+// with all objects of its resource. All methods are safe for
 // concurrent use.
 type APIServer struct {
 	memory    *history.Memory

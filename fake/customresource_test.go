@@ -4,6 +4,7 @@
 package fake_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kinformer/kinformer/fake"
@@ -66,7 +69,7 @@ func TestInvalidCustomResourceIsAnError(t *testing.T) {
 }
 
 // An update of a CustomResourceDefinition adds and removes versions and keeps the objects. Its
-// deletion deletes the objects and ends watches.
+// removal in process removes the objects and ends watches.
 func TestDefinitionUpdateAndDelete(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{widget}})
 	client, err := dynamic.NewForConfig(server.Config())
@@ -84,6 +87,11 @@ func TestDefinitionUpdateAndDelete(t *testing.T) {
 	changed := widget
 	changed.Versions = []string{"v1", "v2"}
 	must(t, server.Update(changed.Definition()))
+	expectNext(t, w, "closed")
+	version := server.ResourceVersion()
+	w, err = objects("v1").Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
+	must(t, err)
+	defer w.Stop()
 	if _, err := objects("v1beta1").List(t.Context(), metav1.ListOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("list in a removed version: got %v, want NotFound", err)
 	}
@@ -92,9 +100,8 @@ func TestDefinitionUpdateAndDelete(t *testing.T) {
 	}
 	must(t, server.Create(newWidget("v2", "b")))
 	must(t, server.Delete(changed.Definition()))
-	version := list.GetResourceVersion()
-	expectNext(t, w, "ADDED b@"+addVersions(t, version, 2), "DELETED a@"+addVersions(t, version, 3),
-		"DELETED b@"+addVersions(t, version, 4), "closed")
+	expectNext(t, w, "ADDED b@"+addVersions(t, version, 1), "DELETED a@"+addVersions(t, version, 2),
+		"DELETED b@"+addVersions(t, version, 3), "closed")
 	if _, err := objects("v1").List(t.Context(), metav1.ListOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("list of a deleted resource: got %v, want NotFound", err)
 	}
@@ -126,4 +133,134 @@ func TestUnstructuredObjectsOfBuiltInKinds(t *testing.T) {
 	if err := server.Create(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "none/v1", "kind": "None"}}); err == nil || !strings.Contains(err.Error(), "no resource for none/v1") {
 		t.Errorf("create of an unknown kind: got %v, want an error", err)
 	}
+}
+
+// definitionOf returns the stored CustomResourceDefinition of widgets.
+func definitionOf(t *testing.T, server *fake.APIServer) *unstructured.Unstructured {
+	t.Helper()
+	definition := widget.Definition()
+	must(t, server.Get(definition))
+	return definition
+}
+
+// A deleted CustomResourceDefinition stays until the last of its objects is removed, which a
+// finalizer may delay.
+func TestDefinitionIsTerminatingUntilItsObjectsAreRemoved(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{widget}})
+	client, err := dynamic.NewForConfig(server.Config())
+	must(t, err)
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	widgets := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"})
+	a := newWidget("v1", "a")
+	a.SetFinalizers([]string{"example.com/wait"})
+	must(t, server.Create(a))
+	must(t, server.Create(newWidget("v1", "b")))
+	version := server.ResourceVersion()
+	watched, err := widgets.Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
+	must(t, err)
+	defer watched.Stop()
+
+	must(t, definitions.Delete(t.Context(), "widgets.example.com", metav1.DeleteOptions{}))
+	definition := definitionOf(t, server)
+	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
+	last := conditions[len(conditions)-1].(map[string]any)
+	if definition.GetDeletionTimestamp() == nil || !slices.Equal(definition.GetFinalizers(), []string{"customresourcecleanup.apiextensions.k8s.io"}) ||
+		last["type"] != "Terminating" || last["reason"] != "InstanceDeletionInProgress" {
+		t.Errorf("got metadata %v, condition %v, want a definition that is being deleted", definition.Object["metadata"], last)
+	}
+	expectNext(t, watched, "MODIFIED a@"+addVersions(t, version, 3), "DELETED b@"+addVersions(t, version, 4))
+	if _, err := widgets.Namespace("ns").Create(t.Context(), newWidget("v1", "c"), metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "terminating") {
+		t.Errorf("create: got %v, want Forbidden", err)
+	}
+	if err := definitions.Delete(t.Context(), "widgets.example.com", metav1.DeleteOptions{}); err != nil {
+		t.Errorf("second delete: %v", err)
+	}
+	_, groups := discover(t, server, "/apis", "")
+	resource := groups.Items[len(groups.Items)-1].Versions[0].Resources[0]
+	if resource.Resource != "widgets" || slices.Contains(resource.Verbs, "create") || !slices.Contains(resource.Verbs, "watch") {
+		t.Errorf("got %s with verbs %v, want widgets without create", resource.Resource, resource.Verbs)
+	}
+
+	must(t, server.Get(a))
+	a.SetFinalizers(nil)
+	_, err = widgets.Namespace("ns").Update(t.Context(), a, metav1.UpdateOptions{})
+	must(t, err)
+	if err := server.Get(widget.Definition()); !apierrors.IsNotFound(err) {
+		t.Errorf("definition after its last object: got %v, want NotFound", err)
+	}
+	if e := <-watched.ResultChan(); e.Type != "DELETED" {
+		t.Errorf("got event %v, want DELETED", e)
+	}
+	expectNext(t, watched, "closed")
+	if _, err := widgets.List(t.Context(), metav1.ListOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("list: got %v, want NotFound", err)
+	}
+	if _, groups := discover(t, server, "/apis", ""); len(versionsOf(groups, "example.com")) > 0 {
+		t.Errorf("discovery has versions %v", versionsOf(groups, "example.com"))
+	}
+}
+
+// Other finalizers keep a definition after its objects are removed.
+func TestDefinitionWithFinalizers(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{})
+	definition := widget.Definition()
+	definition.SetFinalizers([]string{"example.com/wait"})
+	must(t, server.Create(definition))
+	must(t, server.Create(newWidget("v1", "a")))
+	client, err := dynamic.NewForConfig(server.Config())
+	must(t, err)
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	must(t, definitions.Delete(t.Context(), definition.GetName(), metav1.DeleteOptions{}))
+	if left := definitionOf(t, server); !slices.Equal(left.GetFinalizers(), []string{"example.com/wait"}) {
+		t.Errorf("got finalizers %q, want those of the client", left.GetFinalizers())
+	}
+	if err := server.Create(newWidget("v1", "b")); !apierrors.IsForbidden(err) {
+		t.Errorf("create: got %v, want Forbidden", err)
+	}
+	_, err = definitions.Patch(t.Context(), definition.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	must(t, err)
+	if err := server.Create(newWidget("v1", "b")); err == nil || !strings.Contains(err.Error(), "no resource for") {
+		t.Errorf("create after the last finalizer: got %v, want an error", err)
+	}
+}
+
+// An update of the spec ends the watches of all versions, and one of the metadata ends none.
+func TestUnservedVersionLeavesDiscovery(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{widget}})
+	client, err := dynamic.NewForConfig(server.Config())
+	must(t, err)
+	open := func(version string) watch.Interface {
+		w, err := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "widgets"}).Watch(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		t.Cleanup(w.Stop)
+		return w
+	}
+	v1, beta := open("v1"), open("v1beta1")
+	definition := definitionOf(t, server)
+	definition.SetLabels(map[string]string{"l": "1"})
+	must(t, server.Update(definition))
+	created := newWidget("v1", "a")
+	must(t, server.Create(created))
+	expectNext(t, v1, "ADDED a@"+created.GetResourceVersion())
+	expectNext(t, beta, "ADDED a@"+created.GetResourceVersion())
+
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, unserved := range []int{1, 0} {
+		versions[unserved].(map[string]any)["served"] = false
+		must(t, unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions"))
+		must(t, server.Update(definition))
+		expectNext(t, beta, "closed")
+		expectNext(t, v1, "closed")
+		beta, v1 = watch.NewFake(), watch.NewFake()
+		beta.Stop()
+		v1.Stop()
+		_, groups := discover(t, server, "/apis", "")
+		if got := versionsOf(groups, "example.com"); len(got) != unserved {
+			t.Errorf("got versions %q in discovery, want %d", got, unserved)
+		}
+	}
+	versions[0].(map[string]any)["served"] = true
+	must(t, unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions"))
+	must(t, server.Update(definition))
+	must(t, server.Get(created)) // it was stored all the time
 }

@@ -60,6 +60,13 @@ func (c *Collection) Get(key string) (Object, bool) {
 	return item.Object, true
 }
 
+// Len returns the number of current objects.
+func (c *Collection) Len() int {
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	return len(c.items)
+}
+
 // GetAt returns the object with the key as it was at an older version. The error is 410 Expired if
 // the log does not reach back to that version. The object is shared and must not be modified.
 func (c *Collection) GetAt(key string, version uint64) (Object, bool, error) {

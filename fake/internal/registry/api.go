@@ -22,7 +22,7 @@ type API struct {
 
 // Custom reports whether the resources are custom resources.
 func (a API) Custom() bool {
-	return len(a.Stores) > 0 && a.Stores[0].Custom && !a.Stores[0].storesDefinitions()
+	return len(a.Stores) > 0 && a.Stores[0].custom != nil
 }
 
 // APIs returns the served groups and versions in the order of kube-aggregator: groups by their

@@ -58,6 +58,8 @@ func (s *Store) Create(namespace string, obj history.Object, mode Mode) (history
 // errVersionSet becomes a 500, as in the real server.
 var errVersionSet = errors.New("resourceVersion should not be set on objects to be created")
 
+var errTerminating = errors.New("create not allowed while custom resource definition is terminating")
+
 func (s *Store) create(obj history.Object, mode Mode) (history.Object, error) {
 	s.setServerFields(obj)
 	if err := s.checkNew(obj, mode); err != nil {
@@ -66,6 +68,9 @@ func (s *Store) create(obj history.Object, mode Mode) (history.Object, error) {
 	return s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
 		if current != nil {
 			return nil, s.alreadyExists(current)
+		}
+		if s.Terminating() {
+			return nil, apierrors.NewForbidden(s.GroupResource(), obj.GetName(), errTerminating)
 		}
 		return obj, nil
 	})
@@ -113,8 +118,8 @@ func (s *Store) setInitialStatus(obj history.Object) {
 // afterCreate starts serving the resource of a new CustomResourceDefinition. It returns the object
 // to answer with.
 func (s *Store) afterCreate(stored history.Object, mode Mode) (history.Object, error) {
-	if s.storesDefinitions() && mode != DryRun {
-		if err := s.registry.define(stored); err != nil {
+	if mode != DryRun {
+		if err := s.settle(stored.GetName()); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,10 @@
 package registry
 
 import (
+	"slices"
+	"sync/atomic"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,64 +17,200 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
+// cleanupFinalizer keeps a CustomResourceDefinition until its objects are removed.
+const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io"
+
+// customResource is what all versions of a custom resource share.
+type customResource struct {
+	objects     *history.Collection
+	spec        any         // of the definition that is served
+	terminating atomic.Bool // the definition is being deleted
+}
+
 func (s *Store) storesDefinitions() bool {
 	return s.Kind.Kind == "CustomResourceDefinition" && s.Group == "apiextensions.k8s.io"
 }
 
-// define serves the resources of a stored CustomResourceDefinition, replacing those of its previous
-// version, and updates its status. Unlike on a real server, the definition is established when the
-// create request returns.
-func (r *Registry) define(obj history.Object) error {
-	resources, err := resource.FromDefinition(obj)
+func (r *Registry) definitions() *Store {
+	return r.ForResource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+}
+
+// settle updates what the registry serves, after a write to a CustomResourceDefinition or to an
+// object of one that is being deleted.
+func (s *Store) settle(name string) error {
+	switch {
+	case s.storesDefinitions():
+	case s.Terminating():
+		name = s.GroupResource().String()
+	default:
+		return nil
+	}
+	s.registry.reconciling.Lock()
+	defer s.registry.reconciling.Unlock()
+	return s.registry.reconcile(name)
+}
+
+// reconcile serves the resources of the CustomResourceDefinition with the name, and updates its
+// status. Unlike on a real server, the definition is established when the create request returns,
+// and a deleted one is removed with the last object. The caller must hold reconciling.
+func (r *Registry) reconcile(name string) error {
+	obj, ok := r.definitions().objects.Get(name)
+	if !ok {
+		r.drop(name)
+		return nil
+	}
+	defined, err := resource.FromDefinition(obj)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	if obj.GetDeletionTimestamp() != nil {
-		return nil
+	terminating := obj.GetDeletionTimestamp() != nil
+	custom := r.serve(name, defined, obj.(*unstructured.Unstructured).Object["spec"], terminating)
+	if !terminating {
+		return r.establish(obj)
 	}
-	r.serve(resources)
-	return r.establish(obj)
+	return r.terminate(obj, r.newStore(defined.Stored, custom.objects, custom))
 }
 
-// serve replaces the served versions of a custom resource. The resource keeps its objects.
-func (r *Registry) serve(resources []*resource.Resource) {
-	if len(resources) == 0 {
-		return
+// serve serves a custom resource, which keeps its objects. If the spec has changed, it replaces the
+// stores of all versions and so ends their watches, as the real server does.
+func (r *Registry) serve(name string, defined *resource.CustomResource, spec any, terminating bool) *customResource {
+	r.mu.RLock()
+	custom := r.custom[name]
+	r.mu.RUnlock()
+	if custom == nil {
+		custom = &customResource{objects: r.collection(defined.Stored)}
+	}
+	custom.terminating.Store(terminating)
+	if custom.spec != nil && apiequality.Semantic.DeepEqual(custom.spec, spec) {
+		return custom
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	name := resources[0].GroupResource()
-	objects := r.custom[name]
-	if objects == nil {
-		objects = r.collection(resources[0])
-		r.custom[name] = objects
+	custom.spec = spec
+	r.custom[name] = custom
+	r.withdraw(custom)
+	for _, res := range defined.Served {
+		r.add(r.newStore(res, custom.objects, custom))
 	}
-	r.withdraw(name)
-	for _, res := range resources {
-		r.add(res, objects)
-	}
+	return custom
 }
 
 // withdraw stops serving a custom resource. The caller must hold mu.
-func (r *Registry) withdraw(name schema.GroupResource) {
+func (r *Registry) withdraw(custom *customResource) {
 	for gvr, s := range r.byResource {
-		if gvr.GroupResource() == name {
+		if s.custom == custom {
 			delete(r.byResource, gvr)
 			delete(r.byKind, s.Kind)
+			close(s.withdrawn)
 		}
 	}
 }
 
+// markDefinition returns a CustomResourceDefinition marked for deletion, or nil for an object of
+// another kind or one that is marked already.
+func (s *Store) markDefinition(current history.Object) history.Object {
+	if !s.storesDefinitions() || current.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	marked, at := deepCopy(current), now()
+	marked.SetDeletionTimestamp(&at)
+	if !slices.Contains(marked.GetFinalizers(), cleanupFinalizer) {
+		marked.SetFinalizers(append(marked.GetFinalizers(), cleanupFinalizer))
+	}
+	setTerminating(marked, "InstanceDeletionPending", "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon")
+	return marked
+}
+
+// terminate deletes the objects of a custom resource whose definition is marked for deletion. Once
+// all are removed, it removes the finalizer from the definition, and with the last one the
+// definition.
+func (r *Registry) terminate(definition history.Object, objects *Store) error {
+	definitions, name := r.definitions(), definition.GetName()
+	if !slices.Contains(definition.GetFinalizers(), cleanupFinalizer) {
+		return nil
+	}
+	_, err := definitions.objects.Apply(name, func(current history.Object) (history.Object, error) {
+		if current == nil || current.GetUID() != definition.GetUID() {
+			return current, nil
+		}
+		next := deepCopy(current)
+		setTerminating(next, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+		if apiequality.Semantic.DeepEqual(current, next) {
+			return current, nil
+		}
+		return next, nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := objects.deleteAll(); err != nil || objects.objects.Len() > 0 {
+		return err
+	}
+	if len(definition.GetFinalizers()) == 1 {
+		r.drop(name) // before the event of the deletion, so that its receivers find the resource gone
+	}
+	_, err = definitions.objects.Apply(name, func(current history.Object) (history.Object, error) {
+		if current == nil || current.GetUID() != definition.GetUID() {
+			return current, nil
+		}
+		next := resource.Copy(current)
+		next.SetFinalizers(slices.DeleteFunc(slices.Clone(current.GetFinalizers()), func(f string) bool { return f == cleanupFinalizer }))
+		if len(next.GetFinalizers()) == 0 {
+			return nil, nil
+		}
+		return next, nil
+	})
+	return err
+}
+
+// deleteAll deletes the objects that are not marked for deletion.
+func (s *Store) deleteAll() error {
+	page, err := s.objects.List("", metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, item := range page.Items {
+		if item.Object.GetDeletionTimestamp() != nil {
+			continue
+		}
+		_, _, err := s.delete(item.Object.GetNamespace(), item.Object.GetName(), &metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// setTerminating sets the condition Terminating of a CustomResourceDefinition.
+func setTerminating(obj history.Object, reason, message string) {
+	object := obj.(*unstructured.Unstructured).Object
+	status, _, _ := unstructured.NestedMap(object, "status")
+	if status == nil {
+		status = map[string]any{}
+	}
+	conditions, _ := status["conditions"].([]any)
+	at := now().UTC().Format(timeFormat)
+	conditions = slices.DeleteFunc(conditions, func(c any) bool {
+		old, _ := c.(map[string]any)
+		if old["type"] != "Terminating" {
+			return false
+		}
+		at, _ = old["lastTransitionTime"].(string)
+		return true
+	})
+	status["conditions"] = append(conditions, condition("Terminating", reason, message, at))
+	object["status"] = status
+}
+
 // establish sets the conditions Established and NamesAccepted, for which clients wait.
 func (r *Registry) establish(obj history.Object) error {
-	definitions := r.ForResource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-	_, err := definitions.objects.Apply(history.KeyOf(obj), func(current history.Object) (history.Object, error) {
+	_, err := r.definitions().objects.Apply(history.KeyOf(obj), func(current history.Object) (history.Object, error) {
 		if current == nil || isEstablished(current) {
 			return current, nil
 		}
 		next := deepCopy(current).(*unstructured.Unstructured)
 		names, _, _ := unstructured.NestedMap(next.Object, "spec", "names")
-		at := now().UTC().Format("2006-01-02T15:04:05Z")
+		at := now().UTC().Format(timeFormat)
 		next.Object["status"] = map[string]any{
 			"acceptedNames":  names,
 			"storedVersions": storedVersions(next),
@@ -83,6 +223,9 @@ func (r *Registry) establish(obj history.Object) error {
 	})
 	return err
 }
+
+// timeFormat is the format of times in the API.
+const timeFormat = "2006-01-02T15:04:05Z"
 
 func condition(kind, reason, message, at string) map[string]any {
 	return map[string]any{"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": at}
@@ -104,34 +247,36 @@ func storedVersions(definition *unstructured.Unstructured) []any {
 	return nil
 }
 
-// undefine deletes the objects of a custom resource and stops serving it, before its definition is
-// deleted.
-func (s *Store) undefine(name string, opts *metav1.DeleteOptions) error {
+// undefine removes a CustomResourceDefinition at once, with all objects of its resource, even those
+// with finalizers.
+func (r *Registry) undefine(name string, preconditions *metav1.Preconditions) (history.Object, error) {
+	r.reconciling.Lock()
+	defer r.reconciling.Unlock()
+	s := r.definitions()
 	obj, ok := s.objects.Get(name)
 	if !ok {
-		return s.notFound(name)
+		return nil, s.notFound(name)
 	}
-	if err := s.checkPreconditions(obj, opts.Preconditions); err != nil {
-		return err
+	if err := s.checkPreconditions(obj, preconditions); err != nil {
+		return nil, err
 	}
-	resources, err := resource.FromDefinition(obj)
-	if err != nil || len(resources) == 0 {
-		return err
-	}
-	s.registry.drop(resources[0].GroupResource())
-	return nil
+	r.drop(name)
+	return s.remove(name, obj)
 }
 
-// drop removes a custom resource with all its objects, even those with finalizers.
-func (r *Registry) drop(name schema.GroupResource) {
+// drop stops serving a custom resource and removes its objects. The caller must hold reconciling.
+func (r *Registry) drop(name string) {
 	r.mu.Lock()
-	objects := r.custom[name]
+	custom := r.custom[name]
 	delete(r.custom, name)
-	r.withdraw(name)
+	if custom != nil {
+		r.withdraw(custom)
+	}
 	r.mu.Unlock()
-	if objects == nil {
+	if custom == nil {
 		return
 	}
-	objects.Clear()
-	r.memory.Remove(objects)
+	custom.terminating.Store(true) // requests in progress must not create objects
+	custom.objects.Clear()
+	r.memory.Remove(custom.objects)
 }

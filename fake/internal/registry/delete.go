@@ -28,16 +28,21 @@ const defaultGrace = 30
 //
 // A Pod always gets a deletionTimestamp first. If it is bound to a node and has not terminated, its
 // grace period is that of the options or else of its spec; otherwise it is 0, and the Pod is then
-// removed.
+// removed. A CustomResourceDefinition gets a deletionTimestamp, too, and is removed with the last
+// object of its resource.
 func (s *Store) Delete(namespace, name string, opts *metav1.DeleteOptions) (history.Object, bool, error) {
+	obj, gone, err := s.delete(namespace, name, opts)
+	if err == nil && len(opts.DryRun) == 0 {
+		err = s.settle(name)
+	}
+	return obj, gone, err
+}
+
+// delete is like Delete, but does not update what the registry serves.
+func (s *Store) delete(namespace, name string, opts *metav1.DeleteOptions) (history.Object, bool, error) {
 	mode := Checked
 	if len(opts.DryRun) > 0 {
 		mode = DryRun
-	}
-	if s.storesDefinitions() && mode != DryRun {
-		if err := s.undefine(name, opts); err != nil {
-			return nil, false, err
-		}
 	}
 	key, d := history.Key(namespace, name), &deletion{store: s, opts: opts}
 	obj, err := s.apply(key, mode, func(current history.Object) (history.Object, error) {
@@ -64,16 +69,18 @@ func (s *Store) Remove(namespace, name string, uid types.UID) (history.Object, e
 		preconditions.UID = &uid
 	}
 	if s.storesDefinitions() {
-		if err := s.undefine(name, &metav1.DeleteOptions{Preconditions: preconditions}); err != nil {
-			return nil, err
-		}
+		return s.registry.undefine(name, preconditions)
 	}
-	return s.objects.Apply(history.Key(namespace, name), func(current history.Object) (history.Object, error) {
+	obj, err := s.objects.Apply(history.Key(namespace, name), func(current history.Object) (history.Object, error) {
 		if current == nil {
 			return nil, s.notFound(name)
 		}
 		return nil, s.checkPreconditions(current, preconditions)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return obj, s.settle(name)
 }
 
 // remove removes an object that is marked for deletion.
@@ -105,7 +112,11 @@ func (d *deletion) mark(current history.Object) (history.Object, error) {
 	if err := d.store.checkPreconditions(current, d.opts.Preconditions); err != nil {
 		return nil, err
 	}
-	if marked := markNamespace(current); marked != nil {
+	marked := markNamespace(current)
+	if marked == nil {
+		marked = d.store.markDefinition(current)
+	}
+	if marked != nil {
 		d.markedOnly, d.blocked = true, true
 		return marked, nil
 	}

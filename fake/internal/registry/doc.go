@@ -13,4 +13,10 @@
 // No controllers run. A Pod that is deleted with a grace period keeps its deletionTimestamp until a
 // client deletes it with grace period 0, as a kubelet does. A deleted Namespace stays until a
 // client removes its finalizer through the subresource finalize.
+//
+// What a real server's controllers do with CustomResourceDefinitions, the registry does before the
+// write returns: after each write to a definition, and to an object of one that is being deleted,
+// reconcile in definition.go serves what the definition says. Its lock, Registry.reconciling,
+// precedes Registry.mu and the lock of the memory. A store that is no longer served is withdrawn,
+// which ends its watches.
 package registry

@@ -25,10 +25,12 @@ type Registry struct {
 	memory *history.Memory
 	limit  int
 
+	reconciling sync.Mutex // held while the definitions are reconciled; precedes mu and the memory's lock
+
 	mu         sync.RWMutex // guards the fields below; never held together with the memory's lock
 	byResource map[schema.GroupVersionResource]*Store
 	byKind     map[schema.GroupVersionKind]*Store
-	custom     map[schema.GroupResource]*history.Collection // shared by all versions
+	custom     map[string]*customResource // by the name of the definition
 }
 
 // New returns a registry of the given resources and of CustomResourceDefinitions. The log of each
@@ -39,19 +41,22 @@ func New(memory *history.Memory, resources []*resource.Resource, historyLimit in
 		limit:      historyLimit,
 		byResource: map[schema.GroupVersionResource]*Store{},
 		byKind:     map[schema.GroupVersionKind]*Store{},
-		custom:     map[schema.GroupResource]*history.Collection{},
+		custom:     map[string]*customResource{},
 	}
 	for _, res := range append(resources, resource.Definitions()) {
-		r.add(res, r.collection(res))
+		r.add(r.newStore(res, r.collection(res), nil))
 	}
 	return r
 }
 
-// add adds a resource with its objects. The caller must hold mu, except in New.
-func (r *Registry) add(res *resource.Resource, objects *history.Collection) {
-	s := &Store{Resource: res, registry: r, memory: r.memory, objects: objects}
-	r.byResource[res.GroupVersionResource] = s
-	r.byKind[res.Kind] = s
+func (r *Registry) newStore(res *resource.Resource, objects *history.Collection, custom *customResource) *Store {
+	return &Store{Resource: res, registry: r, memory: r.memory, objects: objects, custom: custom, withdrawn: make(chan struct{})}
+}
+
+// add starts serving a store. The caller must hold mu, except in New.
+func (r *Registry) add(s *Store) {
+	r.byResource[s.GroupVersionResource] = s
+	r.byKind[s.Kind] = s
 }
 
 // collection returns a new collection for a resource.
@@ -106,7 +111,7 @@ func (r *Registry) BuiltIn(group string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return slices.ContainsFunc(slices.Collect(maps.Values(r.byResource)), func(s *Store) bool {
-		return s.Group == group && (!s.Custom || s.storesDefinitions())
+		return s.Group == group && s.custom == nil
 	})
 }
 
@@ -114,9 +119,23 @@ func (r *Registry) BuiltIn(group string) bool {
 // object passed to a method must not be used afterwards. It is safe for concurrent use.
 type Store struct {
 	*resource.Resource
-	registry *Registry
-	memory   *history.Memory
-	objects  *history.Collection
+	registry  *Registry
+	memory    *history.Memory
+	objects   *history.Collection
+	custom    *customResource // nil for a built-in resource
+	withdrawn chan struct{}   // closed when the store is no longer served
+}
+
+// Withdrawn returns a channel that is closed when the store is no longer served. Watches must end
+// then.
+func (s *Store) Withdrawn() <-chan struct{} {
+	return s.withdrawn
+}
+
+// Terminating reports whether the definition of a custom resource is being deleted. Objects can be
+// read, updated and deleted then, but not created.
+func (s *Store) Terminating() bool {
+	return s.custom != nil && s.custom.terminating.Load()
 }
 
 // Mode says how a write is validated and whether it is stored.

@@ -29,8 +29,8 @@ func (s *Store) Update(namespace, name string, obj history.Object, mode Mode) (h
 		}
 		return next
 	})
-	if err == nil && s.storesDefinitions() && mode != DryRun {
-		err = s.registry.define(stored)
+	if err == nil && mode != DryRun {
+		err = s.settle(name)
 	}
 	return stored, created, err
 }

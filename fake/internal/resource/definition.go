@@ -63,9 +63,18 @@ type definitionVersion struct {
 	} `json:"additionalPrinterColumns"`
 }
 
-// FromDefinition returns the resources of a CustomResourceDefinition, one for each served version.
-// All are stored in the storage version. The error names the field that is missing or invalid.
-func FromDefinition(obj history.Object) ([]*Resource, error) {
+// CustomResource is what a CustomResourceDefinition defines.
+type CustomResource struct {
+	// Served are the resources of the served versions.
+	Served []*Resource
+	// Stored is the resource of the storage version, in which the objects of all versions are stored.
+	// That version need not be served.
+	Stored *Resource
+}
+
+// FromDefinition returns the resources of a CustomResourceDefinition. The error names the field that
+// is missing or invalid.
+func FromDefinition(obj history.Object) (*CustomResource, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("read CustomResourceDefinition: got %T, want *unstructured.Unstructured", obj)
@@ -107,7 +116,7 @@ func (d *definition) check(name string) error {
 	return nil
 }
 
-func (d *definition) resources() ([]*Resource, error) {
+func (d *definition) resources() (*CustomResource, error) {
 	kind := schema.GroupVersionKind{Group: d.Spec.Group, Kind: d.Spec.Names.Kind}
 	stored := kind
 	for _, v := range d.Spec.Versions {
@@ -115,31 +124,39 @@ func (d *definition) resources() ([]*Resource, error) {
 			stored.Version = v.Name
 		}
 	}
-	var all []*Resource
+	defined := &CustomResource{}
 	for _, v := range d.Spec.Versions {
-		if !v.Served {
-			continue
-		}
 		kind.Version = v.Name
-		r := newCustom(kind, stored, d.Spec.Names.Plural)
-		if d.Spec.Names.Singular != "" {
-			r.Singular = d.Spec.Names.Singular
-		}
-		r.ShortNames, r.Categories = d.Spec.Names.ShortNames, d.Spec.Names.Categories
-		r.Namespaced = d.Spec.Scope == "Namespaced"
-		r.HasStatus = v.Subresources.Status != nil
-		r.Rules = Rules{Generation: true, NeedsVersion: true, StatusKeepsMetadata: true, KeepsStatus: !r.HasStatus}
-		for _, field := range v.Selectable {
-			r.Selectable = append(r.Selectable, strings.TrimPrefix(field.JSONPath, "."))
-		}
-		columns, err := v.columns()
+		r, err := d.resource(v, kind, stored)
 		if err != nil {
 			return nil, err
 		}
-		r.Columns = columns
-		all = append(all, r)
+		if v.Served {
+			defined.Served = append(defined.Served, r)
+		}
+		if v.Storage {
+			defined.Stored = r
+		}
 	}
-	return all, nil
+	return defined, nil
+}
+
+// resource returns the resource of a version.
+func (d *definition) resource(v definitionVersion, kind, stored schema.GroupVersionKind) (*Resource, error) {
+	r := newCustom(kind, stored, d.Spec.Names.Plural)
+	if d.Spec.Names.Singular != "" {
+		r.Singular = d.Spec.Names.Singular
+	}
+	r.ShortNames, r.Categories = d.Spec.Names.ShortNames, d.Spec.Names.Categories
+	r.Namespaced = d.Spec.Scope == "Namespaced"
+	r.HasStatus = v.Subresources.Status != nil
+	r.Rules = Rules{Generation: true, NeedsVersion: true, StatusKeepsMetadata: true, KeepsStatus: !r.HasStatus}
+	for _, field := range v.Selectable {
+		r.Selectable = append(r.Selectable, strings.TrimPrefix(field.JSONPath, "."))
+	}
+	columns, err := v.columns()
+	r.Columns = columns
+	return r, err
 }
 
 // newCustom returns a resource of unstructured objects.

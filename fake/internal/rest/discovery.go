@@ -137,7 +137,7 @@ func describe(r *registry.Store) []metav1.APIResource {
 	name, isCore := r.GroupVersionResource.Resource, r.Group == ""
 	described := []metav1.APIResource{{
 		Name: name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind.Kind,
-		Verbs: r.Verbs(), ShortNames: r.ShortNames, Categories: r.Categories,
+		Verbs: verbsOf(r), ShortNames: r.ShortNames, Categories: r.Categories,
 	}}
 	subresource := func(suffix, kind string, verbs ...string) {
 		described = append(described, metav1.APIResource{Name: name + "/" + suffix, Namespaced: r.Namespaced, Kind: kind, Verbs: verbs})
@@ -152,6 +152,16 @@ func describe(r *registry.Store) []metav1.APIResource {
 		subresource("finalize", r.Kind.Kind, "update")
 	}
 	return described
+}
+
+// verbsOf returns the verbs of a resource, without those that write if its definition is being
+// deleted.
+func verbsOf(r *registry.Store) metav1.Verbs {
+	verbs := slices.Clone(r.Verbs())
+	if !r.Terminating() {
+		return verbs
+	}
+	return slices.DeleteFunc(verbs, func(verb string) bool { return verb == "create" || verb == "patch" || verb == "update" })
 }
 
 // writeVersion answers with the server's version, which is plain JSON and not an API object.

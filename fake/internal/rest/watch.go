@@ -120,6 +120,7 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 	ready := make(chan struct{})
 	close(ready)
 	for {
+		withdrawn := s.withdrawn()
 		events, changed, err := cursor.Next(batchSize)
 		if err != nil {
 			return err
@@ -129,9 +130,12 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 				return err
 			}
 			changed = ready // go on at once, unless the watch has ended
+		} else if withdrawn {
+			return nil
 		}
 		select {
 		case <-changed:
+		case <-s.store.Withdrawn(): // after the last events
 		case <-bookmarks.C:
 			if bookmark := cursor.Bookmark(); bookmark != nil {
 				err = s.send([]*history.Event{bookmark})
@@ -144,6 +148,16 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// withdrawn reports whether the resource is no longer served.
+func (s *stream) withdrawn() bool {
+	select {
+	case <-s.store.Withdrawn():
+		return true
+	default:
+		return false
 	}
 }
 
