@@ -78,11 +78,7 @@ func TestFailingGroupIsNotRequestedAgain(t *testing.T) {
 	server := clustertest.Start(t, fake.APIServerOptions{
 		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}},
 	})
-	target, err := url.Parse(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy := legacyProxy(t, server.URL())
 	var down atomic.Int64
 	client := serve(t, t.Context(), func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/apis/example.com/v1" {
@@ -110,6 +106,20 @@ func TestFailingGroupIsNotRequestedAgain(t *testing.T) {
 	}
 	if more := client.Requests() - requests; down.Load() > 2 || more != 0 {
 		t.Errorf("the failing group was requested %d times, and %d requests followed", down.Load(), more)
+	}
+}
+
+// legacyProxy returns a proxy of a server without aggregated discovery.
+func legacyProxy(t *testing.T, server string) http.HandlerFunc {
+	t.Helper()
+	target, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Accept", "application/json")
+		proxy.ServeHTTP(w, r)
 	}
 }
 
@@ -160,7 +170,8 @@ func TestErrorsOfDiscoveryKeepTheirText(t *testing.T) {
 			fake.RequestFault{Err: apierrors.NewForbidden(schema.GroupResource{Resource: path}, "", errors.New("cannot impersonate"))})
 	}
 	refuse("/apis/example.com/v1")
-	catalog, err := server.Client(cluster.Options{}).Discover()
+	client := serve(t, t.Context(), legacyProxy(t, server.URL()))
+	catalog, err := client.Discover()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +183,7 @@ func TestErrorsOfDiscoveryKeepTheirText(t *testing.T) {
 		t.Errorf("failed groups %v, error %v", catalog.Failed, err)
 	}
 	refuse("/api")
-	_, err = server.Client(cluster.Options{}).Discover()
+	_, err = client.Discover()
 	if err == nil || !strings.HasSuffix(err.Error(), ": /api is forbidden: cannot impersonate") {
 		t.Errorf("error %v", err)
 	}
