@@ -62,7 +62,8 @@ type ReflectorStatus struct {
 	// while the informer holds Scopes of which none has been listed.
 	Synced bool
 	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before the
-	// first scopes of an informer are known, it may say why they are not.
+	// first scopes of an informer are known, it may say why they are not. In PhaseNotServed, it says why
+	// the resource is not served, and wraps ErrNotServed.
 	Err error
 	// ErrSince is the time of the first failure since an attempt succeeded.
 	ErrSince time.Time
@@ -77,8 +78,8 @@ type ReflectorStatus struct {
 	// at which it was added counts.
 	FreshAt time.Time
 	// Staleness is the time since FreshAt, by the informer's clock. The store may lack changes that
-	// were made in this time. It is zero before the first list or, with Scopes, before the first
-	// scope is added.
+	// were made in this time. It is zero before the first list, in PhaseNotServed and, with Scopes,
+	// before the first scope is added.
 	Staleness time.Duration
 	// Quarantined is the number of objects whose newest state could not be stored. The store has the
 	// last good state of such an object, or none if there never was one.
