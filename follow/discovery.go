@@ -64,6 +64,9 @@ type groupVersion struct {
 type document struct {
 	id       [sha256.Size]byte // of its content
 	versions []groupVersion    // those of a group in the order in which the server prefers them
+	// isPartial reports that the server has no aggregated discovery: versions that were not asked for
+	// are stale.
+	isPartial bool
 }
 
 // find returns the resource with a name. isCurrent reports whether the document lists the group of the
@@ -134,9 +137,8 @@ func (d *discoverer) ask(ctx context.Context, wanted func(schema.GroupVersion) b
 	}
 	next := &document{id: sha256.Sum256(answer.body), versions: slices.Concat(d.core, versions)}
 	if d.etag = answer.etag; !answer.isAggregated() { // its ETag, if it has one, says nothing of the resources
-		d.etag, next.id = "", sha256.Sum256(fmt.Append(nil, next.versions))
+		d.etag, next.id, next.isPartial = "", sha256.Sum256(fmt.Append(nil, next.versions)), true
 	}
-	markPreferred(next.versions)
 	d.last = next
 	return next, nil
 }
@@ -206,10 +208,18 @@ func (d *discoverer) get(ctx context.Context, path, accept, etag string) (respon
 }
 
 // versions returns the versions of the groups in a response.
-func (d *discoverer) versions(ctx context.Context, answer response, wanted func(schema.GroupVersion) bool) ([]groupVersion, error) {
-	if !answer.isAggregated() {
-		return d.askEach(ctx, answer, wanted)
+func (d *discoverer) versions(ctx context.Context, answer response, wanted func(schema.GroupVersion) bool) (versions []groupVersion, err error) {
+	if answer.isAggregated() {
+		versions, err = parseAggregated(answer)
+	} else {
+		versions, err = d.askEach(ctx, answer, wanted)
 	}
+	markPreferred(versions)
+	return versions, err
+}
+
+// parseAggregated returns the versions in an answer of aggregated discovery.
+func parseAggregated(answer response) ([]groupVersion, error) {
 	var list apidiscovery.APIGroupDiscoveryList
 	if err := json.Unmarshal(answer.body, &list); err != nil {
 		return nil, fmt.Errorf("aggregated discovery: %w", err)

@@ -163,7 +163,9 @@ func (f *Follower) track(name schema.GroupVersionResource) *tracked {
 		t = &tracked{resource: resource, public: served.Publish(resource).(*cache.Served)}
 		f.tracked[name] = t
 		f.decide(name, t)
-		f.signal() // a server without aggregated discovery is asked for its group
+		if f.evidence.document != nil && f.evidence.document.isPartial {
+			f.signal()
+		}
 	}
 	return t
 }
