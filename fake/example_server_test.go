@@ -9,7 +9,10 @@ import (
 	"log"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinformer/kinformer/fake"
@@ -41,6 +44,30 @@ func ExampleAPIServer_SetShardedListAndWatch() {
 	// Output:
 	// 8 nodes, a part of them: false
 	// 4 nodes, a part of them: true
+}
+
+// The aggregated API server of the metrics goes down: requests for its API get 503 until it is back.
+func ExampleAPIServer_Aggregate() {
+	ctx := context.Background()
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close(ctx)
+	if err := server.Aggregate(fake.CustomResource{Group: "metrics.k8s.io", Versions: []string{"v1beta1"}, Kind: "NodeMetrics", Plural: "nodes", ClusterScoped: true}); err != nil {
+		log.Fatal(err)
+	}
+	metrics := dynamic.NewForConfigOrDie(server.Config()).Resource(schema.GroupVersionResource{Group: "metrics.k8s.io", Version: "v1beta1", Resource: "nodes"})
+	for _, available := range []bool{true, false} {
+		if err := server.SetAvailable("v1beta1.metrics.k8s.io", available); err != nil {
+			log.Fatal(err)
+		}
+		_, err := metrics.List(ctx, metav1.ListOptions{})
+		fmt.Printf("available: %t, reason of the error: %q\n", available, apierrors.ReasonForError(err))
+	}
+	// Output:
+	// available: true, reason of the error: ""
+	// available: false, reason of the error: "ServiceUnavailable"
 }
 
 // An etcd that is restored from a backup forgets the last writes and assigns their versions again.

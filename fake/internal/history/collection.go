@@ -60,6 +60,14 @@ func (c *Collection) Get(key string) (Object, bool) {
 	return item.Object, true
 }
 
+// Seed adds an object at the current version, as if it had been created before the log begins. It must
+// be called before the first write.
+func (c *Collection) Seed(key string, obj Object) {
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	c.set(key, c.newItem(key, c.memory.version, obj))
+}
+
 // Len returns the number of current objects.
 func (c *Collection) Len() int {
 	c.memory.mu.Lock()

@@ -18,6 +18,7 @@ type API struct {
 	schema.GroupVersion
 	Priority resource.Priority
 	Stores   []*Store // sorted by the name of the resource
+	Stale    bool     // the aggregated API server is not available
 }
 
 // Custom reports whether the resources are custom resources.
@@ -31,19 +32,26 @@ func (r *Registry) APIs() []API {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	byVersion := map[schema.GroupVersion]*API{}
-	groups := map[string]int32{} // priorities
-	for gvr, s := range r.byResource {
-		api := byVersion[gvr.GroupVersion()]
-		if api == nil {
-			api = &API{GroupVersion: gvr.GroupVersion(), Priority: resource.PriorityOf(gvr.GroupVersion())}
-			byVersion[gvr.GroupVersion()] = api
-			groups[api.Group] = max(groups[api.Group], api.Priority.Group)
-		}
-		api.Stores = append(api.Stores, s)
+	for gv, api := range r.aggregated {
+		byVersion[gv] = &API{GroupVersion: gv, Priority: api.Priority, Stores: slices.Clone(api.stores), Stale: !api.available()}
 	}
+	for gvr, s := range r.byResource {
+		gv := gvr.GroupVersion()
+		if _, aggregated := r.aggregated[gv]; aggregated {
+			continue
+		}
+		if byVersion[gv] == nil {
+			byVersion[gv] = &API{GroupVersion: gv, Priority: resource.PriorityOf(gv)}
+		}
+		byVersion[gv].Stores = append(byVersion[gv].Stores, s)
+	}
+	groups := map[string]int32{} // priorities
 	all := make([]API, 0, len(byVersion))
 	for _, api := range byVersion {
-		slices.SortFunc(api.Stores, func(a, b *Store) int { return cmp.Compare(a.Resource.Resource, b.Resource.Resource) })
+		slices.SortFunc(api.Stores, func(a, b *Store) int {
+			return cmp.Compare(a.GroupVersionResource.Resource, b.GroupVersionResource.Resource)
+		})
+		groups[api.Group] = max(groups[api.Group], api.Priority.Group)
 		all = append(all, *api)
 	}
 	slices.SortFunc(all, func(a, b API) int {

@@ -53,10 +53,18 @@ func (s *Store) checkNew(obj history.Object, mode Mode) error {
 	if obj.GetName() == "" && mode == Trusted {
 		errs = append(errs, field.Required(field.NewPath("metadata", "name"), "name or generateName is required"))
 	}
-	if len(errs) == 0 && s.storesDefinitions() {
-		if _, err := resource.FromDefinition(obj); err != nil {
-			errs = append(errs, field.Invalid(field.NewPath("spec"), field.OmitValueType{}, err.Error()))
-		}
+	if len(errs) > 0 {
+		return s.invalid(obj, errs)
+	}
+	var err error
+	switch {
+	case s.storesDefinitions():
+		_, err = resource.FromDefinition(obj)
+	case s.storesAPIServices():
+		_, err = resource.FromAPIService(obj)
+	}
+	if err != nil {
+		errs = append(errs, field.Invalid(field.NewPath("spec"), field.OmitValueType{}, err.Error()))
 	}
 	return s.invalid(obj, errs)
 }

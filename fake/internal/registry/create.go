@@ -37,6 +37,7 @@ func (s *Store) Create(namespace string, obj history.Object, mode Mode) (history
 	if err := s.checkNamespaceActive(obj); err != nil {
 		return nil, err
 	}
+	defer s.lockServed()()
 	generate := obj.GetName() == "" && obj.GetGenerateName() != ""
 	for attempt := 1; ; attempt++ {
 		if generate {

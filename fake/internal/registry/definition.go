@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -35,19 +36,42 @@ func (r *Registry) definitions() *Store {
 	return r.ForResource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// settle updates what the registry serves, after a write to a CustomResourceDefinition or to an
-// object of one that is being deleted.
-func (s *Store) settle(name string) error {
-	switch {
-	case s.storesDefinitions():
-	case s.Terminating():
-		name = s.GroupResource().String()
-	default:
-		return nil
+// decidesServed reports whether the objects of the store decide what the registry serves.
+func (s *Store) decidesServed() bool {
+	return s.storesDefinitions() || s.storesAPIServices()
+}
+
+// lockServed makes a write to an APIService or CustomResourceDefinition and its effects one step for
+// requests that follow. It returns the function that ends the step.
+func (s *Store) lockServed() (unlock func()) {
+	if !s.decidesServed() {
+		return func() {}
 	}
 	s.registry.reconciling.Lock()
-	defer s.registry.reconciling.Unlock()
-	return s.registry.reconcile(name)
+	return s.registry.reconciling.Unlock
+}
+
+// settle updates what the registry serves, after a write to an APIService, a CustomResourceDefinition
+// or an object of one that is being deleted. For the first two, the caller must hold reconciling.
+func (s *Store) settle(name string) error {
+	switch {
+	case s.storesAPIServices():
+		return s.registry.reconcileAPIService(name)
+	case s.storesDefinitions():
+		return s.registry.reconcile(name)
+	case s.Terminating():
+		s.registry.reconciling.Lock()
+		defer s.registry.reconciling.Unlock()
+		return s.registry.reconcile(s.GroupResource().String())
+	}
+	return nil
+}
+
+// Settle blocks until the writes that decide what is served have taken effect, as far as their events
+// may have been received.
+func (r *Registry) Settle() {
+	r.reconciling.RLock()
+	defer r.reconciling.RUnlock()
 }
 
 // reconcile serves the resources of the CustomResourceDefinition with the name, and updates its
@@ -57,7 +81,7 @@ func (r *Registry) reconcile(name string) error {
 	obj, ok := r.definitions().objects.Get(name)
 	if !ok {
 		r.drop(name)
-		return nil
+		return r.registerCustom()
 	}
 	defined, err := resource.FromDefinition(obj)
 	if err != nil {
@@ -66,9 +90,11 @@ func (r *Registry) reconcile(name string) error {
 	terminating := obj.GetDeletionTimestamp() != nil
 	custom := r.serve(name, defined, obj.(*unstructured.Unstructured).Object["spec"], terminating)
 	if !terminating {
-		return r.establish(obj)
+		err = r.establish(obj)
+	} else {
+		err = r.terminate(obj, r.newStore(defined.Stored, custom.objects, custom))
 	}
-	return r.terminate(obj, r.newStore(defined.Stored, custom.objects, custom))
+	return errors.Join(err, r.registerCustom())
 }
 
 // serve serves a custom resource, which keeps its objects. If the spec has changed, it replaces the
@@ -248,10 +274,8 @@ func storedVersions(definition *unstructured.Unstructured) []any {
 }
 
 // undefine removes a CustomResourceDefinition at once, with all objects of its resource, even those
-// with finalizers.
+// with finalizers. The caller must hold reconciling.
 func (r *Registry) undefine(name string, preconditions *metav1.Preconditions) (history.Object, error) {
-	r.reconciling.Lock()
-	defer r.reconciling.Unlock()
 	s := r.definitions()
 	obj, ok := s.objects.Get(name)
 	if !ok {
@@ -261,7 +285,8 @@ func (r *Registry) undefine(name string, preconditions *metav1.Preconditions) (h
 		return nil, err
 	}
 	r.drop(name)
-	return s.remove(name, obj)
+	gone, err := s.remove(name, obj)
+	return gone, errors.Join(err, r.registerCustom())
 }
 
 // drop stops serving a custom resource and removes its objects. The caller must hold reconciling.

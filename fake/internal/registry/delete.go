@@ -31,6 +31,7 @@ const defaultGrace = 30
 // removed. A CustomResourceDefinition gets a deletionTimestamp, too, and is removed with the last
 // object of its resource.
 func (s *Store) Delete(namespace, name string, opts *metav1.DeleteOptions) (history.Object, bool, error) {
+	defer s.lockServed()()
 	obj, gone, err := s.delete(namespace, name, opts)
 	if err == nil && len(opts.DryRun) == 0 {
 		err = s.settle(name)
@@ -64,6 +65,7 @@ func (s *Store) delete(namespace, name string, opts *metav1.DeleteOptions) (hist
 // Remove removes an object immediately, ignoring finalizers and grace periods, and returns its last
 // state. If uid is not empty, it must be the object's.
 func (s *Store) Remove(namespace, name string, uid types.UID) (history.Object, error) {
+	defer s.lockServed()()
 	preconditions := &metav1.Preconditions{}
 	if uid != "" {
 		preconditions.UID = &uid

@@ -14,9 +14,11 @@
 // client deletes it with grace period 0, as a kubelet does. A deleted Namespace stays until a
 // client removes its finalizer through the subresource finalize.
 //
-// What a real server's controllers do with CustomResourceDefinitions, the registry does before the
-// write returns: after each write to a definition, and to an object of one that is being deleted,
-// reconcile in definition.go serves what the definition says. Its lock, Registry.reconciling,
-// precedes Registry.mu and the lock of the memory. A store that is no longer served is withdrawn,
-// which ends its watches.
+// What a real server's controllers do with CustomResourceDefinitions and APIServices, the registry does
+// before the write returns. After each write to a definition, and to an object of one that is being
+// deleted, reconcile in definition.go serves what the definition says; after each write to an
+// APIService, reconcileAPIService in apiservice.go serves or withdraws an aggregated API. The lock of
+// such writes, Registry.reconciling, precedes Registry.mu and the lock of the memory. Requests wait for
+// it at their beginning: a client that has received the event of a write finds its effects. A store
+// that is no longer served is withdrawn, which ends its watches.
 package registry

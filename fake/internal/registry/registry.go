@@ -25,15 +25,19 @@ type Registry struct {
 	memory *history.Memory
 	limit  int
 
-	reconciling sync.Mutex // held while the definitions are reconciled; precedes mu and the memory's lock
+	// reconciling is held during a write that decides what is served, up to its effects. It precedes mu
+	// and the memory's lock.
+	reconciling sync.RWMutex
 
 	mu         sync.RWMutex // guards the fields below; never held together with the memory's lock
 	byResource map[schema.GroupVersionResource]*Store
 	byKind     map[schema.GroupVersionKind]*Store
 	custom     map[string]*customResource // by the name of the definition
+	aggregated map[schema.GroupVersion]*aggregatedAPI
+	extensions map[schema.GroupVersion][]*Store // the resources of aggregated API servers, registered or not
 }
 
-// New returns a registry of the given resources and of CustomResourceDefinitions. The log of each
+// New returns a registry of the given resources, of CustomResourceDefinitions and of APIServices. The log of each
 // resource holds historyLimit changes; 0 means [history.DefaultLimit].
 func New(memory *history.Memory, resources []*resource.Resource, historyLimit int) *Registry {
 	r := &Registry{
@@ -42,10 +46,13 @@ func New(memory *history.Memory, resources []*resource.Resource, historyLimit in
 		byResource: map[schema.GroupVersionResource]*Store{},
 		byKind:     map[schema.GroupVersionKind]*Store{},
 		custom:     map[string]*customResource{},
+		aggregated: map[schema.GroupVersion]*aggregatedAPI{},
+		extensions: map[schema.GroupVersion][]*Store{},
 	}
-	for _, res := range append(resources, resource.Definitions()) {
+	for _, res := range append(resources, resource.Definitions(), resource.APIServices()) {
 		r.add(r.newStore(res, r.collection(res), nil))
 	}
+	r.registerBuiltIn()
 	return r
 }
 
@@ -83,6 +90,9 @@ func checkField(res *resource.Resource, example history.Object, field string) er
 func (r *Registry) ForResource(gvr schema.GroupVersionResource) *Store {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	if s, ok := r.aggregatedStore(gvr.GroupVersion(), func(s *Store) bool { return s.GroupVersionResource == gvr }); ok {
+		return s
+	}
 	return r.byResource[gvr]
 }
 
@@ -99,7 +109,11 @@ func (r *Registry) ForObject(obj runtime.Object) (*Store, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, gvk := range gvks {
-		if s := r.byKind[gvk]; s != nil {
+		s, aggregated := r.aggregatedStore(gvk.GroupVersion(), func(s *Store) bool { return s.Kind == gvk })
+		if !aggregated {
+			s = r.byKind[gvk]
+		}
+		if s != nil {
 			return s, nil
 		}
 	}

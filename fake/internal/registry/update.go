@@ -18,6 +18,7 @@ import (
 // reports whether the object was created. An update without changes is not written. An update that
 // removes the last finalizer of an object that is being deleted removes the object.
 func (s *Store) Update(namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error) {
+	defer s.lockServed()()
 	stored, created, err := s.update(namespace, name, obj, mode, func(next, current history.Object) history.Object {
 		if s.HasStatus {
 			resource.CopyStatus(next, current)
@@ -49,7 +50,8 @@ func (s *Store) bumpsGeneration(next, current history.Object) bool {
 // UpdateStatus replaces the status of an object and keeps its content. The kind's rules decide
 // which metadata it replaces.
 func (s *Store) UpdateStatus(namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error) {
-	return s.update(namespace, name, obj, mode, func(next, current history.Object) history.Object {
+	defer s.lockServed()()
+	stored, created, err := s.update(namespace, name, obj, mode, func(next, current history.Object) history.Object {
 		resource.CopyContent(next, current)
 		next.SetGeneration(current.GetGeneration())
 		if s.Rules.StatusKeepsMetadata || s.Rules.StatusKeepsLabels {
@@ -64,6 +66,10 @@ func (s *Store) UpdateStatus(namespace, name string, obj history.Object, mode Mo
 		}
 		return next
 	})
+	if err == nil && mode != DryRun && s.storesAPIServices() {
+		err = s.settle(name)
+	}
+	return stored, created, err
 }
 
 // update checks that obj may replace the current object, and stores the object returned by prepare.

@@ -35,7 +35,7 @@ func categoriesOf(resource schema.GroupResource) []string {
 		"horizontalpodautoscalers.autoscaling", "cronjobs.batch", "jobs.batch":
 		return []string{"all"}
 	}
-	if resource.Group == "admissionregistration.k8s.io" || resource.Group == "apiextensions.k8s.io" {
+	if resource.Group == "admissionregistration.k8s.io" || isUnstructuredBuiltIn(resource.Group) {
 		return []string{"api-extensions"}
 	}
 	return nil

@@ -42,7 +42,7 @@ func (r *Resource) Verbs() []string {
 	switch {
 	case r.Group == "" && r.Resource == "namespaces":
 		return []string{"create", "delete", "get", "list", "patch", "update", "watch"}
-	case r.Custom && r.Group != "apiextensions.k8s.io":
+	case r.Custom && !isUnstructuredBuiltIn(r.Group):
 		return []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
 	}
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
@@ -97,7 +97,7 @@ func (r *Resource) setShardInfo(list runtime.Object, info *metav1.ShardInfo) {
 	case metav1.ShardedListInterface:
 		list.SetShardInfo(info)
 	case *unstructured.UnstructuredList:
-		if r.Group == Definitions().Group {
+		if isUnstructuredBuiltIn(r.Group) {
 			_ = unstructured.SetNestedField(list.Object, info.Selector, "metadata", "shardInfo", "selector") // the metadata is a map
 		}
 	}

@@ -31,9 +31,13 @@ func aggregate(all []registry.API, core bool) runtime.Object {
 			list.Items = append(list.Items, apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: api.Group}})
 		}
 		group := &list.Items[len(list.Items)-1]
-		group.Versions = append(group.Versions, apidiscoveryv2.APIVersionDiscovery{
+		version := apidiscoveryv2.APIVersionDiscovery{
 			Version: api.Version, Resources: aggregateResources(api), Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent,
-		})
+		}
+		if api.Stale {
+			version.Freshness = apidiscoveryv2.DiscoveryFreshnessStale
+		}
+		group.Versions = append(group.Versions, version)
 	}
 	return list
 }

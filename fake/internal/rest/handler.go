@@ -48,6 +48,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.fail(apierrors.NewUnauthorized("Unauthorized"))
 		return
 	}
+	h.Registry.Settle()
 	t, ok := parsePath(r.URL.Path)
 	if ok {
 		c.target, c.store = t, h.Registry.ForResource(t.GroupVersionResource)
@@ -57,7 +58,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	gv, ok := groupVersionOf(r.URL.Path)
 	switch {
+	case ok && h.Registry.Unavailable(gv):
+		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
 	case c.store != nil && (t.namespace == "" || c.store.Namespaced):
 		c.serveResource()
 	case c.discover():

@@ -53,3 +53,12 @@ func parsePath(path string) (target, bool) {
 func isNamespaceSubresource(segment string) bool {
 	return segment == "status" || segment == "finalize"
 }
+
+// groupVersionOf returns the group and version of a path below /apis/{group}/{version}.
+func groupVersionOf(path string) (schema.GroupVersion, bool) {
+	segments := strings.SplitN(strings.Trim(path, "/"), "/", 4)
+	if len(segments) < 3 || segments[0] != "apis" {
+		return schema.GroupVersion{}, false
+	}
+	return schema.GroupVersion{Group: segments[1], Version: segments[2]}, true
+}
