@@ -738,4 +738,5 @@ func (c *commit[V]) forgetScopes() {
 		scope.waiting = nil
 	}
 	c.quarantine.releaseRemoved()
+	c.endAbsence()
 }

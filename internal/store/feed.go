@@ -67,6 +67,9 @@ func (s *Store[V]) NewFeed(config FeedConfig) *Feed[V] {
 	f.vacations = s.vacations
 	for _, c := range f.had {
 		c.feeds = append(c.feeds, &f.progress)
+		if c.vacated && config.From != "" {
+			f.vacations = s.vacations - 1 // it must be listed first
+		}
 	}
 	s.scopes.oldest = nil
 	return f

@@ -1,0 +1,318 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/feed"
+)
+
+var errNotServed = errors.New("not served")
+
+// expectReads checks the error of each read that has one.
+func (h *harness) expectReads(t *testing.T, want error) {
+	t.Helper()
+	_, byIndex := h.Snapshot().ByIndex("group", "g")
+	_, keys := h.Snapshot().IndexKeys("group", "g")
+	_, values := h.Snapshot().IndexValues("group")
+	for name, got := range map[string]error{
+		"Absence": h.Absence(), "KeyError": h.KeyError("a"), "ByIndex": byIndex, "IndexKeys": keys, "IndexValues": values,
+	} {
+		if !errors.Is(got, want) || (got == nil) != (want == nil) {
+			t.Errorf("%s: error %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestVacate(t *testing.T) {
+	for name, options := range map[string][]func(*Config[*object]){
+		"live": nil, "packed": {packing}, "without item keys": {withoutItemKeys},
+	} {
+		for why, suffix := range map[error]string{nil: "", errNotServed: " (left scope)"} {
+			t.Run(fmt.Sprint(name, ", ", why), func(t *testing.T) {
+				h := newHarness(options...)
+				h.relist("10", obj("a/1@5", "g"), obj("b/2@6").with("index"), obj("c/3@7").with("decode"))
+				before := h.Snapshot()
+				h.batches()
+				h.reported()
+				deleted := func(id string) string {
+					if key, version, _ := strings.Cut(id, "/"); why != nil {
+						return "delete " + id + "→/" + version + suffix
+					} else {
+						return "delete " + key + "/" + version
+					}
+				}
+				h.Vacate(why)
+				got := h.batches()
+				if len(got) == 1 {
+					changes := strings.Split(got[0], ", ")
+					slices.Sort(changes)
+					got = changes
+				}
+				if want := []string{deleted("a/1@5"), deleted("b/2@6")}; !slices.Equal(got, want) {
+					t.Errorf("the log received %q, want %q in one batch", got, want)
+				}
+				h.expect(t, nil)
+				h.expectReads(t, why)
+				if n := h.Quarantined(); n != 0 || h.Failure("c") != nil || h.KeyError("c") != why {
+					t.Errorf("%d in quarantine; Failure %v, KeyError %v", n, h.Failure("c"), h.KeyError("c"))
+				}
+				if got := h.reported(); len(got) > 0 {
+					t.Errorf("reported %q", got)
+				}
+				if objects, err := before.ByIndex("group", "g"); len(objects) != 1 || err != nil || before.Len() != 2 {
+					t.Errorf("a snapshot from before has %v, %v of %d objects", objects, err, before.Len())
+				}
+
+				// Again, for another reason: no event.
+				other := errors.New("gone")
+				h.Vacate(other)
+				h.expect(t, nil)
+				h.expectReads(t, other)
+				h.Vacate(why)
+
+				if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+					t.Error(err)
+				}
+				h.relist("20", obj("a/1@5", "g"), obj("d/4@15", "g"))
+				h.expect(t, []string{"add a/1@5, add d/4@15"}, "a/1@5", "d/4@15")
+				h.expectReads(t, nil)
+				if objects, err := h.Snapshot().ByIndex("uid", "4"); len(objects) != 1 || err != nil {
+					t.Errorf("the index that was added has %v, %v", objects, err)
+				}
+			})
+		}
+	}
+}
+
+// What was received before Vacate is not stored after it, up to the next list.
+func TestFeedIsOutdatedAfterVacate(t *testing.T) {
+	for name, row := range map[string]struct {
+		options []func(*Config[*object])
+		late    func(h *harness, f *Feed[*object], begun feed.Replacement) bool // reports whether it is outdated
+	}{
+		"an event": {nil, func(h *harness, f *Feed[*object], _ feed.Replacement) bool {
+			return f.Apply(watch.Added, obj("b/2@11").item()) == feed.Outdated
+		}},
+		"a deletion": {nil, func(h *harness, f *Feed[*object], _ feed.Replacement) bool {
+			return f.Apply(watch.Deleted, obj("a/1@11").item()) == feed.Outdated
+		}},
+		"a deletion that is emitted although the object was not stored": {[]func(*Config[*object]){func(c *Config[*object]) { c.EmitUnseenDeletions = true }}, func(h *harness, f *Feed[*object], _ feed.Replacement) bool {
+			return f.Apply(watch.Deleted, obj("b/2@11").item()) == feed.Outdated
+		}},
+		"an event that cannot be stored": {nil, func(h *harness, f *Feed[*object], _ feed.Replacement) bool {
+			return f.Apply(watch.Added, obj("b/2@11").with("decode").item()) == feed.Outdated
+		}},
+		"a list": {nil, func(h *harness, _ *Feed[*object], begun feed.Replacement) bool {
+			begun.Add(obj("b/2@11").item())
+			return errors.Is(begun.Commit("11"), feed.ErrOutdated)
+		}},
+		"a consistent read": {nil, func(h *harness, _ *Feed[*object], begun feed.Replacement) bool {
+			begun.CompareContents()
+			begun.Add(obj("b/2@11").item())
+			return errors.Is(begun.Commit("11"), feed.ErrOutdated)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(row.options...)
+			h.relist("10", obj("a/1@5"))
+			begun := h.Begin()
+			h.Vacate(errNotServed)
+			h.batches()
+			h.reported()
+			if !row.late(h, h.Feed, begun) {
+				t.Error("it is not outdated")
+			}
+			h.expect(t, nil)
+			h.expectReads(t, errNotServed)
+			if got := h.reported(); len(got) > 0 || h.Quarantined() != 0 {
+				t.Errorf("reported %q, %d in quarantine", got, h.Quarantined())
+			}
+			h.relist("12")
+			if outcome := h.apply(watch.Added, obj("c/3@13")); outcome != feed.Applied {
+				t.Errorf("after a list: outcome %v", outcome)
+			}
+			h.expectReads(t, nil)
+		})
+	}
+}
+
+// vacated takes "vacate" and "gone" as steps.
+func (h *scopedHarness) vacate(t *testing.T, steps string) {
+	t.Helper()
+	for step := range strings.SplitSeq(steps, "; ") {
+		switch step {
+		case "vacate":
+			h.Vacate(errNotServed)
+		case "gone":
+			h.Vacate(nil)
+		default:
+			h.do(t, step)
+		}
+	}
+}
+
+func TestVacateWithScopes(t *testing.T) {
+	for _, row := range []struct {
+		name         string
+		moves        bool
+		before, then string
+		want, store  string // batches of the log after before, separated by semicolons, and the objects in the store
+		absent       bool
+	}{
+		{"the objects exist", false, "a put k/1@11; b put l/2@12", "vacate", "delete k/1@11→/1@11 (left scope), delete l/2@12→/2@12 (left scope)", "", true},
+		{"the objects are gone", false, "a put k/1@11", "gone", "delete k/1@11", "", false},
+		{"one scope is listed again", false, "a put k/1@11", "gone; vacate; a list 20 k/1@11", "delete k/1@11; add k/1@11", "k/1@11", true},
+		{"all scopes are listed again", false, "a put k/1@11", "gone; vacate; a list 20 k/3@15; b list 20 l/2@12", "delete k/1@11; add k/3@15; add l/2@12", "k/3@15 l/2@12", false},
+		{"one scope is listed again twice", false, "a reach 11", "vacate; a list 20; a list 21", "", "", true},
+		{"the only scope that was not listed again leaves", false, "a reach 11", "vacate; a list 20; b leave", "", "", false},
+		{"a scope joins that was not listed", false, "a reach 11", "vacate; a list 20; c join; b list 20", "", "", false},
+		{"vacated again before all scopes were listed", false, "a put k/1@11", "gone; vacate; a list 20 k/1@11; gone; b list 21", "delete k/1@11; add k/1@11; delete k/1@11", "", false},
+		{"an event of a scope that was not listed again", false, "a put k/1@11", "gone; b list 20; a put k/1@21", "delete k/1@11", "", false},
+		{"a late list of a scope", false, "a put k/1@11", "gone; a list 20; b list 20 l/2@12", "delete k/1@11; add l/2@12", "l/2@12", false},
+		{"the same version after another reason", false, "a put k/1@11", "gone; a list 11 k/1@11", "delete k/1@11; add k/1@11", "k/1@11", false},
+
+		{"a deletion that waits", true, "a put k/1@11; a delete k/1@12", "gone; b reach 12; a list 20; b list 20", "delete k/1@11", "", false},
+		{"a deletion that waits, of an object that exists", true, "a put k/1@11; a delete k/1@12", "vacate; b reach 12; a list 20; b list 20 k/1@12", "delete k/1@11→/1@11 (left scope); add k/1@12", "k/1@12", false},
+		{"a deletion that waits, and a new object", true, "a put k/1@11; a delete k/1@12", "gone; a list 20 k/2@15; b reach 12; b list 20", "delete k/1@11; add k/2@15", "k/2@15", false},
+		{"a tombstone", false, "b put k/2@12; b delete k/2@13", "gone; a list 20 k/3@15; b list 20", "add k/3@15", "k/3@15", false},
+		{"a tombstone of a scope that has left", false, "a put k/1@12; a delete k/1@13; a leave", "gone; b list 20 k/3@15", "add k/3@15", "k/3@15", false},
+		{"a failure", false, "a put k/1@11!decode", "gone; a list 20; b list 20", "", "", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := newScopedHarness(row.moves)
+			h.run(t, row.before)
+			h.batches()
+			h.vacate(t, row.then)
+			got := slices.DeleteFunc(h.scopedBatches(), func(batch string) bool { return batch == "" })
+			if want := strings.Split(row.want, "; "); !slices.Equal(got, want) && strings.Join(got, "") != row.want {
+				t.Errorf("the log received %q, want %q", got, want)
+			}
+			if got := strings.Join(contents(h.Snapshot()), " "); got != row.store {
+				t.Errorf("the store has %q, want %q", got, row.store)
+			}
+			if got := h.Absence() != nil; got != row.absent {
+				t.Errorf("Absence %v, want one: %v", h.Absence(), row.absent)
+			}
+			h.expectReads(t, h.Absence())
+			objects := 0
+			for name, scope := range h.scopes {
+				if state := h.ScopeState(scope); !scope.removed {
+					objects += state.Objects
+				} else if state.Objects != 0 {
+					t.Errorf("scope %s was removed, and has %d objects", name, state.Objects)
+				}
+			}
+			if objects != h.Len() {
+				t.Errorf("the scopes have %d objects, the store %d", objects, h.Len())
+			}
+			if h.tombstones.waiting != 0 {
+				t.Errorf("%d deletions wait", h.tombstones.waiting)
+			}
+			if err := h.validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A feed that continues from the version of vacated scopes lacks their objects.
+func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
+	h := newScopedHarness(false)
+	h.run(t, "a put k/1@11; b reach 11")
+	h.Vacate(errNotServed)
+	all := slices.Collect(maps.Values(h.scopes))
+	joined := h.NewFeed(FeedConfig{Scopes: all, From: "11"})
+	if outcome := joined.Apply(watch.Added, obj("l/2@12").item()); outcome != feed.Outdated {
+		t.Errorf("outcome %v", outcome)
+	}
+	next := joined.Begin()
+	next.Add(obj("k/1@11").item())
+	if err := next.Commit("13"); err != nil {
+		t.Error(err)
+	}
+	h.expectReads(t, nil)
+	if outcome := joined.Apply(watch.Added, obj("l/2@14").item()); outcome != feed.Applied {
+		t.Errorf("after a list: outcome %v", outcome)
+	}
+}
+
+func TestVacateWakesWaiters(t *testing.T) {
+	h := newScopedHarness(false)
+	var waiting []<-chan struct{}
+	var cancels []func()
+	for _, scope := range []*Scope{nil, h.scopes["a"], h.scopes["b"]} {
+		for _, version := range []string{"100", AnyVersion} {
+			reached, cancel := h.Await(scope, version)
+			waiting, cancels = append(waiting, reached), append(cancels, cancel)
+		}
+	}
+	h.Vacate(errNotServed)
+	for i, reached := range waiting {
+		select {
+		case <-reached:
+		default:
+			t.Errorf("waiter %d was not woken", i)
+		}
+	}
+	for _, cancel := range cancels {
+		cancel()
+	}
+	if n := h.waiters.n.Load(); n != 0 || h.scopeWaiters.Load() != 0 {
+		t.Errorf("%d and %d waiters are counted", n, h.scopeWaiters.Load())
+	}
+}
+
+// An aggregated API may have another backend, whose versions are lower. A consistent read shows that.
+func TestVacatedScopeIsListedAtLowerVersion(t *testing.T) {
+	h := newScopedHarness(false)
+	h.run(t, "a put k/1@100; b reach 100")
+	h.vacate(t, "vacate; a read 11 k/1@5")
+	h.expectReads(t, errNotServed)
+	h.run(t, "b read 12")
+	h.expectReads(t, nil)
+	if got := contents(h.Snapshot()); !slices.Equal(got, []string{"k/1@5"}) {
+		t.Errorf("the store has %q", got)
+	}
+}
+
+// A snapshot has all objects, or an error.
+func TestVacateWhileRead(t *testing.T) {
+	h := newHarness()
+	list := []*object{obj("a/1@1", "g"), obj("b/2@2", "g")}
+	h.relist("10", list...)
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer close(done)
+		for range 200 {
+			h.Vacate(errNotServed)
+			h.relist("10", list...)
+		}
+	})
+	group.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			snapshot := h.Snapshot()
+			if objects, err := snapshot.ByIndex("group", "g"); err == nil && len(objects) != 2 {
+				t.Errorf("a snapshot has %v of %d, and no error", objects, snapshot.Len())
+				return
+			}
+		}
+	})
+	group.Wait()
+}
