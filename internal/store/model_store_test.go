@@ -26,7 +26,8 @@ type modelStore struct {
 	quarantine map[string]modelFailure
 	indexers   map[string]IndexFunc[*object]
 
-	next *draft // the replacement begun, if any
+	next    *draft // the replacement begun, if any
+	vacated bool   // since the last list
 
 	repeats map[string]bool // keys of which the last operation emits an update to the same version
 }
@@ -52,6 +53,7 @@ type draft struct {
 	recovered, made map[string]bool
 	compareContents bool
 	byProgram       bool
+	vacated         bool // since it was begun
 }
 
 func newModelStore(itemKeys, packed bool) *modelStore {
@@ -304,6 +306,15 @@ func (m *modelStore) commit(version string) {
 		m.mark(key, modelFailure{version: failed})
 	}
 	m.live, m.version = next.entries, version
+}
+
+// vacate removes all entries. What the feed received before is outdated.
+func (m *modelStore) vacate() {
+	clear(m.quarantine)
+	m.live, m.vacated = map[string]*modelEntry{}, true
+	if m.next != nil {
+		m.next.vacated = true
+	}
 }
 
 // reindex adds the missing index values of entries that were made before an index was added.

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,6 +58,7 @@ func TestStoreMatchesModel(t *testing.T) {
 			"put":          m.doPut,
 			"remove value": m.doRemoveKey,
 			"replace":      m.doReplace,
+			"vacate":       m.doVacate,
 			"advance":      m.doAdvanceVersion,
 			"add indexers": m.doAddIndexers,
 			"corrupt":      m.doCorrupt,
@@ -108,6 +110,13 @@ var (
 func (m *machine) doApply(t *rapid.T) {
 	event := rapid.SampledFrom([]watch.EventType{watch.Added, watch.Modified, watch.Deleted}).Draw(t, "event")
 	o := anObject.Draw(t, "object")
+	if m.model.vacated {
+		if got := m.apply(event, o); got != feed.Outdated {
+			t.Fatalf("Apply(%s %v) = %v after Vacate", event, o, got)
+		}
+		m.replayLog(t, false, false)
+		return
+	}
 	before := len(m.model.live)
 	want := m.model.apply(event, o)
 	recreated := len(m.model.live) < before // of an object that cannot be stored: the one before is deleted
@@ -162,7 +171,16 @@ func (m *machine) doCommit(t *rapid.T) {
 	}
 	version := aVersion.Draw(t, "version")
 	mayRepeat := m.model.next.compareContents
+	if m.model.next.vacated {
+		if err := m.next.Commit(version); !errors.Is(err, feed.ErrOutdated) {
+			t.Fatalf("Commit = %v after Vacate", err)
+		}
+		m.next, m.model.next = nil, nil
+		m.replayLog(t, false, false)
+		return
+	}
 	m.model.commit(version)
+	m.model.vacated = false
 	if err := m.next.Commit(version); err != nil {
 		t.Fatal(err)
 	}
@@ -201,6 +219,12 @@ func (m *machine) doReplace(t *rapid.T) {
 		t.Fatalf("Replace(%v) = %v", objects, err)
 	}
 	m.replayLog(t, want, false)
+}
+
+func (m *machine) doVacate(t *rapid.T) {
+	m.model.vacate()
+	m.Vacate(nil)
+	m.replayLog(t, true, false)
 }
 
 func (m *machine) doAdvanceVersion(t *rapid.T) {

@@ -87,6 +87,7 @@ func TestScopesMatchTheServer(t *testing.T) {
 			"set":        m.doSet,
 			"remove":     m.doRemove,
 			"add":        m.doAdd,
+			"vacate":     m.doVacate,
 			"":           m.check,
 		})
 		m.settle()
@@ -296,6 +297,18 @@ func (m *scopesMachine) doAdd(t *rapid.T) {
 		t.Skip("it is held")
 	}
 	m.hold(label)
+}
+
+// doVacate removes all objects, which exist. All scopes must be listed again.
+func (m *scopesMachine) doVacate(t *rapid.T) {
+	m.drawPart(t) // the feeds of scopes find out that they are not served
+	m.Vacate(errNotServed)
+	for _, p := range m.parts {
+		p.listed = false
+	}
+	for _, life := range m.lives {
+		life.out = true
+	}
 }
 
 func (m *scopesMachine) drop(p *scopedPart) {
