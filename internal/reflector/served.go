@@ -32,7 +32,7 @@ func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.C
 	for {
 		verdict := resource.Verdict()
 		current, cancel := resource.WithContext(ctx, verdict)
-		if !verdict.IsAbsent() || !r.leave(current, resource, verdict) || ctx.Err() != nil {
+		if ctx.Err() != nil || !verdict.IsAbsent() || !r.leave(current, resource, verdict) {
 			r.status.served()
 			return current, cancel
 		}

@@ -41,6 +41,8 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 		case errors.Is(result.err, feed.ErrVersionReused):
 			r.state = stateConsistentRead
 			return nil
+		case r.isBeforeVerdict(result.err): // and so would a list
+			return &result
 		default: // the request failed: list at once, and for good if the server does not know WatchList
 			r.watchListUnsupported = isUnsupported(result.err)
 			if r.committedAt.IsZero() && isLocal(result) {
