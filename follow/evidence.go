@@ -24,12 +24,15 @@ type definition struct {
 	generation int64
 	changedAt  time.Time // the generation, at last
 	since      int       // the first discovery request since it was created or deleted
+	again      bool      // it had existed before
+	order      int       // of its creation or deletion, among those of all definitions
 }
 
 // evidence is what the server has shown of what it serves. It is not safe for concurrent use.
 type evidence struct {
 	definitions map[string]*definition // CustomResourceDefinitions, by their names, such as "widgets.example.com"
 	apiServices map[string]*definition // by their names, such as "v1.example.com"
+	changes     int                    // number of their creations and deletions
 	complete    bool                   // both have been listed
 	document    *document              // nil before the first
 	asked       int                    // number of discovery requests, with that in progress
@@ -46,7 +49,8 @@ func (e *evidence) seen(known map[string]*definition, name string, generation in
 	d := known[name]
 	switch {
 	case d == nil || !d.exists:
-		d = &definition{exists: true, generation: generation}
+		e.changes++
+		d = &definition{exists: true, generation: generation, again: d != nil, order: e.changes}
 		if known[name] = d; !initial {
 			d.since = e.asked + 1
 		}
@@ -60,7 +64,8 @@ func (e *evidence) seen(known map[string]*definition, name string, generation in
 
 // deleted records the deletion of a definition.
 func (e *evidence) deleted(known map[string]*definition, name string, now time.Time) {
-	known[name] = &definition{since: e.asked + 1}
+	e.changes++
+	known[name] = &definition{since: e.asked + 1, order: e.changes}
 	e.forgetReplaced(now)
 }
 
@@ -95,13 +100,16 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 		return outcome, fmt.Errorf("%s: %w: %s", text(name), served.ErrNotServed, why), true
 	}
 	crd, service := e.definitions[name.Resource+"."+name.Group], e.apiServices[name.Version+"."+name.Group]
+	if crd != nil && !crd.exists && service != nil && service.exists && service.order > crd.order {
+		crd = nil // an aggregated API has taken its place
+	}
 	switch {
 	case crd != nil && !crd.exists:
 		return absent(served.Gone, "its CustomResourceDefinition was deleted")
 	case crd == nil && service != nil && !service.exists && before != served.Gone:
 		return absent(served.NotServed, "its APIService was deleted")
-	case e.document == nil, crd != nil && e.answered < crd.since:
-		return before, nil, false
+	case e.document == nil, crd != nil && crd.again && e.answered < crd.since, crd == nil && service != nil && e.answered < service.since:
+		return before, nil, false // the document may be of an earlier definition
 	}
 	listed, isCurrent := e.document.find(name)
 	switch {
