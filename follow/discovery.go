@@ -92,11 +92,12 @@ func (d *document) lists(name schema.GroupVersionResource) bool {
 
 // discoverer asks a server what it serves. It is not safe for concurrent use.
 type discoverer struct {
-	client rest.Interface
-	budget flowcontrol.RateLimiter // of the requests for /apis and for single versions
-	core   []groupVersion          // of /api, which is asked once
-	etag   string                  // of the last document
-	last   *document
+	client   rest.Interface
+	maxBytes int64                   // of an answer
+	budget   flowcontrol.RateLimiter // of the requests for /apis and for single versions
+	core     []groupVersion          // of /api, which is asked once
+	etag     string                  // of the last document
+	last     *document
 }
 
 var errNoClient = errors.New("the discovery client has no REST client, as client-go's fake ones: use that of a fake.APIServer")
@@ -109,7 +110,7 @@ func newDiscoverer(client discovery.DiscoveryInterface) (*discoverer, error) {
 		return nil, errNoClient
 	}
 	budget := flowcontrol.NewTokenBucketRateLimiter(float32(time.Second)/float32(discoveryPeriod), discoveryBurst)
-	return &discoverer{client: client.RESTClient(), budget: budget}, nil
+	return &discoverer{client: client.RESTClient(), maxBytes: maxDiscovery, budget: budget}, nil
 }
 
 // ask returns what the server serves, the last document if nothing has changed. A server without
@@ -137,7 +138,7 @@ func (d *discoverer) ask(ctx context.Context, wanted func(schema.GroupVersion) b
 	}
 	next := &document{id: sha256.Sum256(answer.body), versions: slices.Concat(d.core, versions)}
 	if d.etag = answer.etag; !answer.isAggregated() { // its ETag, if it has one, says nothing of the resources
-		d.etag, next.id, next.isPartial = "", sha256.Sum256(fmt.Append(nil, next.versions)), true
+		d.etag, next.id, next.isPartial = "", sha256.Sum256(fmt.Appendf(nil, "%#v", next.versions)), true
 	}
 	d.last = next
 	return next, nil
@@ -195,12 +196,12 @@ func (d *discoverer) get(ctx context.Context, path, accept, etag string) (respon
 	}
 	defer received.Body.Close() //nolint:errcheck // it was read
 	r := response{code: received.StatusCode, etag: received.Header.Get("ETag"), contentType: received.Header.Get("Content-Type")}
-	r.body, err = io.ReadAll(io.LimitReader(received.Body, maxDiscovery+1))
+	r.body, err = io.ReadAll(io.LimitReader(received.Body, d.maxBytes+1))
 	switch {
 	case err != nil:
 		return r, fmt.Errorf("read %s: %w", path, err)
-	case len(r.body) > maxDiscovery:
-		return r, fmt.Errorf("read %s: more than %d bytes", path, maxDiscovery)
+	case int64(len(r.body)) > d.maxBytes:
+		return r, fmt.Errorf("read %s: more than %d bytes", path, d.maxBytes)
 	case r.code == http.StatusNotModified, r.code == http.StatusOK:
 		return r, nil
 	}

@@ -13,13 +13,13 @@
 // A program has one [Follower] for each server, whatever the number of its informers. [All] makes the
 // informers, too: one for each resource that a function selects.
 //
-//	 CustomResourceDefinitions ──┐
-//	 (metadata-only watch)       │
-//	 APIServices ────────────────┤──▶ evidence ──▶ verdict ──▶ informers of the resource
-//	 (metadata-only watch)       │       ▲            a 404 confirms it before objects are removed
-//	 discovery ──────────────────┘       │
-//	    ▲  /apis with If-None-Match      │
-//	    └──────── a change ──────────────┘
+//	CustomResourceDefinitions ──┐
+//	(metadata-only watch)       │
+//	APIServices ────────────────┤──▶ evidence ──▶ verdict ──▶ informers of the resource
+//	(metadata-only watch)       │       ▲            a 404 confirms it before objects are removed
+//	discovery ──────────────────┘       │
+//	   ▲  /apis with If-None-Match      │
+//	   └──────── a change ──────────────┘
 //
 // # Discovery
 //
@@ -56,12 +56,12 @@
 //
 // # Permissions
 //
-//	- apiGroups: [apiextensions.k8s.io]
-//	  resources: [customresourcedefinitions]
-//	  verbs: [list, watch]
-//	- apiGroups: [apiregistration.k8s.io]
-//	  resources: [apiservices]
-//	  verbs: [list, watch]
+//   - apiGroups: [apiextensions.k8s.io]
+//     resources: [customresourcedefinitions]
+//     verbs: [list, watch]
+//   - apiGroups: [apiregistration.k8s.io]
+//     resources: [apiservices]
+//     verbs: [list, watch]
 //
 // Discovery is permitted to all authenticated users by the role system:discovery.
 package follow
