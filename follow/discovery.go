@@ -59,27 +59,37 @@ type groupVersion struct {
 type document struct {
 	id       [sha256.Size]byte // of its content
 	versions []groupVersion    // those of a group in the order in which the server prefers them
+
+	listed map[schema.GroupVersionResource]Resource // all resources
+	stale  map[schema.GroupVersion]bool             // all versions; whether they are stale
+	groups map[string]bool                          // all groups; whether the resources of all versions are known
+}
+
+// newDocument returns a document of versions, whose resources it marks as Preferred.
+func newDocument(versions []groupVersion) *document {
+	d := &document{
+		versions: versions, listed: make(map[schema.GroupVersionResource]Resource),
+		stale: make(map[schema.GroupVersion]bool), groups: make(map[string]bool),
+	}
+	seen := make(map[schema.GroupResource]bool)
+	for _, version := range versions {
+		known, found := d.groups[version.Group]
+		d.stale[version.GroupVersion], d.groups[version.Group] = version.stale, (known || !found) && !version.stale
+		for i := range version.resources {
+			resource := &version.resources[i]
+			resource.Preferred = !seen[resource.GroupResource()]
+			seen[resource.GroupResource()] = true
+			d.listed[resource.GroupVersionResource] = *resource
+		}
+	}
+	return d
 }
 
 // find returns the resource with a name. isCurrent reports whether the document lists the group of the
 // resource, and the server knows the resources of all its versions.
-func (d *document) find(name schema.GroupVersionResource) (found, isCurrent bool) {
-	for _, version := range d.versions {
-		switch {
-		case version.Group != name.Group:
-		case version.stale:
-			return d.lists(name), false
-		default:
-			isCurrent = true
-		}
-	}
-	return d.lists(name), isCurrent
-}
-
-func (d *document) lists(name schema.GroupVersionResource) bool {
-	return slices.ContainsFunc(d.versions, func(version groupVersion) bool {
-		return slices.ContainsFunc(version.resources, func(r Resource) bool { return r.GroupVersionResource == name })
-	})
+func (d *document) find(name schema.GroupVersionResource) (_ Resource, found, isCurrent bool) {
+	resource, found := d.listed[name]
+	return resource, found, d.groups[name.Group]
 }
 
 // discoverer asks a server what it serves. It is not safe for concurrent use.
@@ -127,24 +137,13 @@ func (d *discoverer) ask(ctx context.Context, wanted func(schema.GroupVersion) b
 	if err != nil {
 		return nil, err
 	}
-	next := &document{id: sha256.Sum256(answer.body), versions: slices.Concat(d.core, versions)}
+	next := newDocument(slices.Concat(d.core, versions))
+	next.id = sha256.Sum256(answer.body)
 	if d.etag = answer.etag; !answer.isAggregated() { // its ETag, if it has one, says nothing of the resources
 		d.etag, next.id = "", sha256.Sum256(fmt.Append(nil, next.versions))
 	}
-	markPreferred(next.versions)
 	d.last = next
 	return next, nil
-}
-
-// markPreferred sets Resource.Preferred.
-func markPreferred(versions []groupVersion) {
-	seen := make(map[schema.GroupResource]bool)
-	for _, version := range versions {
-		for i, resource := range version.resources {
-			version.resources[i].Preferred = !seen[resource.GroupResource()]
-			seen[resource.GroupResource()] = true
-		}
-	}
 }
 
 // response is the response to a request.

@@ -98,11 +98,11 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 	case e.document == nil, crd != nil && e.answered < crd.since:
 		return before, nil, false
 	}
-	listed, isCurrent := e.document.find(name)
+	_, listed, isCurrent := e.document.find(name)
 	switch {
 	case listed:
 		return served.Served, nil, true
-	case (before == served.Pending || before == served.Unknown) && e.complete && !e.document.isStale(name.GroupVersion()):
+	case (before == served.Pending || before == served.Unknown) && e.complete && !e.document.stale[name.GroupVersion()]:
 		return absent(served.NotServed, "discovery does not list it")
 	case before == served.Served && crd != nil && isCurrent && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
 		return absent(served.NotServed, "its CustomResourceDefinition does not serve the version any more")
@@ -113,14 +113,4 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 // text describes a resource.
 func text(name schema.GroupVersionResource) string {
 	return name.Resource + " of " + name.GroupVersion().String()
-}
-
-// isStale reports whether the server does not know the resources of a version.
-func (d *document) isStale(name schema.GroupVersion) bool {
-	for _, version := range d.versions {
-		if version.GroupVersion == name {
-			return version.stale
-		}
-	}
-	return false
 }

@@ -128,7 +128,7 @@ func (f *Follower) newInformer(client metadata.Interface, resource schema.GroupV
 		ErrorHandler: f.options.ErrorHandler,
 		Logger:       f.options.Logger,
 	})
-	registration, err := informer.AddEventHandler(f.handler(known), cache.HandlerOptions{Name: "follow"})
+	registration, err := informer.AddBatchHandler(f.handler(known), cache.HandlerOptions{Name: "follow"})
 	f.invalid = errors.Join(f.invalid, err)
 	f.listed = append(f.listed, registration)
 	return informer
@@ -166,7 +166,7 @@ func (f *Follower) track(name schema.GroupVersionResource) *tracked {
 		resource := served.New(fmt.Errorf("%s: %w: %w", text(name), served.ErrNotServed, errPending))
 		t = &tracked{resource: resource, public: served.Publish(resource).(*cache.Served)}
 		f.tracked[name] = t
-		f.decide(name, t)
+		f.decide(name, t.resource, f.blind() != nil)
 		f.signal() // a server without aggregated discovery is asked for its group
 	}
 	return t
@@ -225,15 +225,18 @@ func (f *Follower) Views() []cache.View {
 }
 
 // handler returns a handler that records the events of CustomResourceDefinitions or APIServices.
-func (f *Follower) handler(known map[string]*definition) cache.EventHandlerFunc[*metav1.PartialObjectMetadata] {
-	return func(event cache.Event[*metav1.PartialObjectMetadata]) {
+func (f *Follower) handler(known map[string]*definition) func([]cache.Event[*metav1.PartialObjectMetadata]) {
+	return func(events []cache.Event[*metav1.PartialObjectMetadata]) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		obj := event.Object()
-		if event.Type == cache.EventDelete {
-			f.evidence.deleted(known, obj.Name, time.Now())
-		} else {
-			f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, time.Now())
+		for _, event := range events {
+			obj := event.Object()
+			if event.Type == cache.EventDelete {
+				f.evidence.deleted(known, obj.Name, time.Now())
+				f.decideAll() // the next event may be its creation
+			} else {
+				f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, time.Now())
+			}
 		}
 		f.decideAll()
 		f.signal()
@@ -250,8 +253,9 @@ func (f *Follower) signal() {
 
 // decideAll decides on all resources. The caller holds mu.
 func (f *Follower) decideAll() {
+	blind := f.blind() != nil
 	for name, t := range f.tracked {
-		f.decide(name, t)
+		f.decide(name, t.resource, blind)
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -259,10 +263,9 @@ func (f *Follower) decideAll() {
 
 // decide decides on a resource. Without evidence, it leaves the verdict as it is. A follower that is
 // blind makes informers request what is not served. The caller holds mu.
-func (f *Follower) decide(name schema.GroupVersionResource, t *tracked) {
-	before := t.resource.Verdict()
+func (f *Follower) decide(name schema.GroupVersionResource, resource *served.Resource, blind bool) {
+	before := resource.Verdict()
 	outcome, why, known := f.evidence.verdictOn(name, before.Outcome, time.Now())
-	blind := f.blind() != nil
 	switch {
 	case known && (!blind || outcome == served.Served):
 	case blind && before.IsAbsent():
@@ -270,7 +273,7 @@ func (f *Follower) decide(name schema.GroupVersionResource, t *tracked) {
 	default:
 		return
 	}
-	t.resource.Set(outcome, why)
+	resource.Set(outcome, why)
 }
 
 // blind returns why the follower cannot see what the server serves. The caller holds mu.
