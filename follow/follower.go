@@ -65,7 +65,8 @@ type Follower struct {
 	running  bool
 	evidence evidence
 	tracked  map[schema.GroupVersionResource]*tracked
-	changed  chan struct{} // closed and replaced when verdicts or the document have changed
+	owned    map[*served.Resource]schema.GroupVersionResource // those of Informers
+	changed  chan struct{}                                    // closed and replaced when verdicts or the document have changed
 	status   Status
 	followed int // number of those that follow all resources
 }
@@ -102,7 +103,8 @@ var (
 func New(client metadata.Interface, discovery discovery.DiscoveryInterface, options Options) *Follower {
 	f := &Follower{
 		options: options, wake: make(chan struct{}, 1), evidence: newEvidence(),
-		tracked: make(map[schema.GroupVersionResource]*tracked), changed: make(chan struct{}),
+		tracked: make(map[schema.GroupVersionResource]*tracked), owned: make(map[*served.Resource]schema.GroupVersionResource),
+		changed: make(chan struct{}),
 	}
 	if client == nil {
 		f.invalid = errNoMetadata
@@ -204,6 +206,46 @@ func (f *Follower) changes() <-chan struct{} {
 	return f.changed
 }
 
+// current returns the last document, nil before the first, and a channel as changes does.
+func (f *Follower) current() (*document, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.evidence.document, f.changed
+}
+
+// followAll adds n to the number of those that follow all resources.
+func (f *Follower) followAll(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.followed += n
+	f.signal() // a server without aggregated discovery is asked for all groups
+}
+
+// own makes the follower decide on a resource of Informers until disown, unless it is unselected.
+func (f *Follower) own(name schema.GroupVersionResource, resource *served.Resource) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if resource.Verdict().Outcome != served.Unselected {
+		f.owned[resource] = name
+		f.decide(name, resource, f.blind() != nil)
+	}
+}
+
+// disown leaves the verdict on a resource as it is.
+func (f *Follower) disown(resource *served.Resource) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.owned, resource)
+}
+
+// unselect ends the requests for a resource of Informers for good.
+func (f *Follower) unselect(resource *served.Resource, why error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.owned, resource)
+	resource.Set(served.Unselected, why)
+}
+
 // Status returns the follower's condition.
 func (f *Follower) Status() Status {
 	f.mu.Lock()
@@ -256,6 +298,9 @@ func (f *Follower) decideAll() {
 	blind := f.blind() != nil
 	for name, t := range f.tracked {
 		f.decide(name, t.resource, blind)
+	}
+	for resource, name := range f.owned {
+		f.decide(name, resource, blind)
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
