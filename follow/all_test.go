@@ -80,7 +80,9 @@ func must(t *testing.T, err error) {
 func (h *harness) options(selects func(follow.Resource) bool) follow.AllOptions[metaObject] {
 	return follow.AllOptions[metaObject]{
 		Select: selects,
-		Client: func(gvr schema.GroupVersionResource) *cache.ListWatch { return cache.ListWatchOf(h.client.Resource(gvr)) },
+		Client: func(gvr schema.GroupVersionResource) *cache.ListWatch {
+			return cache.ListWatchOf(h.client.Resource(gvr))
+		},
 		Handler: func(r follow.Resource, event cache.Event[metaObject]) {
 			h.mu.Lock()
 			defer h.mu.Unlock()

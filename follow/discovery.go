@@ -65,21 +65,16 @@ type document struct {
 	groups map[string]bool                          // all groups; whether the resources of all versions are known
 }
 
-// newDocument returns a document of versions, whose resources it marks as Preferred.
-func newDocument(versions []groupVersion) *document {
+func newDocument(id [sha256.Size]byte, versions []groupVersion) *document {
 	d := &document{
-		versions: versions, listed: make(map[schema.GroupVersionResource]Resource),
+		id: id, versions: versions, listed: make(map[schema.GroupVersionResource]Resource),
 		stale: make(map[schema.GroupVersion]bool), groups: make(map[string]bool),
 	}
-	seen := make(map[schema.GroupResource]bool)
 	for _, version := range versions {
 		known, found := d.groups[version.Group]
 		d.stale[version.GroupVersion], d.groups[version.Group] = version.stale, (known || !found) && !version.stale
-		for i := range version.resources {
-			resource := &version.resources[i]
-			resource.Preferred = !seen[resource.GroupResource()]
-			seen[resource.GroupResource()] = true
-			d.listed[resource.GroupVersionResource] = *resource
+		for _, resource := range version.resources {
+			d.listed[resource.GroupVersionResource] = resource
 		}
 	}
 	return d
@@ -137,13 +132,13 @@ func (d *discoverer) ask(ctx context.Context, wanted func(schema.GroupVersion) b
 	if err != nil {
 		return nil, err
 	}
-	next := newDocument(slices.Concat(d.core, versions))
-	next.id = sha256.Sum256(answer.body)
+	versions = slices.Concat(d.core, versions)
+	id := sha256.Sum256(answer.body)
 	if d.etag = answer.etag; !answer.isAggregated() { // its ETag, if it has one, says nothing of the resources
-		d.etag, next.id = "", sha256.Sum256(fmt.Append(nil, next.versions))
+		d.etag, id = "", sha256.Sum256(fmt.Append(nil, versions))
 	}
-	d.last = next
-	return next, nil
+	d.last = newDocument(id, versions)
+	return d.last, nil
 }
 
 // response is the response to a request.
@@ -198,10 +193,29 @@ func (d *discoverer) get(ctx context.Context, path, accept, etag string) (respon
 }
 
 // versions returns the versions of the groups in a response.
-func (d *discoverer) versions(ctx context.Context, answer response, wanted func(schema.GroupVersion) bool) ([]groupVersion, error) {
-	if !answer.isAggregated() {
-		return d.askEach(ctx, answer, wanted)
+func (d *discoverer) versions(ctx context.Context, answer response, wanted func(schema.GroupVersion) bool) (versions []groupVersion, err error) {
+	if answer.isAggregated() {
+		versions, err = versionsIn(answer)
+	} else {
+		versions, err = d.askEach(ctx, answer, wanted)
 	}
+	markPreferred(versions)
+	return versions, err
+}
+
+// markPreferred sets Resource.Preferred.
+func markPreferred(versions []groupVersion) {
+	seen := make(map[schema.GroupResource]bool)
+	for _, version := range versions {
+		for i, resource := range version.resources {
+			version.resources[i].Preferred = !seen[resource.GroupResource()]
+			seen[resource.GroupResource()] = true
+		}
+	}
+}
+
+// versionsIn returns the versions of the groups in a document of aggregated discovery.
+func versionsIn(answer response) ([]groupVersion, error) {
 	var list apidiscovery.APIGroupDiscoveryList
 	if err := json.Unmarshal(answer.body, &list); err != nil {
 		return nil, fmt.Errorf("aggregated discovery: %w", err)
