@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -70,37 +71,19 @@ type AllOptions[T Object] struct {
 }
 
 var (
-	errNoFollower      = errors.New("the follower is nil")
-	errNoSelect        = errors.New("Select is nil")
-	errNoListWatch     = errors.New("Client is nil")
-	errNoHandler       = errors.New("Handler is nil")
-	errInformerOptions = errors.New("Name, Scopes and Served of Informer must not be set")
-	errWaiting         = fmt.Errorf("%d other resources are being listed", maxFirstLists)
-	errUnselected      = errors.New("it is not selected any more")
+	errIncomplete  = errors.New("follow all: the follower, Select, Client or Handler is nil")
+	errNotForAll   = errors.New("follow all: Name, Scopes and Served of Informer must not be set")
+	errListsOthers = fmt.Errorf("waits for the first lists of %d other resources", maxFirstLists)
+	errEnded       = errors.New("the resource is not followed any more") // ends cache.RunAll
+	errUnselected  = fmt.Errorf("%w: Select reports false", served.ErrNotServed)
 )
-
-func (o AllOptions[T]) check() (err error) {
-	if o.Select == nil {
-		err = errNoSelect
-	}
-	if o.Client == nil {
-		err = errors.Join(err, errNoListWatch)
-	}
-	if o.Handler == nil {
-		err = errors.Join(err, errNoHandler)
-	}
-	if o.Informer.Name != "" || o.Informer.Scopes != nil || o.Informer.Served != nil {
-		err = errors.Join(err, errInformerOptions)
-	}
-	return err
-}
 
 // selects reports whether a resource is to be followed.
 func (o AllOptions[T]) selects(r Resource) bool {
-	resource := r.GroupResource()
-	switch resource {
+	name := r.GroupResource()
+	switch name {
 	case schema.GroupResource{Resource: "secrets"}, schema.GroupResource{Resource: "events"}, schema.GroupResource{Group: "events.k8s.io", Resource: "events"}:
-		if !slices.Contains(o.Named, resource) {
+		if !slices.Contains(o.Named, name) {
 			return false
 		}
 	}
@@ -115,8 +98,9 @@ type Informers[T Object] struct {
 	firstLists chan struct{} // has a value for each informer that fetches its first list
 	wake       chan struct{} // of capacity 1; an informer has ended, or Select may report something else
 
+	started atomic.Bool
+
 	mu       sync.Mutex // guards the fields below
-	running  bool
 	followed map[schema.GroupResource]*followed[T]
 	failed   error // of informers that cannot run
 }
@@ -124,12 +108,15 @@ type Informers[T Object] struct {
 // followed is a resource that Informers follow.
 type followed[T Object] struct {
 	Resource
-	served *served.Resource // its verdict is the follower's until the resource is not selected any more
+	served *served.Resource // its verdict is the follower's until the resource is unselected
+	now    atomic.Pointer[following[T]]
+}
 
-	informer *cache.SharedInformer[T] // guarded by Informers.mu; nil while there is none
-	err      error                    // guarded by Informers.mu; why there is none
-	handler  *cache.Registration      // of the informer
-	objects  atomic.Int64             // number of objects that the handler knows
+// following is the informer of a resource, or why there is none.
+type following[T Object] struct {
+	informer *cache.SharedInformer[T]
+	handler  *cache.Registration
+	err      error
 }
 
 // All returns Informers, which keep an informer of each resource that the options select: it starts
@@ -146,12 +133,11 @@ type followed[T Object] struct {
 // others fetch theirs. A resource whose first list is forbidden has no informer: it is requested again
 // every five minutes. One that becomes forbidden later keeps its last good state, as informers do.
 func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], error) {
-	err := options.check()
-	if follower == nil {
-		err = errors.Join(err, errNoFollower)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("follow all: %w", err)
+	switch unset := options.Informer; {
+	case follower == nil || options.Select == nil || options.Client == nil || options.Handler == nil:
+		return nil, errIncomplete
+	case unset.Name != "" || unset.Scopes != nil || unset.Served != nil:
+		return nil, errNotForAll
 	}
 	options.Informer.Packed = true
 	return &Informers[T]{
@@ -171,24 +157,19 @@ func (a *Informers[T]) Run(ctx context.Context) error {
 	if a.follower.invalid != nil {
 		return fmt.Errorf("follow all: %w", a.follower.invalid)
 	}
-	a.mu.Lock()
-	again := a.running
-	a.running = true
-	a.mu.Unlock()
-	if again {
-		return fmt.Errorf("follow all: %w", errRunTwice)
+	if a.started.Swap(true) {
+		return errRunTwice
 	}
 	a.follower.followAll(1)
 	defer a.follower.followAll(-1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var followed sync.WaitGroup
+	var running sync.WaitGroup
 	for ctx.Err() == nil {
 		document, changed := a.follower.current()
 		for _, f := range a.update(document) {
-			followed.Go(func() {
-				if err := a.follow(ctx, f); err != nil {
-					a.locked(func() { a.failed = errors.Join(a.failed, err) })
+			running.Go(func() {
+				if err := a.end(f, a.follow(ctx, f)); err != nil {
 					cancel()
 				}
 			})
@@ -199,7 +180,7 @@ func (a *Informers[T]) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	followed.Wait()
+	running.Wait()
 	return a.failed
 }
 
@@ -226,41 +207,33 @@ type ResourceStatus struct {
 // resource that is no longer served or selected has a status until its deletions have been delivered.
 func (a *Informers[T]) Status() []ResourceStatus {
 	var statuses []ResourceStatus
-	a.each(func(f *followed[T]) {
-		status := ResourceStatus{Resource: f.Resource, Err: f.err}
-		if f.informer != nil {
-			status.Informer = f.informer.Status()
+	for _, f := range a.all() {
+		now := f.now.Load()
+		status := ResourceStatus{Resource: f.Resource, Err: now.err}
+		if now.informer != nil {
+			status.Informer = now.informer.Status()
 		}
 		statuses = append(statuses, status)
-	})
-	slices.SortFunc(statuses, func(a, b ResourceStatus) int {
-		return cmp.Or(cmp.Compare(a.Resource.Group, b.Resource.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource))
-	})
+	}
 	return statuses
 }
 
 // Views returns a view of each informer that runs.
 func (a *Informers[T]) Views() (views []cache.View) {
-	a.each(func(f *followed[T]) {
-		if f.informer != nil {
-			views = append(views, f.informer.Views()...)
+	for _, f := range a.all() {
+		if now := f.now.Load(); now.informer != nil {
+			views = append(views, now.informer.Views()...)
 		}
-	})
+	}
 	return views
 }
 
-func (a *Informers[T]) locked(do func()) {
+// all returns the followed resources in order.
+func (a *Informers[T]) all() []*followed[T] {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	do()
-}
-
-// each calls do for each resource. It holds mu.
-func (a *Informers[T]) each(do func(*followed[T])) {
-	a.locked(func() {
-		for _, f := range a.followed {
-			do(f)
-		}
+	return slices.SortedFunc(maps.Values(a.followed), func(a, b *followed[T]) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource))
 	})
 }
 
@@ -271,44 +244,52 @@ func (a *Informers[T]) update(document *document) (added []*followed[T]) {
 		return nil
 	}
 	known := make(map[schema.GroupResource]bool)
-	var all []*followed[T]
-	a.each(func(f *followed[T]) { all = append(all, f) })
-	for _, f := range all {
+	for _, f := range a.all() {
 		known[f.GroupResource()] = true
 		if resource, listed, _ := document.find(f.GroupVersionResource); listed && !a.options.selects(resource) {
-			a.follower.unselect(f.served, fmt.Errorf("%s: %w: %w", text(f.GroupVersionResource), served.ErrNotServed, errUnselected))
+			a.follower.unselect(f.served)
 		}
 	}
 	for _, version := range document.versions {
 		for _, resource := range version.resources {
-			if resource.Preferred && !known[resource.GroupResource()] && a.options.selects(resource) {
-				f := &followed[T]{Resource: resource, served: served.New(served.ErrNotServed), err: errWaiting}
-				if a.follower.own(resource.GroupVersionResource, f.served); !f.served.Verdict().IsAbsent() {
-					added = append(added, f)
-				} else {
-					a.follower.disown(f.served)
-				}
+			if !resource.Preferred || known[resource.GroupResource()] || !a.options.selects(resource) {
+				continue
 			}
+			f := &followed[T]{Resource: resource, served: served.New(served.ErrNotServed)}
+			f.now.Store(&following[T]{err: errListsOthers})
+			a.follower.own(resource.GroupVersionResource, f.served)
+			if f.served.Verdict().IsAbsent() { // its definition was just deleted, or is newer than the document
+				a.follower.disown(f.served)
+				continue
+			}
+			added = append(added, f)
 		}
 	}
-	a.locked(func() {
-		for _, f := range added {
-			a.followed[f.GroupResource()] = f
-		}
-	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, f := range added {
+		a.followed[f.GroupResource()] = f
+	}
 	return added
+}
+
+// end forgets a resource, and returns err.
+func (a *Informers[T]) end(f *followed[T], err error) error {
+	a.follower.disown(f.served)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.followed, f.GroupResource())
+	a.failed = errors.Join(a.failed, err)
+	a.Reselect() // another version may be served
+	return err
 }
 
 // follow runs an informer of a resource until the resource is not served or not selected any more, or
 // ctx ends.
 func (a *Informers[T]) follow(ctx context.Context, f *followed[T]) error {
-	defer a.Reselect() // the server may prefer another version
-	defer a.locked(func() { delete(a.followed, f.GroupResource()) })
-	defer a.follower.disown(f.served)
-	verdict := f.served.Verdict()
-	current, cancel := f.served.WithContext(ctx, verdict)
+	current, cancel := f.served.WithContext(ctx, f.served.Verdict())
 	defer cancel()
-	for !verdict.IsAbsent() {
+	for !f.served.Verdict().IsAbsent() {
 		select {
 		case a.firstLists <- struct{}{}:
 		case <-current.Done():
@@ -326,60 +307,53 @@ func (a *Informers[T]) follow(ctx context.Context, f *followed[T]) error {
 // runInformer runs an informer until its resource is not served or not selected any more, the first
 // list is forbidden, or ctx ends. The caller has added a value to firstLists, which is received.
 func (a *Informers[T]) runInformer(ctx context.Context, f *followed[T]) (forbidden, err error) {
-	endFirstList := sync.OnceFunc(func() { <-a.firstLists })
-	defer endFirstList()
-	informer, err := a.newInformer(f)
+	release := sync.OnceFunc(func() { <-a.firstLists })
+	defer release()
+	now, err := a.newInformer(f)
 	if err != nil {
 		return nil, err
 	}
-	a.locked(func() { f.informer, f.err = informer, nil })
-	defer a.locked(func() { f.informer = nil })
-	ctx, cancel := context.WithCancel(ctx)
-	running, hasStopped := context.WithCancel(ctx)
-	stopped := make(chan error, 1)
-	go func() {
-		defer hasStopped()
-		stopped <- informer.Run(ctx)
-	}()
-	poll(running, func() bool {
-		status := informer.Status()
-		return status.Synced || status.Err != nil || status.Phase == cache.PhaseNotServed
+	f.now.Store(now)
+	defer f.now.Store(&following[T]{err: errListsOthers})
+	_ = cache.RunAll(ctx, func(ctx context.Context) error {
+		err = now.informer.Run(ctx)
+		return errEnded
+	}, func(ctx context.Context) error {
+		poll(ctx, func() bool {
+			status := now.informer.Status()
+			return status.Synced || status.Err != nil || status.Phase == cache.PhaseNotServed
+		})
+		release()
+		if status := now.informer.Status(); !status.Synced && apierrors.IsForbidden(status.Err) {
+			forbidden = status.Err
+		} else {
+			a.awaitEnd(ctx, f, now.isEmpty)
+		}
+		return errEnded
 	})
-	endFirstList()
-	if status := informer.Status(); !status.Synced && apierrors.IsForbidden(status.Err) {
-		forbidden = status.Err
-	} else {
-		a.awaitEnd(running, f)
-	}
-	cancel()
-	return forbidden, <-stopped
+	return forbidden, err
 }
 
-func (a *Informers[T]) newInformer(f *followed[T]) (*cache.SharedInformer[T], error) {
+func (a *Informers[T]) newInformer(f *followed[T]) (*following[T], error) {
 	options := a.options.Informer
 	options.Name, options.Served = f.GroupResource().String(), served.Publish(f.served).(*cache.Served)
 	example := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
 	example.GetObjectKind().SetGroupVersionKind(f.GroupVersion().WithKind(f.Kind))
 	informer := cache.NewSharedInformer(a.options.Client(f.GroupVersionResource), example, options)
-	var err error
-	f.handler, err = informer.AddEventHandler(cache.EventHandlerFunc[T](func(event cache.Event[T]) {
-		switch event.Type {
-		case cache.EventAdd:
-			f.objects.Add(1)
-		case cache.EventDelete:
-			f.objects.Add(-1)
-		}
+	handler, err := informer.AddEventHandler(cache.EventHandlerFunc[T](func(event cache.Event[T]) {
 		a.options.Handler(f.Resource, event)
 	}), a.options.HandlerOptions)
-	return informer, err
+	return &following[T]{informer: informer, handler: handler}, err
 }
 
-// awaitEnd blocks until the resource is not served or not selected any more and the handler has
-// received the deletions, or ctx ends.
-func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T]) {
-	isEmpty := func() bool {
-		return f.informer.Status().Phase == cache.PhaseNotServed && f.handler.Status().Backlog == 0 && f.objects.Load() == 0
-	}
+// isEmpty reports whether the informer makes no requests, has no objects, and its handler knows that.
+func (f *following[T]) isEmpty() bool {
+	return f.informer.Status().Phase == cache.PhaseNotServed && f.informer.Store().Snapshot().Len() == 0 && f.handler.Status().Backlog == 0
+}
+
+// awaitEnd blocks until the resource is not served or not selected any more and its informer is empty,
+// or ctx ends.
+func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T], isEmpty func() bool) {
 	for ctx.Err() == nil {
 		verdict := f.served.Verdict()
 		current, cancel := f.served.WithContext(ctx, verdict)
@@ -399,7 +373,7 @@ func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T]) {
 // awaitPermission blocks until the list of a resource is not forbidden any more, or ctx ends.
 func (a *Informers[T]) awaitPermission(ctx context.Context, f *followed[T], err error) {
 	for apierrors.IsForbidden(err) {
-		a.locked(func() { f.err = err })
+		f.now.Store(&following[T]{err: err})
 		if !sleep(ctx, forbiddenInterval, nil) {
 			return
 		}
@@ -407,11 +381,11 @@ func (a *Informers[T]) awaitPermission(ctx context.Context, f *followed[T], err 
 		_, err = a.options.Client(f.GroupVersionResource).List(request, metav1.ListOptions{Limit: 1})
 		cancel()
 	}
-	a.locked(func() { f.err = errWaiting })
+	f.now.Store(&following[T]{err: errListsOthers})
 }
 
-// poll blocks until done reports true, which it returns, or ctx ends. The status of an informer has no
-// channel.
+// poll blocks until done reports true, which it returns, or ctx ends. Informers have no channel that
+// tells of their phase.
 func poll(ctx context.Context, done func() bool) bool {
 	for delay := time.Millisecond; !done(); delay = min(2*delay, maxPoll) {
 		if !sleep(ctx, delay, nil) {

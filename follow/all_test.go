@@ -494,18 +494,29 @@ func TestAllFollowsServerWithoutAggregatedDiscovery(t *testing.T) {
 	})
 }
 
-// Invalid options are errors of All, and of Run.
+// Invalid options are errors of All.
 func TestAllReportsInvalidOptions(t *testing.T) {
-	if _, err := follow.All(nil, follow.AllOptions[metaObject]{Informer: cache.InformerOptions[metaObject]{Name: "a"}}); err == nil {
-		t.Error("got no error of empty options")
-	} else {
-		for _, want := range []string{"follower", "Select", "Client", "Handler", "Informer"} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want an error that names %s", err, want)
-			}
+	valid, follower := (&harness{}).options(ofExample), follow.New(nil, nil, follow.Options{})
+	for name, change := range map[string]func(*follow.AllOptions[metaObject]){
+		"Select":  func(o *follow.AllOptions[metaObject]) { o.Select = nil },
+		"Client":  func(o *follow.AllOptions[metaObject]) { o.Client = nil },
+		"Handler": func(o *follow.AllOptions[metaObject]) { o.Handler = nil },
+		"Name":    func(o *follow.AllOptions[metaObject]) { o.Informer.Name = "a" },
+		"Scopes":  func(o *follow.AllOptions[metaObject]) { o.Informer.Scopes = cache.NewScopes() },
+		"Served": func(o *follow.AllOptions[metaObject]) {
+			o.Informer.Served = follower.Resource(schema.GroupVersionResource{})
+		},
+	} {
+		options := valid
+		change(&options)
+		if _, err := follow.All(follower, options); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v, want an error that names it", name, err)
 		}
 	}
-	all, err := follow.All(follow.New(nil, nil, follow.Options{}), (&harness{}).options(ofExample))
+	if _, err := follow.All(nil, valid); err == nil {
+		t.Error("got no error of a nil follower")
+	}
+	all, err := follow.All(follower, valid)
 	must(t, err)
 	if err := all.Run(t.Context()); err == nil {
 		t.Error("got no error of Run with an invalid follower")
@@ -521,13 +532,31 @@ func TestAllReportsInformerThatCannotRun(t *testing.T) {
 		all, err := follow.All(h.follower, options)
 		must(t, err)
 		h.define("Widget", "v1")
-		h.define("Gadget", "v1")
 		if err := cache.RunAll(t.Context(), h.follower.Run, all.Run); err == nil || !strings.Contains(err.Error(), "widgets.example.com: the ListerWatcher is nil") {
 			t.Errorf("got %v, want an error that names the resource", err)
 		}
 		if err := all.Run(t.Context()); err == nil {
 			t.Error("got no error of a second Run")
 		}
+	})
+}
+
+// A follower that may not watch definitions still follows what discovery lists, and ends nothing.
+func TestAllWithoutPermissionToWatchDefinitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		crd := h.define("Widget", "v1")
+		h.create("v1", "Widget", "a")
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "customresourcedefinitions" }, fake.RequestFault{Err: fake.Forbidden()})
+		all, stop := h.run(h.options(ofExample))
+		wantFollowed(t, "without permission", all, "example.com/v1 widgets")
+		must(t, h.server.Delete(crd))
+		after(time.Hour)
+		wantFollowed(t, "after the deletion", all, "example.com/v1 widgets: Retrying")
+		if err := h.follower.Status().Err; !apierrors.IsForbidden(err) {
+			t.Errorf("got %v in the follower's status, want Forbidden", err)
+		}
+		stop()
 	})
 }
 

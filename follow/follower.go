@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,9 +61,9 @@ type Follower struct {
 	invalid     error
 	wake        chan struct{} // of capacity 1; something has changed
 	logged      errlog.Requests
+	started     atomic.Bool
 
 	mu       sync.Mutex // guards the fields below
-	running  bool
 	evidence evidence
 	tracked  map[schema.GroupVersionResource]*tracked
 	owned    map[*served.Resource]schema.GroupVersionResource // those of Informers
@@ -142,11 +143,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	if f.invalid != nil {
 		return fmt.Errorf("follow: %w", f.invalid)
 	}
-	f.mu.Lock()
-	again := f.running
-	f.running = true
-	f.mu.Unlock()
-	if again {
+	if f.started.Swap(true) {
 		return errRunTwice
 	}
 	if f.options.Logger.GetSink() != nil {
@@ -183,7 +180,7 @@ func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersi
 	}
 	t := f.track(resource)
 	for {
-		changed := f.changes()
+		_, changed := f.current()
 		verdict := t.resource.Verdict()
 		if verdict.Outcome == served.Served {
 			return nil
@@ -199,14 +196,8 @@ func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersi
 	}
 }
 
-// changes returns a channel that is closed when verdicts or the document change.
-func (f *Follower) changes() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.changed
-}
-
-// current returns the last document, nil before the first, and a channel as changes does.
+// current returns the last document, nil before the first, and a channel that is closed when it
+// or verdicts change.
 func (f *Follower) current() (*document, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -226,8 +217,8 @@ func (f *Follower) own(name schema.GroupVersionResource, resource *served.Resour
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if resource.Verdict().Outcome != served.Unselected {
-		f.owned[resource] = name
 		f.decide(name, resource, f.blind() != nil)
+		f.owned[resource] = name
 	}
 }
 
@@ -239,11 +230,11 @@ func (f *Follower) disown(resource *served.Resource) {
 }
 
 // unselect ends the requests for a resource of Informers for good.
-func (f *Follower) unselect(resource *served.Resource, why error) {
+func (f *Follower) unselect(resource *served.Resource) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.owned, resource)
-	resource.Set(served.Unselected, why)
+	resource.Set(served.Unselected, errUnselected)
 }
 
 // Status returns the follower's condition.
@@ -323,6 +314,9 @@ func (f *Follower) decide(name schema.GroupVersionResource, resource *served.Res
 
 // blind returns why the follower cannot see what the server serves. The caller holds mu.
 func (f *Follower) blind() error {
+	if f.invalid != nil {
+		return f.invalid
+	}
 	for _, informer := range []*cache.SharedInformer[*metav1.PartialObjectMetadata]{f.definitions, f.apiServices} {
 		if err := informer.Status().Err; apierrors.IsForbidden(err) || err != nil && !informer.HasSynced() {
 			return err
