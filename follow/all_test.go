@@ -237,6 +237,9 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 			after(10 * time.Second)
 			wantFollowed(t, "after the definition was deleted", all)
 			h.wantEvents("after the definition was deleted", "widgets v1 Delete/a", "widgets v1 Delete/b")
+			if n := h.follower.Owned(); n != 0 {
+				t.Errorf("the follower decides on %d resources that have gone", n)
+			}
 			left := bubbleGoroutines(t)
 			if idle == nil {
 				idle = left
@@ -277,6 +280,24 @@ func TestAllEndsWithItsContext(t *testing.T) {
 		if left := bubbleGoroutines(t); len(left) != idle {
 			t.Errorf("got %d goroutines after Run, want %d:\n%s", len(left), idle, strings.Join(left, "\n\n"))
 		}
+	})
+}
+
+// All resources of a server that can be listed and watched can be followed.
+func TestAllFollowsEveryResource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		all, stop := h.run(h.options(func(follow.Resource) bool { return true }))
+		statuses := all.Status()
+		if len(statuses) < 50 {
+			t.Errorf("got %d resources, want all", len(statuses))
+		}
+		for _, status := range statuses {
+			if !status.Informer.Synced {
+				t.Errorf("%s has not synced: %+v, %v", status.Resource.GroupVersionResource, status.Err, status.Informer.Err)
+			}
+		}
+		stop()
 	})
 }
 
@@ -461,6 +482,36 @@ func TestAllWaitsForHandler(t *testing.T) {
 		after(time.Second)
 		wantFollowed(t, "once the handler has returned", all)
 		h.wantEvents("once the handler has returned", "widgets v1 Add/a", "widgets v1 Delete/a")
+		stop()
+	})
+}
+
+// A resource that returns before its deletions were delivered keeps its informer.
+func TestAllKeepsInformerOfResourceThatReturnsSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		crd := h.define("Widget", "v1")
+		h.create("v1", "Widget", "a")
+		options := h.options(ofExample)
+		record, hold := options.Handler, make(chan struct{})
+		options.Handler = func(r follow.Resource, event cache.Event[metaObject]) {
+			<-hold
+			record(r, event)
+		}
+		all, stop := h.run(options)
+		before := all.Views()[0].ID()
+		must(t, h.server.Delete(crd))
+		after(10 * time.Second)
+		h.define("Widget", "v1")
+		h.create("v1", "Widget", "b")
+		after(10 * time.Second)
+		wantFollowed(t, "after the resource has returned", all, "example.com/v1 widgets")
+		close(hold)
+		after(time.Second)
+		h.wantEvents("once the handler has returned", "widgets v1 Add/a", "widgets v1 Add/b", "widgets v1 Delete/a")
+		if got := all.Views()[0].ID(); got != before {
+			t.Error("got another informer, want the same one")
+		}
 		stop()
 	})
 }
