@@ -4,6 +4,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -22,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/flowcontrol"
 )
 
 const (
@@ -34,10 +34,6 @@ const (
 	maxDiscovery = 256 << 20
 	// discoveryTimeout is how long a request may take. It is that of client-go's discovery client.
 	discoveryTimeout = 32 * time.Second
-	// discoveryBurst is the number of discovery requests that may follow each other at discoveryGap, and
-	// discoveryPeriod the time after which there may be one more.
-	discoveryBurst  = 12
-	discoveryPeriod = 5 * time.Second
 )
 
 // Resource is a resource that the server serves.
@@ -67,37 +63,47 @@ type document struct {
 	// isPartial reports that the server has no aggregated discovery: versions that were not asked for
 	// are stale.
 	isPartial bool
+
+	listed      map[schema.GroupVersionResource]Resource // all resources
+	definitions map[string]bool                          // the names that CustomResourceDefinitions of them have
+	apiServices map[string]bool                          // the names that APIServices of the versions have
+	stale       map[schema.GroupVersion]bool             // all versions; whether they are stale
+	groups      map[string]bool                          // all groups; whether the resources of all versions are known
+}
+
+func newDocument(id [sha256.Size]byte, versions []groupVersion) *document {
+	d := &document{
+		id: id, versions: versions, listed: make(map[schema.GroupVersionResource]Resource),
+		definitions: make(map[string]bool), apiServices: make(map[string]bool),
+		stale: make(map[schema.GroupVersion]bool), groups: make(map[string]bool),
+	}
+	for _, version := range versions {
+		known, found := d.groups[version.Group]
+		d.stale[version.GroupVersion], d.groups[version.Group] = version.stale, (known || !found) && !version.stale
+		d.apiServices[version.Version+"."+version.Group] = true
+		for _, resource := range version.resources {
+			d.listed[resource.GroupVersionResource] = resource
+			d.definitions[resource.Resource+"."+resource.Group] = true
+		}
+	}
+	return d
 }
 
 // find returns the resource with a name. isCurrent reports whether the document lists the group of the
 // resource, and the server knows the resources of all its versions.
-func (d *document) find(name schema.GroupVersionResource) (found, isCurrent bool) {
-	for _, version := range d.versions {
-		switch {
-		case version.Group != name.Group:
-		case version.stale:
-			return d.lists(name), false
-		default:
-			isCurrent = true
-		}
-	}
-	return d.lists(name), isCurrent
-}
-
-func (d *document) lists(name schema.GroupVersionResource) bool {
-	return slices.ContainsFunc(d.versions, func(version groupVersion) bool {
-		return slices.ContainsFunc(version.resources, func(r Resource) bool { return r.GroupVersionResource == name })
-	})
+func (d *document) find(name schema.GroupVersionResource) (_ Resource, found, isCurrent bool) {
+	resource, found := d.listed[name]
+	return resource, found, d.groups[name.Group]
 }
 
 // discoverer asks a server what it serves. It is not safe for concurrent use.
 type discoverer struct {
 	client   rest.Interface
-	maxBytes int64                   // of an answer
-	budget   flowcontrol.RateLimiter // of the requests for /apis and for single versions
-	core     []groupVersion          // of /api, which is asked once
-	etag     string                  // of the last document
+	maxBytes int64          // of an answer
+	core     []groupVersion // of /api, which is asked once
+	etag     string         // of the last document
 	last     *document
+	single   map[schema.GroupVersion]groupVersion // of a server without aggregated discovery
 }
 
 var errNoClient = errors.New("the discovery client has no REST client, as client-go's fake ones: use that of a fake.APIServer")
@@ -109,19 +115,19 @@ func newDiscoverer(client discovery.DiscoveryInterface) (*discoverer, error) {
 	if known, ok := client.RESTClient().(*rest.RESTClient); ok && known == nil {
 		return nil, errNoClient
 	}
-	budget := flowcontrol.NewTokenBucketRateLimiter(float32(time.Second)/float32(discoveryPeriod), discoveryBurst)
-	return &discoverer{client: client.RESTClient(), maxBytes: maxDiscovery, budget: budget}, nil
+	return &discoverer{client: client.RESTClient(), maxBytes: maxDiscovery, single: make(map[schema.GroupVersion]groupVersion)}, nil
 }
 
 // ask returns what the server serves, the last document if nothing has changed. A server without
-// aggregated discovery is asked for the group versions for which wanted reports true.
-func (d *discoverer) ask(ctx context.Context, wanted func(schema.GroupVersion) bool) (*document, error) {
+// aggregated discovery is asked for the group versions for which wanted reports true. known says
+// that there is an answer.
+func (d *discoverer) ask(ctx context.Context, wanted func(version schema.GroupVersion, known bool) bool) (*document, error) {
 	if d.core == nil {
 		answer, err := d.get(ctx, "/api", accepted, "")
 		if err != nil {
 			return nil, err
 		}
-		if d.core, err = d.versions(ctx, answer, func(schema.GroupVersion) bool { return true }); err != nil {
+		if d.core, err = d.versions(ctx, answer, func(schema.GroupVersion, bool) bool { return true }); err != nil {
 			return nil, err
 		}
 	}
@@ -136,23 +142,14 @@ func (d *discoverer) ask(ctx context.Context, wanted func(schema.GroupVersion) b
 	if err != nil {
 		return nil, err
 	}
-	next := &document{id: sha256.Sum256(answer.body), versions: slices.Concat(d.core, versions)}
+	versions = slices.Concat(d.core, versions)
+	id := sha256.Sum256(answer.body)
 	if d.etag = answer.etag; !answer.isAggregated() { // its ETag, if it has one, says nothing of the resources
-		d.etag, next.id, next.isPartial = "", sha256.Sum256(fmt.Appendf(nil, "%#v", next.versions)), true
+		d.etag, id = "", sha256.Sum256(fmt.Appendf(nil, "%#v", versions))
 	}
-	d.last = next
-	return next, nil
-}
-
-// markPreferred sets Resource.Preferred.
-func markPreferred(versions []groupVersion) {
-	seen := make(map[schema.GroupResource]bool)
-	for _, version := range versions {
-		for i, resource := range version.resources {
-			version.resources[i].Preferred = !seen[resource.GroupResource()]
-			seen[resource.GroupResource()] = true
-		}
-	}
+	d.last = newDocument(id, versions)
+	d.last.isPartial = !answer.isAggregated()
+	return d.last, nil
 }
 
 // response is the response to a request.
@@ -209,38 +206,91 @@ func (d *discoverer) get(ctx context.Context, path, accept, etag string) (respon
 }
 
 // versions returns the versions of the groups in a response.
-func (d *discoverer) versions(ctx context.Context, answer response, wanted func(schema.GroupVersion) bool) (versions []groupVersion, err error) {
+func (d *discoverer) versions(ctx context.Context, answer response, wanted func(version schema.GroupVersion, known bool) bool) (versions []groupVersion, err error) {
 	if answer.isAggregated() {
-		versions, err = parseAggregated(answer)
+		versions, err = versionsIn(answer)
 	} else {
 		versions, err = d.askEach(ctx, answer, wanted)
 	}
-	markPreferred(versions)
+	seen := make(map[schema.GroupResource]bool)
+	for _, version := range versions {
+		for i, resource := range version.resources {
+			version.resources[i].Preferred = !seen[resource.GroupResource()]
+			seen[resource.GroupResource()] = true
+		}
+	}
 	return versions, err
 }
 
-// parseAggregated returns the versions in an answer of aggregated discovery.
-func parseAggregated(answer response) ([]groupVersion, error) {
+// versionsIn returns the versions of the groups in a document of aggregated discovery.
+func versionsIn(answer response) (versions []groupVersion, err error) {
 	var list apidiscovery.APIGroupDiscoveryList
 	if err := json.Unmarshal(answer.body, &list); err != nil {
 		return nil, fmt.Errorf("aggregated discovery: %w", err)
 	}
-	versions := []groupVersion{}
-	for _, group := range list.Items {
+	groups, resources, stale := discovery.SplitGroupsAndResources(list)
+	for _, group := range groups.Groups {
 		for _, version := range group.Versions {
-			v := groupVersion{GroupVersion: schema.GroupVersion{Group: group.Name, Version: version.Version}, stale: version.Freshness == apidiscovery.DiscoveryFreshnessStale}
-			for _, resource := range version.Resources {
-				if resource.ResponseKind == nil { // it has subresources alone
-					continue
+			name := schema.GroupVersion{Group: group.Name, Version: version.Version}
+			versions = append(versions, newGroupVersion(name, resources[name]))
+		}
+	}
+	for name := range stale {
+		versions = append(versions, groupVersion{GroupVersion: name, stale: true})
+	}
+	return versions, nil
+}
+
+// newGroupVersion returns a version with the resources of a list, which may be nil.
+func newGroupVersion(name schema.GroupVersion, list *metav1.APIResourceList) groupVersion {
+	v, subresources := groupVersion{GroupVersion: name}, make(map[string][]string)
+	if list == nil {
+		return v
+	}
+	for _, resource := range list.APIResources {
+		if of, sub, found := strings.Cut(resource.Name, "/"); found {
+			subresources[of] = append(subresources[of], sub)
+			continue
+		}
+		v.resources = append(v.resources, Resource{
+			GroupVersionResource: name.WithResource(resource.Name), Kind: resource.Kind, Namespaced: resource.Namespaced, Verbs: resource.Verbs,
+		})
+	}
+	for i := range v.resources {
+		v.resources[i].Subresources = subresources[v.resources[i].Resource]
+	}
+	return v
+}
+
+// askEach asks a server without aggregated discovery for the resources of each wanted version, and takes
+// the last answer for the others.
+func (d *discoverer) askEach(ctx context.Context, answer response, wanted func(version schema.GroupVersion, known bool) bool) (versions []groupVersion, err error) {
+	var list metav1.APIGroupList
+	var core metav1.APIVersions
+	if err := errors.Join(json.Unmarshal(answer.body, &list), json.Unmarshal(answer.body, &core)); err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	for _, version := range core.Versions {
+		list.Groups = append(list.Groups, metav1.APIGroup{Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: version}}})
+	}
+	for _, group := range list.Groups {
+		slices.SortStableFunc(group.Versions, func(a, b metav1.GroupVersionForDiscovery) int {
+			return cmp.Compare(isOther(a, group.PreferredVersion), isOther(b, group.PreferredVersion))
+		})
+		for _, version := range group.Versions {
+			name, err := schema.ParseGroupVersion(version.GroupVersion)
+			if err != nil {
+				return nil, fmt.Errorf("discovery: %w", err)
+			}
+			v, known := d.single[name]
+			if !known {
+				v = groupVersion{GroupVersion: name, stale: true}
+			}
+			if wanted(name, !v.stale) {
+				if v, err = d.askVersion(ctx, name); err != nil {
+					return nil, err
 				}
-				r := Resource{
-					GroupVersionResource: v.WithResource(resource.Resource), Kind: resource.ResponseKind.Kind,
-					Namespaced: resource.Scope == apidiscovery.ScopeNamespace, Verbs: resource.Verbs,
-				}
-				for _, sub := range resource.Subresources {
-					r.Subresources = append(r.Subresources, sub.Subresource)
-				}
-				v.resources = append(v.resources, r)
+				d.single[name] = v
 			}
 			versions = append(versions, v)
 		}
@@ -248,49 +298,20 @@ func parseAggregated(answer response) ([]groupVersion, error) {
 	return versions, nil
 }
 
-// askEach asks a server without aggregated discovery for the resources of each wanted version.
-func (d *discoverer) askEach(ctx context.Context, answer response, wanted func(schema.GroupVersion) bool) ([]groupVersion, error) {
-	var names []string
-	var list metav1.APIGroupList
-	var core metav1.APIVersions
-	if err := errors.Join(json.Unmarshal(answer.body, &list), json.Unmarshal(answer.body, &core)); err != nil {
-		return nil, fmt.Errorf("discovery: %w", err)
+// isOther returns 0 for the preferred version, and 1 for another.
+func isOther(version, preferred metav1.GroupVersionForDiscovery) int {
+	if version == preferred {
+		return 0
 	}
-	for _, group := range list.Groups {
-		preferred := group.PreferredVersion.GroupVersion
-		names = append(names, preferred)
-		for _, version := range group.Versions {
-			if version.GroupVersion != preferred {
-				names = append(names, version.GroupVersion)
-			}
-		}
-	}
-	versions := []groupVersion{}
-	for _, name := range append(names, core.Versions...) {
-		version, err := schema.ParseGroupVersion(name)
-		if err != nil {
-			return nil, fmt.Errorf("discovery: %w", err)
-		}
-		v := groupVersion{GroupVersion: version, stale: true}
-		if wanted(version) {
-			if v, err = d.askVersion(ctx, version); err != nil {
-				return nil, err
-			}
-		}
-		versions = append(versions, v)
-	}
-	return versions, nil
+	return 1
 }
 
 // askVersion asks for the resources of one version. That of an aggregated API that does not answer is
 // stale.
 func (d *discoverer) askVersion(ctx context.Context, version schema.GroupVersion) (groupVersion, error) {
-	path := "/api/" + version.Version
-	if version.Group != "" {
-		path = "/apis/" + version.String()
-		if err := d.budget.Wait(ctx); err != nil {
-			return groupVersion{}, err
-		}
+	path := "/apis/" + version.String()
+	if version.Group == "" {
+		path = "/api/" + version.Version
 	}
 	answer, err := d.get(ctx, path, "application/json", "")
 	switch {
@@ -305,21 +326,5 @@ func (d *discoverer) askVersion(ctx context.Context, version schema.GroupVersion
 	if err := json.Unmarshal(answer.body, &list); err != nil {
 		return groupVersion{}, fmt.Errorf("discovery of %s: %w", version, err)
 	}
-	v := groupVersion{GroupVersion: version}
-	for _, resource := range list.APIResources {
-		if !strings.Contains(resource.Name, "/") {
-			v.resources = append(v.resources, Resource{
-				GroupVersionResource: version.WithResource(resource.Name), Kind: resource.Kind, Namespaced: resource.Namespaced, Verbs: resource.Verbs,
-			})
-		}
-	}
-	for _, resource := range list.APIResources {
-		name, sub, _ := strings.Cut(resource.Name, "/")
-		for i := range v.resources {
-			if sub != "" && v.resources[i].Resource == name {
-				v.resources[i].Subresources = append(v.resources[i].Subresources, sub)
-			}
-		}
-	}
-	return v, nil
+	return newGroupVersion(version, &list), nil
 }

@@ -94,7 +94,7 @@ const (
 	aggregatedApps = `{"items": [
 		{"metadata": {"name": "example.com"}, "versions": [
 			{"version": "v2", "freshness": "Current", "resources": [
-				{"resource": "widgets", "scope": "Namespaced", "responseKind": {"kind": "Widget"}, "verbs": ["list", "watch"], "subresources": [{"subresource": "status"}, {"subresource": "scale"}]},
+				{"resource": "widgets", "scope": "Namespaced", "responseKind": {"kind": "Widget"}, "verbs": ["list", "watch"], "subresources": [{"subresource": "status", "responseKind": {"kind": "Widget"}}, {"subresource": "scale", "responseKind": {"kind": "Scale"}}]},
 				{"resource": "virtual", "subresources": [{"subresource": "only"}]}]},
 			{"version": "v1", "resources": [
 				{"resource": "widgets", "scope": "Cluster", "responseKind": {"kind": "Widget"}, "verbs": ["get"]},
@@ -156,7 +156,7 @@ func TestDiscovery(t *testing.T) {
 			}
 			var last *document
 			for i, want := range row.want {
-				got, err := d.ask(t.Context(), row.wanted)
+				got, err := d.ask(t.Context(), func(v schema.GroupVersion, _ bool) bool { return row.wanted == nil || row.wanted(v) })
 				status := apierrors.APIStatus(nil)
 				text := got.String()
 				switch {
@@ -197,7 +197,7 @@ func TestDocumentID(t *testing.T) {
 		}
 		var last *document
 		for i := range len(row.same) + 1 {
-			next, err := d.ask(t.Context(), func(schema.GroupVersion) bool { return true })
+			next, err := d.ask(t.Context(), func(schema.GroupVersion, bool) bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}

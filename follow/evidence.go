@@ -6,7 +6,7 @@ package follow
 import (
 	"fmt"
 	"maps"
-	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,10 +38,11 @@ type evidence struct {
 	asked       int                    // number of discovery requests, with that in progress
 	answered    int                    // the number of the one that document answers
 	replaced    map[[32]byte]time.Time // when documents were replaced by others
+	groups      map[string]time.Time   // when definitions of a group changed at last
 }
 
 func newEvidence() evidence {
-	return evidence{definitions: make(map[string]*definition), apiServices: make(map[string]*definition), replaced: make(map[[32]byte]time.Time)}
+	return evidence{definitions: make(map[string]*definition), apiServices: make(map[string]*definition), replaced: make(map[[32]byte]time.Time), groups: make(map[string]time.Time)}
 }
 
 // seen records a definition. initial says that it was there at the start.
@@ -59,18 +60,20 @@ func (e *evidence) seen(known map[string]*definition, name string, generation in
 	default:
 		return
 	}
-	e.forgetReplaced(now)
+	e.changed(name, now)
 }
 
 // deleted records the deletion of a definition.
 func (e *evidence) deleted(known map[string]*definition, name string, now time.Time) {
 	e.changes++
 	known[name] = &definition{since: e.asked + 1, order: e.changes}
-	e.forgetReplaced(now)
+	e.changed(name, now)
 }
 
-// forgetReplaced records a change, after which a document may become again what it was before.
-func (e *evidence) forgetReplaced(now time.Time) {
+// changed records a change of a definition, after which a document may become again what it was before.
+func (e *evidence) changed(name string, now time.Time) {
+	_, group, _ := strings.Cut(name, ".")
+	e.groups[group] = now
 	clear(e.replaced)
 	if e.document != nil {
 		e.replaced[e.document.id] = now
@@ -88,8 +91,8 @@ func (e *evidence) add(next *document, request int, now time.Time) bool {
 	}
 	e.document, e.answered = next, request
 	isOver := func(d *definition, listed bool) bool { return !d.exists && d.since <= request && !listed }
-	maps.DeleteFunc(e.definitions, func(name string, d *definition) bool { return isOver(d, next.listsDefinition(name)) })
-	maps.DeleteFunc(e.apiServices, func(name string, d *definition) bool { return isOver(d, next.listsAPIService(name)) })
+	maps.DeleteFunc(e.definitions, func(name string, d *definition) bool { return isOver(d, next.definitions[name]) })
+	maps.DeleteFunc(e.apiServices, func(name string, d *definition) bool { return isOver(d, next.apiServices[name]) })
 	return true
 }
 
@@ -111,11 +114,11 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 	case e.document == nil, crd != nil && crd.again && e.answered < crd.since, crd == nil && service != nil && e.answered < service.since:
 		return before, nil, false // the document may be of an earlier definition
 	}
-	listed, isCurrent := e.document.find(name)
+	_, listed, isCurrent := e.document.find(name)
 	switch {
 	case listed:
 		return served.Served, nil, true
-	case (before == served.Pending || before == served.Unknown) && e.complete && !e.document.isStale(name.GroupVersion()):
+	case (before == served.Pending || before == served.Unknown) && e.complete && !e.document.stale[name.GroupVersion()]:
 		return absent(served.NotServed, "discovery does not list it")
 	case before == served.Served && crd != nil && isCurrent && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
 		return absent(served.NotServed, "its CustomResourceDefinition does not serve the version any more")
@@ -126,26 +129,4 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 // text describes a resource.
 func text(name schema.GroupVersionResource) string {
 	return name.Resource + " of " + name.GroupVersion().String()
-}
-
-// listsDefinition reports whether a document has a resource of a CustomResourceDefinition.
-func (d *document) listsDefinition(name string) bool {
-	return slices.ContainsFunc(d.versions, func(version groupVersion) bool {
-		return slices.ContainsFunc(version.resources, func(r Resource) bool { return r.Resource+"."+r.Group == name })
-	})
-}
-
-// listsAPIService reports whether a document has the version of an APIService.
-func (d *document) listsAPIService(name string) bool {
-	return slices.ContainsFunc(d.versions, func(version groupVersion) bool { return version.Version+"."+version.Group == name })
-}
-
-// isStale reports whether the server does not know the resources of a version.
-func (d *document) isStale(name schema.GroupVersion) bool {
-	for _, version := range d.versions {
-		if version.GroupVersion == name {
-			return version.stale
-		}
-	}
-	return false
 }

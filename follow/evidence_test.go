@@ -19,7 +19,7 @@ import (
 // resource widgets, a version with "-" none, and one with "!" is stale. Other text counts as another
 // group.
 func testDocument(versions string) *document {
-	d := &document{id: sha256.Sum256([]byte(versions))}
+	var all []groupVersion
 	for word := range strings.FieldsSeq(versions) {
 		version := groupVersion{GroupVersion: schema.GroupVersion{Group: "example.com", Version: strings.Trim(word, "-!")}, stale: strings.HasSuffix(word, "!")}
 		if !strings.HasPrefix(word, "v") {
@@ -28,9 +28,9 @@ func testDocument(versions string) *document {
 		if !strings.ContainsAny(word, "-!") {
 			version.resources = []Resource{{GroupVersionResource: version.WithResource("widgets")}}
 		}
-		d.versions = append(d.versions, version)
+		all = append(all, version)
 	}
-	return d
+	return newDocument(sha256.Sum256([]byte(versions)), all)
 }
 
 // evidenceHarness takes steps, and records how the verdict on widgets of version v1 changes.

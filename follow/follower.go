@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cache"
@@ -25,6 +27,10 @@ import (
 )
 
 const (
+	// discoveryBurst is the number of discovery requests that may follow each other at discoveryGap, and
+	// discoveryPeriod the time after which there may be one more.
+	discoveryBurst  = 12
+	discoveryPeriod = 5 * time.Second
 	// discoveryGap is the least time between two discovery requests. It is also the time after which the
 	// first one after a change is repeated. That time doubles, up to lastRepeat: a server may be the
 	// last one to learn of a change.
@@ -55,12 +61,13 @@ type Follower struct {
 	invalid     error
 	wake        chan struct{} // of capacity 1; something has changed
 	logged      errlog.Requests
+	started     atomic.Bool
 
 	mu       sync.Mutex // guards the fields below
-	running  bool
 	evidence evidence
 	tracked  map[schema.GroupVersionResource]*tracked
-	changed  chan struct{} // closed and replaced when verdicts or the document have changed
+	owned    map[*served.Resource]schema.GroupVersionResource // those of Informers
+	changed  chan struct{}                                    // closed and replaced when verdicts or the document have changed
 	status   Status
 	blind    error // why it cannot see what the server serves
 	followed int   // number of those that follow all resources
@@ -98,7 +105,8 @@ var (
 func New(client metadata.Interface, discovery discovery.DiscoveryInterface, options Options) *Follower {
 	f := &Follower{
 		options: options, wake: make(chan struct{}, 1), evidence: newEvidence(),
-		tracked: make(map[schema.GroupVersionResource]*tracked), changed: make(chan struct{}),
+		tracked: make(map[schema.GroupVersionResource]*tracked), owned: make(map[*served.Resource]schema.GroupVersionResource),
+		changed: make(chan struct{}),
 	}
 	if client == nil {
 		f.invalid = errNoMetadata
@@ -124,7 +132,7 @@ func (f *Follower) newInformer(client metadata.Interface, resource schema.GroupV
 		ErrorHandler: f.options.ErrorHandler,
 		Logger:       f.options.Logger,
 	})
-	registration, err := informer.AddEventHandler(f.handler(known), cache.HandlerOptions{Name: "follow"})
+	registration, err := informer.AddBatchHandler(f.handler(known), cache.HandlerOptions{Name: "follow"})
 	f.invalid = errors.Join(f.invalid, err)
 	f.listed = append(f.listed, registration)
 	return informer
@@ -136,11 +144,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	if f.invalid != nil {
 		return fmt.Errorf("follow: %w", f.invalid)
 	}
-	f.mu.Lock()
-	again := f.running
-	f.running = true
-	f.mu.Unlock()
-	if again {
+	if f.started.Swap(true) {
 		return errRunTwice
 	}
 	if f.options.Logger.GetSink() != nil {
@@ -162,7 +166,7 @@ func (f *Follower) track(name schema.GroupVersionResource) *tracked {
 		resource := served.New(fmt.Errorf("%s: %w: %w", text(name), served.ErrNotServed, errPending))
 		t = &tracked{resource: resource, public: served.Publish(resource).(*cache.Served)}
 		f.tracked[name] = t
-		f.decide(name, t)
+		f.decide(name, t.resource)
 		if f.evidence.document != nil && f.evidence.document.isPartial {
 			f.signal()
 		}
@@ -179,7 +183,7 @@ func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersi
 	}
 	t := f.track(resource)
 	for {
-		changed := f.changes()
+		_, changed := f.current()
 		verdict := t.resource.Verdict()
 		if verdict.Outcome == served.Served {
 			return nil
@@ -195,11 +199,45 @@ func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersi
 	}
 }
 
-// changes returns a channel that is closed when verdicts or the document change.
-func (f *Follower) changes() <-chan struct{} {
+// current returns the last document, nil before the first, and a channel that is closed when it
+// or verdicts change.
+func (f *Follower) current() (*document, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.changed
+	return f.evidence.document, f.changed
+}
+
+// followAll adds n to the number of those that follow all resources.
+func (f *Follower) followAll(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.followed += n
+	f.signal() // a server without aggregated discovery is asked for all groups
+}
+
+// own makes the follower decide on a resource of Informers until disown, unless it is unselected.
+func (f *Follower) own(name schema.GroupVersionResource, resource *served.Resource) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if resource.Verdict().Outcome != served.Unselected {
+		f.decide(name, resource)
+		f.owned[resource] = name
+	}
+}
+
+// disown leaves the verdict on a resource as it is.
+func (f *Follower) disown(resource *served.Resource) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.owned, resource)
+}
+
+// unselect ends the requests for a resource of Informers for good.
+func (f *Follower) unselect(resource *served.Resource) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.owned, resource)
+	resource.Set(served.Unselected, errUnselected)
 }
 
 // Status returns the follower's condition.
@@ -223,15 +261,18 @@ func (f *Follower) Views() []cache.View {
 }
 
 // handler returns a handler that records the events of CustomResourceDefinitions or APIServices.
-func (f *Follower) handler(known map[string]*definition) cache.EventHandlerFunc[*metav1.PartialObjectMetadata] {
-	return func(event cache.Event[*metav1.PartialObjectMetadata]) {
+func (f *Follower) handler(known map[string]*definition) func([]cache.Event[*metav1.PartialObjectMetadata]) {
+	return func(events []cache.Event[*metav1.PartialObjectMetadata]) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		obj := event.Object()
-		if event.Type == cache.EventDelete {
-			f.evidence.deleted(known, obj.Name, time.Now())
-		} else {
-			f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, time.Now())
+		for _, event := range events {
+			obj := event.Object()
+			if event.Type == cache.EventDelete {
+				f.evidence.deleted(known, obj.Name, time.Now())
+				f.decideAll() // the next event may be its creation
+			} else {
+				f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, time.Now())
+			}
 		}
 		f.decideAll()
 		f.signal()
@@ -249,7 +290,10 @@ func (f *Follower) signal() {
 // decideAll decides on all resources. The caller holds mu.
 func (f *Follower) decideAll() {
 	for name, t := range f.tracked {
-		f.decide(name, t)
+		f.decide(name, t.resource)
+	}
+	for resource, name := range f.owned {
+		f.decide(name, resource)
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -257,8 +301,8 @@ func (f *Follower) decideAll() {
 
 // decide decides on a resource. Without evidence, it leaves the verdict as it is. A follower that is
 // blind makes informers request what is not served. The caller holds mu.
-func (f *Follower) decide(name schema.GroupVersionResource, t *tracked) {
-	before := t.resource.Verdict()
+func (f *Follower) decide(name schema.GroupVersionResource, resource *served.Resource) {
+	before := resource.Verdict()
 	outcome, why, known := f.evidence.verdictOn(name, before.Outcome, time.Now())
 	switch {
 	case known && (f.blind == nil || outcome == served.Served):
@@ -267,7 +311,7 @@ func (f *Follower) decide(name schema.GroupVersionResource, t *tracked) {
 	default:
 		return
 	}
-	t.resource.Set(outcome, why)
+	resource.Set(outcome, why)
 }
 
 // findBlind returns why the follower cannot see what the server serves. The caller holds mu.
@@ -285,8 +329,9 @@ func (f *Follower) findBlind() error {
 
 // runDiscovery asks the server what it serves, after each change and now and then.
 func (f *Follower) runDiscovery(ctx context.Context) error {
+	budget := flowcontrol.NewTokenBucketRateLimiter(float32(time.Second)/float32(discoveryPeriod), discoveryBurst)
 	for repeat := time.Duration(0); ; {
-		if f.discoverer.budget.Wait(ctx) != nil {
+		if budget.Wait(ctx) != nil {
 			return nil
 		}
 		f.ask(ctx)
@@ -330,13 +375,17 @@ func (f *Follower) ask(ctx context.Context) {
 	number := f.evidence.asked
 	f.status.Requests++
 	all := f.followed > 0
-	groups := make(map[schema.GroupVersion]bool)
-	for name := range maps.Keys(f.tracked) {
-		groups[name.GroupVersion()] = true
+	versions := make(map[schema.GroupVersion]bool)
+	for name := range f.tracked {
+		versions[name.GroupVersion()] = true
 	}
+	maps.DeleteFunc(f.evidence.groups, func(_ string, at time.Time) bool { return time.Since(at) >= evidenceAge })
+	changed := maps.Clone(f.evidence.groups)
 	last := f.evidence.document
 	f.mu.Unlock()
-	document, err := f.discoverer.ask(ctx, func(name schema.GroupVersion) bool { return all || groups[name] })
+	document, err := f.discoverer.ask(ctx, func(name schema.GroupVersion, known bool) bool {
+		return (all || versions[name]) && (!known || !changed[name.Group].IsZero())
+	})
 	if ctx.Err() != nil {
 		return
 	}

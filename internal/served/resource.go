@@ -36,6 +36,9 @@ const (
 	NotServed
 	// Gone: informers do not request the resource. Its objects were deleted with its definition.
 	Gone
+	// Unselected: informers do not request the resource, whether or not it is served. No request
+	// confirms that.
+	Unselected
 )
 
 // Verdict is what is known of a resource.
@@ -140,5 +143,5 @@ func (r *Resource) Confirm(ctx context.Context, verdict Verdict, probe func(cont
 func (r *Resource) isConfirmed(verdict Verdict) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.confirmed == verdict.changes && verdict.changes > 0
+	return verdict.Outcome == Unselected || r.confirmed == verdict.changes && verdict.changes > 0
 }

@@ -1,0 +1,396 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/served"
+)
+
+const (
+	// maxFirstLists is the number of informers that may fetch their first list at a time.
+	maxFirstLists = 5
+	// forbiddenInterval is how often a resource is requested whose list is forbidden.
+	forbiddenInterval = 5 * time.Minute
+	// maxPoll is the longest time between two looks at the status of an informer.
+	maxPoll = 100 * time.Millisecond
+)
+
+// Object is the type of the objects of Informers.
+type Object interface {
+	*unstructured.Unstructured | *metav1.PartialObjectMetadata
+	cache.Object
+}
+
+// AllOptions are the options of All. Select, Client and Handler are required.
+type AllOptions[T Object] struct {
+	// Select reports whether to follow a resource. It is called with the preferred version of each
+	// resource that the server serves, can list and can watch, and again after each change. For a
+	// resource that is followed, it is called with the version that is followed, which may be
+	// Preferred no longer: an informer keeps its version as long as the server serves it.
+	//
+	// Select must not block, and must depend on the resource and the program's configuration alone; see
+	// Informers.Reselect.
+	Select func(resource Resource) bool
+	// Named are the resources that are only followed if they are named, although Select may report
+	// true for others: Secrets, and Events of both groups that have them.
+	Named []schema.GroupResource
+	// Client returns the ListWatch of a resource in all namespaces:
+	//
+	//	func(gvr schema.GroupVersionResource) *cache.ListWatch {
+	//		return cache.ListWatchOf(metadataClient.Resource(gvr))
+	//	}
+	Client func(resource schema.GroupVersionResource) *cache.ListWatch
+	// Handler receives the events of all resources. It must be safe for concurrent use: the events of
+	// one resource are delivered one at a time, in order, those of different resources concurrently.
+	// A call that blocks does not delay the events of other resources. resource is as it was when
+	// its informer was made.
+	Handler func(resource Resource, event cache.Event[T])
+	// HandlerOptions are the options of Handler.
+	HandlerOptions cache.HandlerOptions
+	// Informer are the options of all informers. Packed is always set. Name, Scopes and Served must not
+	// be: the name of an informer is that of its resource, such as "widgets.example.com".
+	Informer cache.InformerOptions[T]
+}
+
+var (
+	errIncomplete  = errors.New("follow all: the follower, Select, Client or Handler is nil")
+	errNotForAll   = errors.New("follow all: Name, Scopes and Served of Informer must not be set")
+	errListsOthers = fmt.Errorf("waits for the first lists of %d other resources", maxFirstLists)
+	errEnded       = errors.New("the resource is not followed any more") // ends cache.RunAll
+	errUnselected  = fmt.Errorf("%w: Select reports false", served.ErrNotServed)
+)
+
+// selects reports whether a resource is to be followed.
+func (o AllOptions[T]) selects(r Resource) bool {
+	name := r.GroupResource()
+	switch name {
+	case schema.GroupResource{Resource: "secrets"}, schema.GroupResource{Resource: "events"}, schema.GroupResource{Group: "events.k8s.io", Resource: "events"}:
+		if !slices.Contains(o.Named, name) {
+			return false
+		}
+	}
+	return slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && o.Select(r)
+}
+
+// Informers have an informer of each resource that a server serves and that a function selects. The
+// methods are safe for concurrent use, and may be called before, during and after Run.
+type Informers[T Object] struct {
+	follower   *Follower
+	options    AllOptions[T]
+	firstLists chan struct{} // has a value for each informer that fetches its first list
+	wake       chan struct{} // of capacity 1; an informer has ended, or Select may report something else
+
+	started atomic.Bool
+
+	mu       sync.Mutex // guards the fields below
+	followed map[schema.GroupResource]*followed[T]
+	failed   error // of informers that cannot run
+}
+
+// followed is a resource that Informers follow.
+type followed[T Object] struct {
+	Resource
+	served *served.Resource // its verdict is the follower's until the resource is unselected
+	now    atomic.Pointer[following[T]]
+}
+
+// following is the informer of a resource, or why there is none.
+type following[T Object] struct {
+	informer *cache.SharedInformer[T]
+	handler  *cache.Registration
+	err      error
+}
+
+// All returns Informers, which keep an informer of each resource that the options select: it starts
+// when the server begins to serve the resource, and ends when it no longer does. It makes no request
+// before Run.
+//
+// When a CustomResourceDefinition is deleted, the handler receives the deletions of its objects; see
+// cache.InformerOptions.Served. Then the informer ends, and nothing is left of it. A definition that is
+// created again has a new informer. If a definition stops to serve the version that is followed, or
+// Select stops to report true, the objects exist, and their deletions have LeftScope. For another
+// version of the same resource that is served and selected, additions follow after these deletions.
+//
+// At most five informers fetch their first list at a time. If it fails, the informer repeats it while
+// others fetch theirs. A resource whose first list is forbidden has no informer: it is requested again
+// every five minutes. One that becomes forbidden later keeps its last good state, as informers do.
+func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], error) {
+	switch unset := options.Informer; {
+	case follower == nil || options.Select == nil || options.Client == nil || options.Handler == nil:
+		return nil, errIncomplete
+	case unset.Name != "" || unset.Scopes != nil || unset.Served != nil:
+		return nil, errNotForAll
+	}
+	options.Informer.Packed = true
+	return &Informers[T]{
+		follower: follower, options: options, firstLists: make(chan struct{}, maxFirstLists),
+		wake: make(chan struct{}, 1), followed: make(map[schema.GroupResource]*followed[T]),
+	}, nil
+}
+
+// Run starts and ends informers until ctx ends, and returns nil once all of them have returned. If one
+// cannot run, as its ListWatch or the options are invalid, or its handler has not returned, Run ends
+// all and returns an error. It must be called once, and the follower must run at the same time:
+//
+//	err := cache.RunAll(ctx, follower.Run, all.Run)
+//
+// When ctx ends, the handler receives no deletions.
+func (a *Informers[T]) Run(ctx context.Context) error {
+	if a.follower.invalid != nil {
+		return fmt.Errorf("follow all: %w", a.follower.invalid)
+	}
+	if a.started.Swap(true) {
+		return errRunTwice
+	}
+	a.follower.followAll(1)
+	defer a.follower.followAll(-1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var running sync.WaitGroup
+	for ctx.Err() == nil {
+		document, changed := a.follower.current()
+		for _, f := range a.update(document) {
+			running.Go(func() {
+				if err := a.end(f, a.follow(ctx, f)); err != nil {
+					cancel()
+				}
+			})
+		}
+		select {
+		case <-changed:
+		case <-a.wake:
+		case <-ctx.Done():
+		}
+	}
+	running.Wait()
+	return a.failed
+}
+
+// Reselect makes Run call Select again for all resources, after a change of what it depends on, such as
+// the program's configuration. It does not block.
+func (a *Informers[T]) Reselect() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// ResourceStatus is the condition of one resource that Informers follow.
+type ResourceStatus struct {
+	Resource Resource
+	// Informer is the condition of the informer. It is the zero value if there is none.
+	Informer cache.Status
+	// Err is why there is no informer: the error that forbids the list of the resource, or that the
+	// informer waits for the first lists of others.
+	Err error
+}
+
+// Status returns the condition of each selected resource, in the order of groups and resources. A
+// resource that is no longer served or selected has a status until its deletions have been delivered.
+func (a *Informers[T]) Status() []ResourceStatus {
+	var statuses []ResourceStatus
+	for _, f := range a.all() {
+		now := f.now.Load()
+		status := ResourceStatus{Resource: f.Resource, Err: now.err}
+		if now.informer != nil {
+			status.Informer = now.informer.Status()
+		}
+		statuses = append(statuses, status)
+	}
+	return statuses
+}
+
+// Views returns a view of each informer that runs.
+func (a *Informers[T]) Views() (views []cache.View) {
+	for _, f := range a.all() {
+		if now := f.now.Load(); now.informer != nil {
+			views = append(views, now.informer.Views()...)
+		}
+	}
+	return views
+}
+
+// all returns the followed resources in order.
+func (a *Informers[T]) all() []*followed[T] {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.SortedFunc(maps.Values(a.followed), func(a, b *followed[T]) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource))
+	})
+}
+
+// update ends the informers of resources that are not selected any more, and returns the resources
+// that are to be followed.
+func (a *Informers[T]) update(document *document) (added []*followed[T]) {
+	if document == nil {
+		return nil
+	}
+	known := make(map[schema.GroupResource]bool)
+	for _, f := range a.all() {
+		known[f.GroupResource()] = true
+		if resource, listed, _ := document.find(f.GroupVersionResource); listed && !a.options.selects(resource) {
+			a.follower.unselect(f.served)
+		}
+	}
+	for _, version := range document.versions {
+		for _, resource := range version.resources {
+			if !resource.Preferred || known[resource.GroupResource()] || !a.options.selects(resource) {
+				continue
+			}
+			f := &followed[T]{Resource: resource, served: served.New(served.ErrNotServed)}
+			f.now.Store(&following[T]{err: errListsOthers})
+			a.follower.own(resource.GroupVersionResource, f.served)
+			if f.served.Verdict().IsAbsent() { // its definition was just deleted, or is newer than the document
+				a.follower.disown(f.served)
+				continue
+			}
+			added = append(added, f)
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, f := range added {
+		a.followed[f.GroupResource()] = f
+	}
+	return added
+}
+
+// end forgets a resource, and returns err.
+func (a *Informers[T]) end(f *followed[T], err error) error {
+	a.follower.disown(f.served)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.followed, f.GroupResource())
+	a.failed = errors.Join(a.failed, err)
+	a.Reselect() // another version may be served
+	return err
+}
+
+// follow runs an informer of a resource until the resource is not served or not selected any more, or
+// ctx ends.
+func (a *Informers[T]) follow(ctx context.Context, f *followed[T]) error {
+	current, cancel := f.served.WithContext(ctx, f.served.Verdict())
+	defer cancel()
+	for !f.served.Verdict().IsAbsent() {
+		select {
+		case a.firstLists <- struct{}{}:
+		case <-current.Done():
+			return nil
+		}
+		forbidden, err := a.runInformer(ctx, f)
+		if forbidden == nil {
+			return err
+		}
+		a.awaitPermission(current, f, forbidden)
+	}
+	return nil
+}
+
+// runInformer runs an informer until its resource is not served or not selected any more, the first
+// list is forbidden, or ctx ends. The caller has added a value to firstLists, which is received.
+func (a *Informers[T]) runInformer(ctx context.Context, f *followed[T]) (forbidden, err error) {
+	release := sync.OnceFunc(func() { <-a.firstLists })
+	defer release()
+	now, err := a.newInformer(f)
+	if err != nil {
+		return nil, err
+	}
+	f.now.Store(now)
+	defer f.now.Store(&following[T]{err: errListsOthers})
+	_ = cache.RunAll(ctx, func(ctx context.Context) error {
+		err = now.informer.Run(ctx)
+		return errEnded
+	}, func(ctx context.Context) error {
+		poll(ctx, func() bool {
+			status := now.informer.Status()
+			return status.Synced || status.Err != nil || status.Phase == cache.PhaseNotServed
+		})
+		release()
+		if status := now.informer.Status(); !status.Synced && apierrors.IsForbidden(status.Err) {
+			forbidden = status.Err
+		} else {
+			a.awaitEnd(ctx, f, now.isEmpty)
+		}
+		return errEnded
+	})
+	return forbidden, err
+}
+
+func (a *Informers[T]) newInformer(f *followed[T]) (*following[T], error) {
+	options := a.options.Informer
+	options.Name, options.Served = f.GroupResource().String(), served.Publish(f.served).(*cache.Served)
+	example := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
+	example.GetObjectKind().SetGroupVersionKind(f.GroupVersion().WithKind(f.Kind))
+	informer := cache.NewSharedInformer(a.options.Client(f.GroupVersionResource), example, options)
+	handler, err := informer.AddEventHandler(cache.EventHandlerFunc[T](func(event cache.Event[T]) {
+		a.options.Handler(f.Resource, event)
+	}), a.options.HandlerOptions)
+	return &following[T]{informer: informer, handler: handler}, err
+}
+
+// isEmpty reports whether the informer makes no requests, has no objects, and its handler knows that.
+func (f *following[T]) isEmpty() bool {
+	return f.informer.Status().Phase == cache.PhaseNotServed && f.informer.Store().Snapshot().Len() == 0 && f.handler.Status().Backlog == 0
+}
+
+// awaitEnd blocks until the resource is not served or not selected any more and its informer is empty,
+// or ctx ends.
+func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T], isEmpty func() bool) {
+	for ctx.Err() == nil {
+		verdict := f.served.Verdict()
+		current, cancel := f.served.WithContext(ctx, verdict)
+		if verdict.IsAbsent() && poll(current, isEmpty) {
+			a.follower.disown(f.served) // the verdict does not change any more
+			if f.served.Verdict().IsAbsent() && isEmpty() {
+				cancel()
+				return
+			}
+			a.follower.own(f.GroupVersionResource, f.served)
+		}
+		<-current.Done()
+		cancel()
+	}
+}
+
+// awaitPermission blocks until the list of a resource is not forbidden any more, or ctx ends.
+func (a *Informers[T]) awaitPermission(ctx context.Context, f *followed[T], err error) {
+	for apierrors.IsForbidden(err) {
+		f.now.Store(&following[T]{err: err})
+		if !sleep(ctx, forbiddenInterval, nil) {
+			return
+		}
+		request, cancel := context.WithTimeout(ctx, discoveryTimeout)
+		_, err = a.options.Client(f.GroupVersionResource).List(request, metav1.ListOptions{Limit: 1})
+		cancel()
+	}
+	f.now.Store(&following[T]{err: errListsOthers})
+}
+
+// poll blocks until done reports true, which it returns, or ctx ends. Informers have no channel that
+// tells of their phase.
+func poll(ctx context.Context, done func() bool) bool {
+	for delay := time.Millisecond; !done(); delay = min(2*delay, maxPoll) {
+		if !sleep(ctx, delay, nil) {
+			return false
+		}
+	}
+	return true
+}

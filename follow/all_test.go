@@ -1,0 +1,634 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package follow_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/follow"
+)
+
+type metaObject = *metav1.PartialObjectMetadata
+
+// harness has a server in memory, a follower of it and Informers.
+type harness struct {
+	t        *testing.T
+	server   *fake.APIServer
+	client   metadata.Interface
+	follower *follow.Follower
+	logger   klog.Logger
+
+	mu     sync.Mutex // guards events
+	events []string
+}
+
+// apiServices is the resource of APIServices, which the server does not have by itself.
+var apiServices = fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true} //nolint:gochecknoglobals // a constant
+
+// newHarness starts a server, and returns a harness of it. change, if not nil, changes the config of the
+// clients.
+func newHarness(t *testing.T, change func(*rest.Config)) *harness {
+	t.Helper()
+	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{apiServices}})
+	must(t, err)
+	t.Cleanup(func() { must(t, server.Close(context.Background())) })
+	config := server.Config()
+	cache.EnableStreaming(config)
+	if change != nil {
+		change(config)
+	}
+	client := metadata.NewForConfigOrDie(config)
+	return &harness{
+		t: t, server: server, client: client, logger: ktesting.NewLogger(t, ktesting.NewConfig(ktesting.Verbosity(0), ktesting.BufferLogs(true))),
+		follower: follow.New(client, discovery.NewDiscoveryClientForConfigOrDie(config), follow.Options{}),
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// options returns options that follow the selected resources, and record events.
+func (h *harness) options(selects func(follow.Resource) bool) follow.AllOptions[metaObject] {
+	return follow.AllOptions[metaObject]{
+		Select: selects,
+		Client: func(gvr schema.GroupVersionResource) *cache.ListWatch {
+			return cache.ListWatchOf(h.client.Resource(gvr))
+		},
+		Handler: func(r follow.Resource, event cache.Event[metaObject]) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			text := fmt.Sprintf("%s %s %s/%s", r.Resource, r.Version, event.Type, event.Object().Name)
+			if event.LeftScope {
+				text += " left"
+			}
+			h.events = append(h.events, text)
+		},
+	}
+}
+
+// takeEvents returns the events since the last call, sorted.
+func (h *harness) takeEvents() []string {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	events := h.events
+	h.events = nil
+	slices.Sort(events)
+	return events
+}
+
+func (h *harness) wantEvents(when string, want ...string) {
+	h.t.Helper()
+	if diff := cmp.Diff(want, h.takeEvents()); diff != "" {
+		h.t.Errorf("events %s (-want +got):\n%s", when, diff)
+	}
+}
+
+// run runs the follower and Informers until stop is called.
+func (h *harness) run(options follow.AllOptions[metaObject]) (all *follow.Informers[metaObject], stop func()) {
+	h.t.Helper()
+	all, err := follow.All(h.follower, options)
+	must(h.t, err)
+	ctx, cancel := context.WithCancel(klog.NewContext(h.t.Context(), h.logger))
+	stopped := make(chan error, 1)
+	go func() { stopped <- cache.RunAll(ctx, h.follower.Run, all.Run) }()
+	time.Sleep(5 * time.Second)
+	return all, func() {
+		h.t.Helper()
+		cancel()
+		must(h.t, <-stopped)
+	}
+}
+
+// after lets time pass on the clock of the bubble.
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// logged returns the number of lines of the log that contain a text.
+func (h *harness) logged(text string) int {
+	return strings.Count(h.logger.GetSink().(ktesting.Underlier).GetBuffer().String(), text)
+}
+
+// define creates the CustomResourceDefinition of a resource of group example.com.
+func (h *harness) define(kind string, versions ...string) *unstructured.Unstructured {
+	h.t.Helper()
+	crd := fake.CustomResource{Group: "example.com", Versions: versions, Kind: kind, StatusSubresource: true}.Definition()
+	must(h.t, h.server.Create(crd))
+	return crd
+}
+
+// create creates an object of group example.com.
+func (h *harness) create(version, kind, name string) {
+	h.t.Helper()
+	obj := &unstructured.Unstructured{}
+	obj.SetAPIVersion("example.com/" + version)
+	obj.SetKind(kind)
+	obj.SetNamespace("ns")
+	obj.SetName(name)
+	must(h.t, h.server.Create(obj))
+}
+
+func ofExample(r follow.Resource) bool { return r.Group == "example.com" }
+
+// followed returns the followed resources and their phases.
+func followed(all *follow.Informers[metaObject]) []string {
+	var texts []string
+	for _, status := range all.Status() {
+		text := fmt.Sprintf("%s %s", status.Resource.GroupVersionResource.GroupVersion(), status.Resource.Resource)
+		switch {
+		case status.Err != nil:
+			text += ": " + string(apierrors.ReasonForError(status.Err))
+		case status.Informer.Phase != cache.PhaseWatching:
+			text += ": " + string(status.Informer.Phase)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+func wantFollowed(t *testing.T, when string, all *follow.Informers[metaObject], want ...string) {
+	t.Helper()
+	synctest.Wait()
+	if diff := cmp.Diff(want, followed(all)); diff != "" {
+		t.Errorf("followed resources %s (-want +got):\n%s", when, diff)
+	}
+	if views := all.Views(); len(views) != len(want) {
+		t.Errorf("got %d views %s, want %d", len(views), when, len(want))
+	}
+}
+
+func TestAllFollowsSelectedResources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		must(t, h.server.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}))
+		all, stop := h.run(h.options(func(r follow.Resource) bool {
+			return r.Namespaced && slices.Contains(r.Subresources, "status") && r.Group == ""
+		}))
+		wantFollowed(t, "with a status", all, "v1 persistentvolumeclaims", "v1 pods", "v1 replicationcontrollers", "v1 resourcequotas", "v1 services")
+		h.wantEvents("of pods", "pods v1 Add/a")
+		stop()
+	})
+}
+
+func TestAllFollowsSecretsAndEventsOnlyByName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		options := h.options(func(r follow.Resource) bool {
+			return strings.HasPrefix(r.Resource, "e") && r.Group != "discovery.k8s.io" || r.Resource == "secrets"
+		})
+		all, stop := h.run(options)
+		wantFollowed(t, "without names", all, "v1 endpoints")
+		stop()
+
+		h = newHarness(t, nil)
+		options.Named = []schema.GroupResource{{Resource: "secrets"}, {Group: "events.k8s.io", Resource: "events"}}
+		all, stop = h.run(options)
+		wantFollowed(t, "with names", all, "v1 endpoints", "v1 secrets", "events.k8s.io/v1 events")
+		stop()
+	})
+}
+
+// Every object is added and deleted once, and nothing is left of a resource that has gone.
+func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		all, stop := h.run(h.options(ofExample))
+		wantFollowed(t, "before the first definition", all)
+		var idle []string
+		for range 3 {
+			crd := h.define("Widget", "v1")
+			after(2 * time.Second)
+			h.create("v1", "Widget", "a")
+			h.create("v1", "Widget", "b")
+			wantFollowed(t, "after the definition was created", all, "example.com/v1 widgets")
+			h.wantEvents("after the definition was created", "widgets v1 Add/a", "widgets v1 Add/b")
+			must(t, h.server.Delete(crd))
+			after(10 * time.Second)
+			wantFollowed(t, "after the definition was deleted", all)
+			h.wantEvents("after the definition was deleted", "widgets v1 Delete/a", "widgets v1 Delete/b")
+			if n := h.follower.Owned(); n != 0 {
+				t.Errorf("the follower decides on %d resources that have gone", n)
+			}
+			left := bubbleGoroutines(t)
+			if idle == nil {
+				idle = left
+			}
+			if len(left) != len(idle) {
+				t.Errorf("got %d goroutines after the second deletion, %d after the first:\n%s", len(left), len(idle), strings.Join(left, "\n\n"))
+			}
+		}
+		stop()
+		if n := h.logged("widgets"); n != 0 {
+			t.Errorf("got %d lines in the log of resources that come and go, want none:\n%s", n, h.logger.GetSink().(ktesting.Underlier).GetBuffer().String())
+		}
+	})
+}
+
+// Run ends everything, without deletions, also while lists and handlers are blocked.
+func TestAllEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		idle := len(bubbleGoroutines(t))
+		for i := range 7 {
+			h.define(fmt.Sprint("Widget", i), "v1")
+			h.create("v1", fmt.Sprint("Widget", i), "a")
+		}
+		isList := func(r fake.APIRequest) bool { return r.Verb == "list" && r.Group == "example.com" }
+		h.server.InjectFault(1, isList, fake.RequestFault{Err: fake.Forbidden()})
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return isList(r) && r.Resource > "widget3s" }, fake.RequestFault{Stall: true})
+		all, stop := h.run(h.options(ofExample))
+		stop()
+		if n := len(all.Views()) + len(all.Status()); n != 0 {
+			t.Errorf("got %d views and statuses after Run, want none", n)
+		}
+		for _, event := range h.takeEvents() {
+			if strings.Contains(event, "Delete") {
+				t.Errorf("got event %q", event)
+			}
+		}
+		if left := bubbleGoroutines(t); len(left) != idle {
+			t.Errorf("got %d goroutines after Run, want %d:\n%s", len(left), idle, strings.Join(left, "\n\n"))
+		}
+	})
+}
+
+// All resources of a server that can be listed and watched can be followed.
+func TestAllFollowsEveryResource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		all, stop := h.run(h.options(func(follow.Resource) bool { return true }))
+		statuses := all.Status()
+		if len(statuses) < 50 {
+			t.Errorf("got %d resources, want all", len(statuses))
+		}
+		for _, status := range statuses {
+			if !status.Informer.Synced {
+				t.Errorf("%s has not synced: %+v, %v", status.Resource.GroupVersionResource, status.Err, status.Informer.Err)
+			}
+		}
+		stop()
+	})
+}
+
+// At most five resources are listed at a time. A list that fails does not hold others up.
+func TestAllBoundsFirstLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		for i := range 30 {
+			h.define(fmt.Sprintf("Widget%02d", i), "v1")
+		}
+		var mu sync.Mutex
+		listed := make(map[string]bool)
+		hold := make(chan struct{})
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool {
+			if r.Verb != "list" || r.Group != "example.com" {
+				return false
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			listed[r.Resource] = true
+			return true
+		}, fake.RequestFault{Hold: hold, Err: fake.InternalError()})
+		all, stop := h.run(h.options(ofExample))
+		count := func() int {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return len(listed)
+		}
+		if n := count(); n != 5 {
+			t.Errorf("got lists of %d resources at a time, want 5", n)
+		}
+		waiting := 0
+		for _, status := range all.Status() {
+			if status.Err != nil {
+				waiting++
+			}
+		}
+		if waiting != 25 {
+			t.Errorf("got %d resources that wait, want 25", waiting)
+		}
+		close(hold)
+		after(time.Second)
+		if n := count(); n != 30 {
+			t.Errorf("got lists of %d resources after the first ones failed, want 30", n)
+		}
+		h.server.ClearFaults()
+		after(time.Minute)
+		for _, status := range all.Status() {
+			if !status.Informer.Synced {
+				t.Errorf("%s has not synced: %v", status.Resource.Resource, status.Informer.Err)
+			}
+		}
+		stop()
+	})
+}
+
+// A resource that may not be listed is requested again every five minutes, and logged once.
+func TestAllAsksAgainWhereForbidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		h.define("Widget", "v1")
+		h.create("v1", "Widget", "a")
+		var requests atomic.Int32
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool {
+			isWidgets := r.Resource == "widgets"
+			if isWidgets {
+				requests.Add(1)
+			}
+			return isWidgets
+		}, fake.RequestFault{Err: fake.Forbidden()})
+		all, stop := h.run(h.options(ofExample))
+		first := requests.Load()
+		after(time.Hour)
+		if n := requests.Load() - first; n != 12 {
+			t.Errorf("got %d requests in an hour, want 12", n)
+		}
+		if diff := cmp.Diff([]string{"example.com/v1 widgets: Forbidden"}, followed(all)); diff != "" {
+			t.Errorf("followed resources (-want +got):\n%s", diff)
+		}
+		if n := h.logged("Forbidden"); n > 1 {
+			t.Errorf("got %d lines in the log, want one at most", n)
+		}
+		h.server.ClearFaults()
+		after(5 * time.Minute)
+		wantFollowed(t, "once it is permitted", all, "example.com/v1 widgets")
+		h.wantEvents("once it is permitted", "widgets v1 Add/a")
+		stop()
+	})
+}
+
+// A forbidden resource that goes is not requested any more.
+func TestAllForgetsForbiddenResourceThatGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		crd := h.define("Widget", "v1")
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: fake.Forbidden()})
+		all, stop := h.run(h.options(ofExample))
+		must(t, h.server.Delete(crd))
+		after(5 * time.Second)
+		wantFollowed(t, "after the deletion", all)
+		stop()
+	})
+}
+
+// setVersions makes a definition serve the given versions.
+func (h *harness) setVersions(crd *unstructured.Unstructured, served ...string) {
+	h.t.Helper()
+	must(h.t, h.server.Get(crd))
+	versions := crd.Object["spec"].(map[string]any)["versions"].([]any)
+	for _, version := range versions {
+		version := version.(map[string]any)
+		version["served"] = slices.Contains(served, version["name"].(string))
+	}
+	must(h.t, h.server.Update(crd))
+	after(5 * time.Second)
+}
+
+// An informer keeps its version while it is served, although the server prefers another one. Then
+// the objects leave, and come back in the version that the server prefers.
+func TestAllKeepsVersionAsLongAsItIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		crd := h.define("Widget", "v1", "v2")
+		h.setVersions(crd, "v1")
+		h.create("v1", "Widget", "a")
+		all, stop := h.run(h.options(ofExample))
+		h.wantEvents("of the first version", "widgets v1 Add/a")
+		h.setVersions(crd, "v1", "v2")
+		wantFollowed(t, "with two versions", all, "example.com/v1 widgets")
+		h.wantEvents("with two versions")
+		h.setVersions(crd, "v2")
+		after(10 * time.Second)
+		wantFollowed(t, "with the second version", all, "example.com/v2 widgets")
+		h.wantEvents("with the second version", "widgets v1 Delete/a left", "widgets v2 Add/a")
+		stop()
+	})
+}
+
+// A resource that Select no longer selects leaves, whether or not it is synced.
+func TestAllEndsInformerOfUnselectedResource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		h.define("Widget", "v1")
+		h.create("v1", "Widget", "a")
+		h.define("Gadget", "v1")
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "gadgets" }, fake.RequestFault{Stall: true})
+		var unselected atomic.Bool
+		all, stop := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && !unselected.Load() }))
+		h.wantEvents("while it is selected", "widgets v1 Add/a")
+		unselected.Store(true)
+		all.Reselect()
+		after(time.Second)
+		wantFollowed(t, "without a selected resource", all)
+		h.wantEvents("after it was selected", "widgets v1 Delete/a left")
+		unselected.Store(false)
+		all.Reselect()
+		after(time.Second)
+		wantFollowed(t, "once they are selected again", all, "example.com/v1 gadgets: Listing", "example.com/v1 widgets")
+		h.wantEvents("once it is selected again", "widgets v1 Add/a")
+		stop()
+	})
+}
+
+// A blocked handler receives all deletions before the informer ends.
+func TestAllWaitsForHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		crd := h.define("Widget", "v1")
+		h.create("v1", "Widget", "a")
+		options := h.options(ofExample)
+		record, hold := options.Handler, make(chan struct{})
+		options.Handler = func(r follow.Resource, event cache.Event[metaObject]) {
+			<-hold
+			record(r, event)
+		}
+		all, stop := h.run(options)
+		must(t, h.server.Delete(crd))
+		after(time.Hour)
+		wantFollowed(t, "while the handler is blocked", all, "example.com/v1 widgets: NotServed")
+		close(hold)
+		after(time.Second)
+		wantFollowed(t, "once the handler has returned", all)
+		h.wantEvents("once the handler has returned", "widgets v1 Add/a", "widgets v1 Delete/a")
+		stop()
+	})
+}
+
+// A resource that returns before its deletions were delivered keeps its informer.
+func TestAllKeepsInformerOfResourceThatReturnsSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		crd := h.define("Widget", "v1")
+		h.create("v1", "Widget", "a")
+		options := h.options(ofExample)
+		record, hold := options.Handler, make(chan struct{})
+		options.Handler = func(r follow.Resource, event cache.Event[metaObject]) {
+			<-hold
+			record(r, event)
+		}
+		all, stop := h.run(options)
+		before := all.Views()[0].ID()
+		must(t, h.server.Delete(crd))
+		after(10 * time.Second)
+		h.define("Widget", "v1")
+		h.create("v1", "Widget", "b")
+		after(10 * time.Second)
+		wantFollowed(t, "after the resource has returned", all, "example.com/v1 widgets")
+		close(hold)
+		after(time.Second)
+		h.wantEvents("once the handler has returned", "widgets v1 Add/a", "widgets v1 Add/b", "widgets v1 Delete/a")
+		if got := all.Views()[0].ID(); got != before {
+			t.Error("got another informer, want the same one")
+		}
+		stop()
+	})
+}
+
+// withoutAggregation makes a server answer as one without aggregated discovery.
+type withoutAggregation struct{ http.RoundTripper }
+
+func (w withoutAggregation) RoundTrip(request *http.Request) (*http.Response, error) {
+	if strings.Contains(request.Header.Get("Accept"), "APIGroupDiscoveryList") {
+		request = request.Clone(request.Context())
+		request.Header.Set("Accept", "application/json")
+	}
+	return w.RoundTripper.RoundTrip(request)
+}
+
+func TestAllFollowsServerWithoutAggregatedDiscovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, func(config *rest.Config) {
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper { return withoutAggregation{next} })
+		})
+		all, stop := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && slices.Contains(r.Subresources, "status") }))
+		crd := h.define("Widget", "v1")
+		after(2 * time.Second)
+		h.create("v1", "Widget", "a")
+		wantFollowed(t, "after the definition was created", all, "example.com/v1 widgets")
+		must(t, h.server.Delete(crd))
+		after(10 * time.Second)
+		wantFollowed(t, "after the definition was deleted", all)
+		h.wantEvents("of all", "widgets v1 Add/a", "widgets v1 Delete/a")
+		stop()
+	})
+}
+
+// Invalid options are errors of All.
+func TestAllReportsInvalidOptions(t *testing.T) {
+	valid, follower := (&harness{}).options(ofExample), follow.New(nil, nil, follow.Options{})
+	for name, change := range map[string]func(*follow.AllOptions[metaObject]){
+		"Select":  func(o *follow.AllOptions[metaObject]) { o.Select = nil },
+		"Client":  func(o *follow.AllOptions[metaObject]) { o.Client = nil },
+		"Handler": func(o *follow.AllOptions[metaObject]) { o.Handler = nil },
+		"Name":    func(o *follow.AllOptions[metaObject]) { o.Informer.Name = "a" },
+		"Scopes":  func(o *follow.AllOptions[metaObject]) { o.Informer.Scopes = cache.NewScopes() },
+		"Served": func(o *follow.AllOptions[metaObject]) {
+			o.Informer.Served = follower.Resource(schema.GroupVersionResource{})
+		},
+	} {
+		options := valid
+		change(&options)
+		if _, err := follow.All(follower, options); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v, want an error that names it", name, err)
+		}
+	}
+	if _, err := follow.All(nil, valid); err == nil {
+		t.Error("got no error of a nil follower")
+	}
+	all, err := follow.All(follower, valid)
+	must(t, err)
+	if err := all.Run(t.Context()); err == nil {
+		t.Error("got no error of Run with an invalid follower")
+	}
+}
+
+// An informer that cannot run ends all.
+func TestAllReportsInformerThatCannotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		options := h.options(ofExample)
+		options.Client = func(schema.GroupVersionResource) *cache.ListWatch { return nil }
+		all, err := follow.All(h.follower, options)
+		must(t, err)
+		h.define("Widget", "v1")
+		if err := cache.RunAll(t.Context(), h.follower.Run, all.Run); err == nil || !strings.Contains(err.Error(), "widgets.example.com: the ListerWatcher is nil") {
+			t.Errorf("got %v, want an error that names the resource", err)
+		}
+		if err := all.Run(t.Context()); err == nil {
+			t.Error("got no error of a second Run")
+		}
+	})
+}
+
+// A follower that may not watch definitions still follows what discovery lists, and ends nothing.
+func TestAllWithoutPermissionToWatchDefinitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		crd := h.define("Widget", "v1")
+		h.create("v1", "Widget", "a")
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "customresourcedefinitions" }, fake.RequestFault{Err: fake.Forbidden()})
+		all, stop := h.run(h.options(ofExample))
+		wantFollowed(t, "without permission", all, "example.com/v1 widgets")
+		must(t, h.server.Delete(crd))
+		after(time.Hour)
+		wantFollowed(t, "after the deletion", all, "example.com/v1 widgets: Retrying")
+		if err := h.follower.Status().Err; !apierrors.IsForbidden(err) {
+			t.Errorf("got %v in the follower's status, want Forbidden", err)
+		}
+		stop()
+	})
+}
+
+// All definitions of a cluster that are created at once are followed within seconds.
+func TestAllFollowsManyResourcesInstalledAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		const n = 300
+		all, stop := h.run(h.options(ofExample))
+		for i := range n {
+			h.define(fmt.Sprintf("Widget%03d", i), "v1")
+		}
+		began := time.Now()
+		after(5 * time.Second)
+		synced := make(map[string]bool)
+		for _, status := range all.Status() {
+			synced[status.Resource.Resource] = status.Informer.Synced
+		}
+		if got := len(slices.Collect(maps.Keys(synced))); got != n || slices.Contains(slices.Collect(maps.Values(synced)), false) {
+			t.Errorf("got %d informers %v after the definitions, want %d that have synced", got, time.Since(began), n)
+		}
+		stop()
+	})
+}

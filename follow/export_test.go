@@ -1,0 +1,11 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+// Owned returns the number of resources of Informers on which the follower decides.
+func (f *Follower) Owned() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.owned)
+}
