@@ -41,16 +41,17 @@ type Object interface {
 
 // AllOptions are the options of All. Select, Client and Handler are required.
 type AllOptions[T Object] struct {
-	// Select reports whether to follow a resource. It is called with the preferred version of each
-	// resource that the server serves, can list and can watch, and again after each change. For a
-	// resource that is followed, it is called with the version that is followed, which may be
-	// Preferred no longer: an informer keeps its version as long as the server serves it.
+	// Select reports whether to follow a resource. It is called after each change of what the server
+	// serves, with the preferred version of each resource that can be listed and watched. An informer
+	// keeps its version as long as the server serves it: for a resource that is followed, Select is
+	// called with that version, which may no longer be the preferred one. A Select that requires
+	// Resource.Preferred makes Informers change the version.
 	//
-	// Select must not block, and must depend on the resource and the program's configuration alone; see
-	// Informers.Reselect.
+	// Select must not block. If it depends on anything else than the resource, such as the program's
+	// configuration, call Informers.Reselect after a change.
 	Select func(resource Resource) bool
-	// Named are the resources that are only followed if they are named, although Select may report
-	// true for others: Secrets, and Events of both groups that have them.
+	// Named are resources that may be followed, if Select reports true for them, although they are
+	// excluded otherwise: Secrets, and Events of the core group and of events.k8s.io.
 	Named []schema.GroupResource
 	// Client returns the ListWatch of a resource in all namespaces:
 	//
@@ -59,9 +60,9 @@ type AllOptions[T Object] struct {
 	//	}
 	Client func(resource schema.GroupVersionResource) *cache.ListWatch
 	// Handler receives the events of all resources. It must be safe for concurrent use: the events of
-	// one resource are delivered one at a time, in order, those of different resources concurrently.
-	// A call that blocks does not delay the events of other resources. resource is as it was when
-	// its informer was made.
+	// one resource are delivered one at a time, those of different resources concurrently. A call
+	// that blocks does not delay the events of other resources. The resource is as it was when its
+	// informer started.
 	Handler func(resource Resource, event cache.Event[T])
 	// HandlerOptions are the options of Handler.
 	HandlerOptions cache.HandlerOptions
@@ -72,7 +73,7 @@ type AllOptions[T Object] struct {
 
 var (
 	errIncomplete  = errors.New("follow all: the follower, Select, Client or Handler is nil")
-	errNotForAll   = errors.New("follow all: Name, Scopes and Served of Informer must not be set")
+	errFixed       = errors.New("follow all: Name, Scopes and Served of Informer must not be set")
 	errListsOthers = fmt.Errorf("waits for the first lists of %d other resources", maxFirstLists)
 	errEnded       = errors.New("the resource is not followed any more") // ends cache.RunAll
 	errUnselected  = fmt.Errorf("%w: Select reports false", served.ErrNotServed)
@@ -90,7 +91,7 @@ func (o AllOptions[T]) selects(r Resource) bool {
 	return slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && o.Select(r)
 }
 
-// Informers have an informer of each resource that a server serves and that a function selects. The
+// Informers run an informer of each resource that a server serves and a function selects; see All. The
 // methods are safe for concurrent use, and may be called before, during and after Run.
 type Informers[T Object] struct {
 	follower   *Follower
@@ -119,25 +120,27 @@ type following[T Object] struct {
 	err      error
 }
 
-// All returns Informers, which keep an informer of each resource that the options select: it starts
-// when the server begins to serve the resource, and ends when it no longer does. It makes no request
-// before Run.
+// All returns Informers, which run an informer of each resource that the options select. An informer
+// starts when the server begins to serve its resource, and ends when the server no longer serves it.
+// Nothing happens before Run.
 //
 // When a CustomResourceDefinition is deleted, the handler receives the deletions of its objects; see
-// cache.InformerOptions.Served. Then the informer ends, and nothing is left of it. A definition that is
-// created again has a new informer. If a definition stops to serve the version that is followed, or
-// Select stops to report true, the objects exist, and their deletions have LeftScope. For another
-// version of the same resource that is served and selected, additions follow after these deletions.
+// cache.InformerOptions.Served. Then the informer ends, and nothing is left of it. If the definition is
+// created again, a new informer starts. If the definition no longer serves the version that is
+// followed, or Select no longer reports true, the objects may exist, and their deletions have
+// LeftScope. If another version of the resource is served and selected, its informer starts after
+// these deletions, and the handler receives additions of the same objects.
 //
-// At most five informers fetch their first list at a time. If it fails, the informer repeats it while
-// others fetch theirs. A resource whose first list is forbidden has no informer: it is requested again
-// every five minutes. One that becomes forbidden later keeps its last good state, as informers do.
+// At most five informers fetch their first list at a time. An informer whose first list fails lets
+// others fetch theirs, and retries. A resource whose first list is forbidden has no informer, and is
+// requested again every five minutes. A resource that becomes forbidden later keeps its last good
+// state.
 func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], error) {
 	switch unset := options.Informer; {
 	case follower == nil || options.Select == nil || options.Client == nil || options.Handler == nil:
 		return nil, errIncomplete
 	case unset.Name != "" || unset.Scopes != nil || unset.Served != nil:
-		return nil, errNotForAll
+		return nil, errFixed
 	}
 	options.Informer.Packed = true
 	return &Informers[T]{
@@ -146,13 +149,12 @@ func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], er
 	}, nil
 }
 
-// Run starts and ends informers until ctx ends, and returns nil once all of them have returned. If one
-// cannot run, as its ListWatch or the options are invalid, or its handler has not returned, Run ends
-// all and returns an error. It must be called once, and the follower must run at the same time:
+// Run starts and ends informers until ctx ends, and returns nil once all informers have returned. The
+// handler receives no deletions at the end. If Run of an informer returns an error, as its ListWatch
+// is invalid or the handler's call has not returned, Run ends all informers and returns the error. It
+// must be called once. The follower must run at the same time:
 //
 //	err := cache.RunAll(ctx, follower.Run, all.Run)
-//
-// When ctx ends, the handler receives no deletions.
 func (a *Informers[T]) Run(ctx context.Context) error {
 	if a.follower.invalid != nil {
 		return fmt.Errorf("follow all: %w", a.follower.invalid)
@@ -184,8 +186,8 @@ func (a *Informers[T]) Run(ctx context.Context) error {
 	return a.failed
 }
 
-// Reselect makes Run call Select again for all resources, after a change of what it depends on, such as
-// the program's configuration. It does not block.
+// Reselect makes Run call Select again for each resource. Call it after a change of what Select depends
+// on, such as the program's configuration. It does not block.
 func (a *Informers[T]) Reselect() {
 	select {
 	case a.wake <- struct{}{}:
@@ -198,8 +200,8 @@ type ResourceStatus struct {
 	Resource Resource
 	// Informer is the condition of the informer. It is the zero value if there is none.
 	Informer cache.Status
-	// Err is why there is no informer: the error that forbids the list of the resource, or that the
-	// informer waits for the first lists of others.
+	// Err is why there is no informer: the list of the resource is forbidden, or the informer waits
+	// until others have fetched their first list. It is nil if there is an informer.
 	Err error
 }
 
@@ -346,7 +348,8 @@ func (a *Informers[T]) newInformer(f *followed[T]) (*following[T], error) {
 	return &following[T]{informer: informer, handler: handler}, err
 }
 
-// isEmpty reports whether the informer makes no requests, has no objects, and its handler knows that.
+// isEmpty reports whether the informer makes no requests and has no objects, and its handler has
+// returned from all deletions. A snapshot shows deletions only once they count as backlog.
 func (f *following[T]) isEmpty() bool {
 	return f.informer.Status().Phase == cache.PhaseNotServed && f.informer.Store().Snapshot().Len() == 0 && f.handler.Status().Backlog == 0
 }
@@ -384,8 +387,8 @@ func (a *Informers[T]) awaitPermission(ctx context.Context, f *followed[T], err 
 	f.now.Store(&following[T]{err: errListsOthers})
 }
 
-// poll blocks until done reports true, which it returns, or ctx ends. Informers have no channel that
-// tells of their phase.
+// poll blocks until done reports true, and reports false if ctx ends first. It polls, as the phase of
+// an informer has no channel.
 func poll(ctx context.Context, done func() bool) bool {
 	for delay := time.Millisecond; !done(); delay = min(2*delay, maxPoll) {
 		if !sleep(ctx, delay, nil) {

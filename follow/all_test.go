@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -35,10 +36,11 @@ import (
 
 type metaObject = *metav1.PartialObjectMetadata
 
-// harness has a server in memory, a follower of it and Informers.
-type harness struct {
+// allHarness has a server in memory, a follower of it and Informers.
+type allHarness struct {
 	t        *testing.T
 	server   *fake.APIServer
+	config   *rest.Config
 	client   metadata.Interface
 	follower *follow.Follower
 	logger   klog.Logger
@@ -47,29 +49,29 @@ type harness struct {
 	events []string
 }
 
-// apiServices is the resource of APIServices, which the server does not have by itself.
-var apiServices = fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true} //nolint:gochecknoglobals // a constant
+// apiServiceResource is the resource of APIServices, which the server does not have by itself.
+var apiServiceResource = fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}
 
-// newHarness starts a server, and returns a harness of it. change, if not nil, changes the config of the
+// newAllHarness starts a server, and returns an allHarness of it. change, if not nil, changes the config of the
 // clients.
-func newHarness(t *testing.T, change func(*rest.Config)) *harness {
+func newAllHarness(t *testing.T, change func(*rest.Config)) *allHarness {
 	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{apiServices}})
-	must(t, err)
-	t.Cleanup(func() { must(t, server.Close(context.Background())) })
+	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{apiServiceResource}})
+	noError(t, err)
+	t.Cleanup(func() { noError(t, server.Close(context.Background())) })
 	config := server.Config()
 	cache.EnableStreaming(config)
 	if change != nil {
 		change(config)
 	}
 	client := metadata.NewForConfigOrDie(config)
-	return &harness{
-		t: t, server: server, client: client, logger: ktesting.NewLogger(t, ktesting.NewConfig(ktesting.Verbosity(0), ktesting.BufferLogs(true))),
+	return &allHarness{
+		t: t, server: server, config: config, client: client, logger: ktesting.NewLogger(t, ktesting.NewConfig(ktesting.Verbosity(0), ktesting.BufferLogs(true))),
 		follower: follow.New(client, discovery.NewDiscoveryClientForConfigOrDie(config), follow.Options{}),
 	}
 }
 
-func must(t *testing.T, err error) {
+func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +79,7 @@ func must(t *testing.T, err error) {
 }
 
 // options returns options that follow the selected resources, and record events.
-func (h *harness) options(selects func(follow.Resource) bool) follow.AllOptions[metaObject] {
+func (h *allHarness) options(selects func(follow.Resource) bool) follow.AllOptions[metaObject] {
 	return follow.AllOptions[metaObject]{
 		Select: selects,
 		Client: func(gvr schema.GroupVersionResource) *cache.ListWatch {
@@ -96,7 +98,7 @@ func (h *harness) options(selects func(follow.Resource) bool) follow.AllOptions[
 }
 
 // takeEvents returns the events since the last call, sorted.
-func (h *harness) takeEvents() []string {
+func (h *allHarness) takeEvents() []string {
 	synctest.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,7 +108,7 @@ func (h *harness) takeEvents() []string {
 	return events
 }
 
-func (h *harness) wantEvents(when string, want ...string) {
+func (h *allHarness) wantEvents(when string, want ...string) {
 	h.t.Helper()
 	if diff := cmp.Diff(want, h.takeEvents()); diff != "" {
 		h.t.Errorf("events %s (-want +got):\n%s", when, diff)
@@ -114,10 +116,10 @@ func (h *harness) wantEvents(when string, want ...string) {
 }
 
 // run runs the follower and Informers until stop is called.
-func (h *harness) run(options follow.AllOptions[metaObject]) (all *follow.Informers[metaObject], stop func()) {
+func (h *allHarness) run(options follow.AllOptions[metaObject]) (all *follow.Informers[metaObject], stop func()) {
 	h.t.Helper()
 	all, err := follow.All(h.follower, options)
-	must(h.t, err)
+	noError(h.t, err)
 	ctx, cancel := context.WithCancel(klog.NewContext(h.t.Context(), h.logger))
 	stopped := make(chan error, 1)
 	go func() { stopped <- cache.RunAll(ctx, h.follower.Run, all.Run) }()
@@ -125,7 +127,7 @@ func (h *harness) run(options follow.AllOptions[metaObject]) (all *follow.Inform
 	return all, func() {
 		h.t.Helper()
 		cancel()
-		must(h.t, <-stopped)
+		noError(h.t, <-stopped)
 	}
 }
 
@@ -136,27 +138,27 @@ func after(d time.Duration) {
 }
 
 // logged returns the number of lines of the log that contain a text.
-func (h *harness) logged(text string) int {
+func (h *allHarness) logged(text string) int {
 	return strings.Count(h.logger.GetSink().(ktesting.Underlier).GetBuffer().String(), text)
 }
 
 // define creates the CustomResourceDefinition of a resource of group example.com.
-func (h *harness) define(kind string, versions ...string) *unstructured.Unstructured {
+func (h *allHarness) define(kind string, versions ...string) *unstructured.Unstructured {
 	h.t.Helper()
 	crd := fake.CustomResource{Group: "example.com", Versions: versions, Kind: kind, StatusSubresource: true}.Definition()
-	must(h.t, h.server.Create(crd))
+	noError(h.t, h.server.Create(crd))
 	return crd
 }
 
 // create creates an object of group example.com.
-func (h *harness) create(version, kind, name string) {
+func (h *allHarness) create(version, kind, name string) {
 	h.t.Helper()
 	obj := &unstructured.Unstructured{}
 	obj.SetAPIVersion("example.com/" + version)
 	obj.SetKind(kind)
 	obj.SetNamespace("ns")
 	obj.SetName(name)
-	must(h.t, h.server.Create(obj))
+	noError(h.t, h.server.Create(obj))
 }
 
 func ofExample(r follow.Resource) bool { return r.Group == "example.com" }
@@ -190,8 +192,8 @@ func wantFollowed(t *testing.T, when string, all *follow.Informers[metaObject], 
 
 func TestAllFollowsSelectedResources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
-		must(t, h.server.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}))
+		h := newAllHarness(t, nil)
+		noError(t, h.server.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}))
 		all, stop := h.run(h.options(func(r follow.Resource) bool {
 			return r.Namespaced && slices.Contains(r.Subresources, "status") && r.Group == ""
 		}))
@@ -201,9 +203,36 @@ func TestAllFollowsSelectedResources(t *testing.T) {
 	})
 }
 
+// The objects are whole ones if their type is unstructured.
+func TestAllFollowsUnstructuredObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newAllHarness(t, nil)
+		noError(t, h.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Data: map[string]string{"key": "value"}}))
+		client, events := dynamic.NewForConfigOrDie(h.config), make(chan *unstructured.Unstructured, 1)
+		all, err := follow.All(h.follower, follow.AllOptions[*unstructured.Unstructured]{
+			Select:  func(r follow.Resource) bool { return r.Kind == "ConfigMap" },
+			Client:  func(gvr schema.GroupVersionResource) *cache.ListWatch { return cache.ListWatchOf(client.Resource(gvr)) },
+			Handler: func(_ follow.Resource, event cache.Event[*unstructured.Unstructured]) { events <- event.New },
+		})
+		noError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- cache.RunAll(ctx, h.follower.Run, all.Run) }()
+		got := <-events
+		if value, _, _ := unstructured.NestedString(got.Object, "data", "key"); value != "value" || got.GetKind() != "ConfigMap" {
+			t.Errorf("got %v, want the whole object", got.Object)
+		}
+		if status := all.Status(); len(status) != 1 || status[0].Informer.PackedBytes == 0 {
+			t.Errorf("got status %+v, want one informer with packed objects", status)
+		}
+		cancel()
+		noError(t, <-stopped)
+	})
+}
+
 func TestAllFollowsSecretsAndEventsOnlyByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		options := h.options(func(r follow.Resource) bool {
 			return strings.HasPrefix(r.Resource, "e") && r.Group != "discovery.k8s.io" || r.Resource == "secrets"
 		})
@@ -211,7 +240,7 @@ func TestAllFollowsSecretsAndEventsOnlyByName(t *testing.T) {
 		wantFollowed(t, "without names", all, "v1 endpoints")
 		stop()
 
-		h = newHarness(t, nil)
+		h = newAllHarness(t, nil)
 		options.Named = []schema.GroupResource{{Resource: "secrets"}, {Group: "events.k8s.io", Resource: "events"}}
 		all, stop = h.run(options)
 		wantFollowed(t, "with names", all, "v1 endpoints", "v1 secrets", "events.k8s.io/v1 events")
@@ -222,7 +251,7 @@ func TestAllFollowsSecretsAndEventsOnlyByName(t *testing.T) {
 // Every object is added and deleted once, and nothing is left of a resource that has gone.
 func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		all, stop := h.run(h.options(ofExample))
 		wantFollowed(t, "before the first definition", all)
 		var idle []string
@@ -233,7 +262,7 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 			h.create("v1", "Widget", "b")
 			wantFollowed(t, "after the definition was created", all, "example.com/v1 widgets")
 			h.wantEvents("after the definition was created", "widgets v1 Add/a", "widgets v1 Add/b")
-			must(t, h.server.Delete(crd))
+			noError(t, h.server.Delete(crd))
 			after(10 * time.Second)
 			wantFollowed(t, "after the definition was deleted", all)
 			h.wantEvents("after the definition was deleted", "widgets v1 Delete/a", "widgets v1 Delete/b")
@@ -258,7 +287,7 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 // Run ends everything, without deletions, also while lists and handlers are blocked.
 func TestAllEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		idle := len(bubbleGoroutines(t))
 		for i := range 7 {
 			h.define(fmt.Sprint("Widget", i), "v1")
@@ -286,7 +315,7 @@ func TestAllEndsWithItsContext(t *testing.T) {
 // All resources of a server that can be listed and watched can be followed.
 func TestAllFollowsEveryResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		all, stop := h.run(h.options(func(follow.Resource) bool { return true }))
 		statuses := all.Status()
 		if len(statuses) < 50 {
@@ -304,7 +333,7 @@ func TestAllFollowsEveryResource(t *testing.T) {
 // At most five resources are listed at a time. A list that fails does not hold others up.
 func TestAllBoundsFirstLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		for i := range 30 {
 			h.define(fmt.Sprintf("Widget%02d", i), "v1")
 		}
@@ -358,7 +387,7 @@ func TestAllBoundsFirstLists(t *testing.T) {
 // A resource that may not be listed is requested again every five minutes, and logged once.
 func TestAllAsksAgainWhereForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		var requests atomic.Int32
@@ -392,11 +421,11 @@ func TestAllAsksAgainWhereForbidden(t *testing.T) {
 // A forbidden resource that goes is not requested any more.
 func TestAllForgetsForbiddenResourceThatGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: fake.Forbidden()})
 		all, stop := h.run(h.options(ofExample))
-		must(t, h.server.Delete(crd))
+		noError(t, h.server.Delete(crd))
 		after(5 * time.Second)
 		wantFollowed(t, "after the deletion", all)
 		stop()
@@ -404,15 +433,15 @@ func TestAllForgetsForbiddenResourceThatGoes(t *testing.T) {
 }
 
 // setVersions makes a definition serve the given versions.
-func (h *harness) setVersions(crd *unstructured.Unstructured, served ...string) {
+func (h *allHarness) setVersions(crd *unstructured.Unstructured, served ...string) {
 	h.t.Helper()
-	must(h.t, h.server.Get(crd))
+	noError(h.t, h.server.Get(crd))
 	versions := crd.Object["spec"].(map[string]any)["versions"].([]any)
 	for _, version := range versions {
 		version := version.(map[string]any)
 		version["served"] = slices.Contains(served, version["name"].(string))
 	}
-	must(h.t, h.server.Update(crd))
+	noError(h.t, h.server.Update(crd))
 	after(5 * time.Second)
 }
 
@@ -420,7 +449,7 @@ func (h *harness) setVersions(crd *unstructured.Unstructured, served ...string) 
 // the objects leave, and come back in the version that the server prefers.
 func TestAllKeepsVersionAsLongAsItIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		crd := h.define("Widget", "v1", "v2")
 		h.setVersions(crd, "v1")
 		h.create("v1", "Widget", "a")
@@ -440,7 +469,7 @@ func TestAllKeepsVersionAsLongAsItIsServed(t *testing.T) {
 // A resource that Select no longer selects leaves, whether or not it is synced.
 func TestAllEndsInformerOfUnselectedResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		h.define("Gadget", "v1")
@@ -465,7 +494,7 @@ func TestAllEndsInformerOfUnselectedResource(t *testing.T) {
 // A blocked handler receives all deletions before the informer ends.
 func TestAllWaitsForHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		options := h.options(ofExample)
@@ -475,7 +504,7 @@ func TestAllWaitsForHandler(t *testing.T) {
 			record(r, event)
 		}
 		all, stop := h.run(options)
-		must(t, h.server.Delete(crd))
+		noError(t, h.server.Delete(crd))
 		after(time.Hour)
 		wantFollowed(t, "while the handler is blocked", all, "example.com/v1 widgets: NotServed")
 		close(hold)
@@ -489,7 +518,7 @@ func TestAllWaitsForHandler(t *testing.T) {
 // A resource that returns before its deletions were delivered keeps its informer.
 func TestAllKeepsInformerOfResourceThatReturnsSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		options := h.options(ofExample)
@@ -500,7 +529,7 @@ func TestAllKeepsInformerOfResourceThatReturnsSoon(t *testing.T) {
 		}
 		all, stop := h.run(options)
 		before := all.Views()[0].ID()
-		must(t, h.server.Delete(crd))
+		noError(t, h.server.Delete(crd))
 		after(10 * time.Second)
 		h.define("Widget", "v1")
 		h.create("v1", "Widget", "b")
@@ -529,7 +558,7 @@ func (w withoutAggregation) RoundTrip(request *http.Request) (*http.Response, er
 
 func TestAllFollowsServerWithoutAggregatedDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, func(config *rest.Config) {
+		h := newAllHarness(t, func(config *rest.Config) {
 			config.Wrap(func(next http.RoundTripper) http.RoundTripper { return withoutAggregation{next} })
 		})
 		all, stop := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && slices.Contains(r.Subresources, "status") }))
@@ -537,7 +566,7 @@ func TestAllFollowsServerWithoutAggregatedDiscovery(t *testing.T) {
 		after(2 * time.Second)
 		h.create("v1", "Widget", "a")
 		wantFollowed(t, "after the definition was created", all, "example.com/v1 widgets")
-		must(t, h.server.Delete(crd))
+		noError(t, h.server.Delete(crd))
 		after(10 * time.Second)
 		wantFollowed(t, "after the definition was deleted", all)
 		h.wantEvents("of all", "widgets v1 Add/a", "widgets v1 Delete/a")
@@ -547,7 +576,7 @@ func TestAllFollowsServerWithoutAggregatedDiscovery(t *testing.T) {
 
 // Invalid options are errors of All.
 func TestAllReportsInvalidOptions(t *testing.T) {
-	valid, follower := (&harness{}).options(ofExample), follow.New(nil, nil, follow.Options{})
+	valid, follower := (&allHarness{}).options(ofExample), follow.New(nil, nil, follow.Options{})
 	for name, change := range map[string]func(*follow.AllOptions[metaObject]){
 		"Select":  func(o *follow.AllOptions[metaObject]) { o.Select = nil },
 		"Client":  func(o *follow.AllOptions[metaObject]) { o.Client = nil },
@@ -568,7 +597,7 @@ func TestAllReportsInvalidOptions(t *testing.T) {
 		t.Error("got no error of a nil follower")
 	}
 	all, err := follow.All(follower, valid)
-	must(t, err)
+	noError(t, err)
 	if err := all.Run(t.Context()); err == nil {
 		t.Error("got no error of Run with an invalid follower")
 	}
@@ -577,11 +606,11 @@ func TestAllReportsInvalidOptions(t *testing.T) {
 // An informer that cannot run ends all.
 func TestAllReportsInformerThatCannotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		options := h.options(ofExample)
 		options.Client = func(schema.GroupVersionResource) *cache.ListWatch { return nil }
 		all, err := follow.All(h.follower, options)
-		must(t, err)
+		noError(t, err)
 		h.define("Widget", "v1")
 		if err := cache.RunAll(t.Context(), h.follower.Run, all.Run); err == nil || !strings.Contains(err.Error(), "widgets.example.com: the ListerWatcher is nil") {
 			t.Errorf("got %v, want an error that names the resource", err)
@@ -595,13 +624,13 @@ func TestAllReportsInformerThatCannotRun(t *testing.T) {
 // A follower that may not watch definitions still follows what discovery lists, and ends nothing.
 func TestAllWithoutPermissionToWatchDefinitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "customresourcedefinitions" }, fake.RequestFault{Err: fake.Forbidden()})
 		all, stop := h.run(h.options(ofExample))
 		wantFollowed(t, "without permission", all, "example.com/v1 widgets")
-		must(t, h.server.Delete(crd))
+		noError(t, h.server.Delete(crd))
 		after(time.Hour)
 		wantFollowed(t, "after the deletion", all, "example.com/v1 widgets: Retrying")
 		if err := h.follower.Status().Err; !apierrors.IsForbidden(err) {
@@ -614,7 +643,7 @@ func TestAllWithoutPermissionToWatchDefinitions(t *testing.T) {
 // All definitions of a cluster that are created at once are followed within seconds.
 func TestAllFollowsManyResourcesInstalledAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+		h := newAllHarness(t, nil)
 		const n = 300
 		all, stop := h.run(h.options(ofExample))
 		for i := range n {

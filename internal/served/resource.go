@@ -36,8 +36,8 @@ const (
 	NotServed
 	// Gone: informers do not request the resource. Its objects were deleted with its definition.
 	Gone
-	// Unselected: informers do not request the resource, whether or not it is served. No request
-	// confirms that.
+	// Unselected: informers do not request the resource, whether or not it is served. The verdict
+	// needs no confirmation.
 	Unselected
 )
 
