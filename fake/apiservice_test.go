@@ -155,7 +155,7 @@ func TestAggregatedAPI(t *testing.T) {
 	if _, err := widgets.List(t.Context(), metav1.ListOptions{}); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("list: got %v, want 503", err)
 	}
-	response, err := http.Get(server.URL() + "/apis/example.com/v1") //nolint:noctx // a test
+	response, err := http.Get(server.URL() + "/apis/example.com/v1")
 	must(t, err)
 	must(t, response.Body.Close())
 	if response.StatusCode != http.StatusServiceUnavailable {
@@ -199,6 +199,12 @@ func TestAPIServiceOfUnknownService(t *testing.T) {
 	_, all := discover(t, server, "/apis", "")
 	if got := versionsOf(all, "example.com"); !slices.Equal(got, []string{"v1 Stale"}) {
 		t.Errorf("got versions %q", got)
+	}
+	later := newAPIService("example.com", "v2")
+	must(t, unstructured.SetNestedField(later.Object, int64(50), "spec", "versionPriority"))
+	must(t, server.Create(later))
+	if _, all := discover(t, server, "/apis", ""); !slices.Equal(versionsOf(all, "example.com"), []string{"v1 Stale", "v2 Stale"}) {
+		t.Errorf("got versions %q, want those of a higher priority first", versionsOf(all, "example.com"))
 	}
 	must(t, server.Aggregate(widget))
 	must(t, server.SetAvailable("v1.example.com", true))

@@ -239,10 +239,13 @@ func TestUnservedVersionLeavesDiscovery(t *testing.T) {
 	definition := definitionOf(t, server)
 	definition.SetLabels(map[string]string{"l": "1"})
 	must(t, server.Update(definition))
-	created := newWidget("v1", "a")
-	must(t, server.Create(created))
-	expectNext(t, v1, "ADDED a@"+created.GetResourceVersion())
-	expectNext(t, beta, "ADDED a@"+created.GetResourceVersion())
+	var created *unstructured.Unstructured
+	for _, name := range []string{"a", "b"} { // the events of b would not arrive if the update had ended the watches
+		created = newWidget("v1", name)
+		must(t, server.Create(created))
+		expectNext(t, v1, "ADDED "+name+"@"+created.GetResourceVersion())
+		expectNext(t, beta, "ADDED "+name+"@"+created.GetResourceVersion())
+	}
 
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	for _, unserved := range []int{1, 0} {
