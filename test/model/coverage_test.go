@@ -15,11 +15,12 @@ const enoughPrograms = 5000
 var operations = []string{
 	opPut, opDelete, opRecreate, opFlood, opSkip, opCompact, opRestore, opBookmark, opClose, opSwitch, opLag, opCatchUp, opFault, opHeal, opAdvance,
 	opAdd, opRemove, opUnblock, opRelease, opWait, opWaitSync, opRead, opHold, opRun, opStop, opQuiesce,
+	opUnserve, opUndefine, opDefine, opVerdict,
 }
 
 // events are what must happen in some programs, apart from what they consist of.
 var events = []string{
-	"flood of a blocked handler", "event coalesced", "Run returns while a handler blocks", "Run returns while a function blocks", "restore noticed",
+	"flood of a blocked handler", "event coalesced", "Run returns while a handler blocks", "Run returns while a function blocks", "restore noticed", "absence of listed", "absence of unlisted",
 	"overtaken " + overtakeLive, "overtaken " + overtakeRestarted, "overtaken " + overtakeExpired,
 }
 

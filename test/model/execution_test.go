@@ -42,6 +42,10 @@ type execution struct {
 	listedAt   time.Time // when the store first had a version
 	startHead  uint64    // its version then
 
+	absences int    // those of the server when the store was last seen with objects
+	notFound int    // the number of 404s at that time
+	quiet    *quiet // nil unless the resource is known not to be served
+
 	rollback rollback // the last one whose versions have passed those of the store
 
 	mu        sync.Mutex // guards the fields below
@@ -150,14 +154,21 @@ func (x *execution) bookmarks(ctx context.Context) {
 func (x *execution) step(ctx context.Context, s step) {
 	switch s.Op {
 	case opPut, opDelete, opRecreate, opSkip:
-		x.server.change(func(w *world) { changeWorld(w, s) })
+		x.server.change(func(w *world) {
+			if x.server.availability.gone { // writes to other collections
+				s.Op = opSkip
+			}
+			changeWorld(w, s)
+		})
 	case opFlood:
 		x.flood(s.N)
 	case opRestore:
 		x.settle() // what the informer has received limits the versions of the restored server
-		if !x.server.functions.isBlocked() {
+		if !x.server.functions.isBlocked() && !x.server.availability.gone {
 			x.restore(s)
 		}
+	case opUnserve, opUndefine, opDefine, opVerdict:
+		x.stepServed(s)
 	case opAdvance:
 		cachetest.Advance(s.For)
 	default:

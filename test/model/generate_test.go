@@ -27,10 +27,11 @@ type generator struct {
 	later    *rand.Rand // of what was added later, so that a seed stands for the same steps as before
 	large    *rand.Rand // of the versions, for the same reason
 	kept     *rand.Rand // of what the store keeps of an object, for the same reason
+	served   *rand.Rand // of whether the resource is served, for the same reason
 }
 
 func generate(seed uint64) program {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), later: rand.New(rand.NewPCG(seed, 1)), large: rand.New(rand.NewPCG(seed, 2)), kept: rand.New(rand.NewPCG(seed, 3))}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), later: rand.New(rand.NewPCG(seed, 1)), large: rand.New(rand.NewPCG(seed, 2)), kept: rand.New(rand.NewPCG(seed, 3)), served: rand.New(rand.NewPCG(seed, 4))}
 	g.program.Options = g.options()
 	g.blocking = g.program.Options.Functions && g.chance(0.15)
 	g.hasty = g.chance(0.4)
@@ -44,6 +45,10 @@ func generate(seed uint64) program {
 		g.flood()
 	}
 	g.end()
+	if o := &g.program.Options; *servedResources && g.served.Float64() < 0.3 && (!o.Adapter || o.Wire != "") {
+		o.Served, o.Pending = true, g.served.Float64() < 0.3
+		addServed(&g.program, g.served)
+	}
 	return g.program
 }
 

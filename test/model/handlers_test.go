@@ -53,6 +53,9 @@ const floodKeys = 7
 // flood changes all objects in turn, n times in all. It deletes and recreates some of them. Every
 // now and then it waits, since watches have a buffer.
 func (x *execution) flood(n int) {
+	if x.server.availability.gone {
+		return
+	}
 	synctest.Wait()
 	began := make(map[*recorder]flooded)
 	for _, r := range x.handlers {

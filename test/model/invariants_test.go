@@ -48,11 +48,19 @@ func (x *execution) checkView(v view) {
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
 	x.checkStart(v)
-	if why := x.follow(v); why != "" {
+	x.checkAbsence(v)
+	if x.isAbsent() {
+		x.last = v
+		return
+	}
+	if why := x.follow(v); why != "" && (len(v.pods) > 0 || !x.mayBeVacated()) {
 		x.fail("store", "%s", why)
 	}
 	x.checkIndex(v)
-	x.last = v
+	x.notFound = x.server.availability.notFound
+	if x.last = v; len(v.pods) > 0 && !x.server.availability.isToldAbsent() {
+		x.absences = x.server.availability.absences
+	}
 }
 
 // noteStart records the state of the server before the informer's first request.
@@ -87,6 +95,9 @@ func (x *execution) checkSnapshot() {
 		if why = x.mismatch(e, i, parseVersion(v.version), v); why == "" {
 			break
 		}
+	}
+	if why != "" && len(v.pods) == 0 && x.mayBeVacated() {
+		why = ""
 	}
 	if why != "" && x.isDoubtful() {
 		why = x.mixes(v)
@@ -197,7 +208,7 @@ func (x *execution) differs(e *epoch, index int, version uint64, s state, pod ca
 // states that cannot be stored have followed.
 func (x *execution) lost(e *epoch, index int, version uint64, s state) string {
 	before := x.last.pods[s.key]
-	if before == nil || string(before.GetUID()) != s.uid || index != x.epoch || version < x.reached {
+	if before == nil || x.mayBeVacated() || string(before.GetUID()) != s.uid || index != x.epoch || version < x.reached {
 		return ""
 	}
 	for _, later := range e.since(x.reached) {
@@ -234,6 +245,9 @@ func (x *execution) isConverged() bool {
 	v := x.subject.view()
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
+	if x.server.availability.absent && x.server.availability.isToldAbsent() {
+		return x.isAbsent() && len(v.pods) == 0
+	}
 	e := x.server.world.present()
 	for _, s := range e.at(e.head) {
 		if s.exitsGoroutine() {
@@ -257,8 +271,9 @@ func (x *execution) checkRate() {
 	x.checked("rate")
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
-	x.checkRateWithin(time.Minute, 22)
-	x.checkRateWithin(10*time.Minute, 130)
+	starts := 11 * x.server.availability.verdicts // the budget begins anew
+	x.checkRateWithin(time.Minute, 22+starts)
+	x.checkRateWithin(10*time.Minute, 130+starts)
 }
 
 // checkRateWithin checks that the server has received at most limit requests within any window. The

@@ -45,6 +45,8 @@ type options struct {
 	Gzip          bool           `json:",omitempty"` // of lists
 	NoMatch       bool           `json:",omitempty"` // the server refuses lists with resourceVersionMatch
 	VersionBase   string         `json:",omitempty"` // is added to all versions; see versionBases
+	Served        bool           `json:",omitempty"` // the informer follows whether the resource is served
+	Pending       bool           `json:",omitempty"` // with Served: that is not known at first
 }
 
 // Values of options.Report.
@@ -68,6 +70,7 @@ type step struct {
 	// noticed the restore.
 	Overtake string `json:",omitempty"`
 	Pattern  int    `json:",omitempty"`
+	Verdict  string `json:",omitempty"` // of opVerdict: verdictUnknown, ...; that of the truth if empty
 	// NoWait lets the next step follow while goroutines of the informer still work on this one.
 	NoWait bool `json:",omitempty"`
 }
@@ -95,9 +98,13 @@ const (
 	opRelease  = "release functions" // ends the calls of Transform, Filter, ... that block
 	opWait     = "wait"              // until the store has seen the last write
 	opWaitSync = "wait for sync"
-	opRead     = "read" // reads N times in a goroutine of its own
-	opHold     = "hold" // takes a snapshot and reads it again after each later step
-	opRun      = "run"  // a second time, it is an error
+	opRead     = "read"     // reads N times in a goroutine of its own
+	opHold     = "hold"     // takes a snapshot and reads it again after each later step
+	opRun      = "run"      // a second time, it is an error
+	opUnserve  = "unserve"  // the servers that do not lag answer 404
+	opUndefine = "undefine" // the same, and all objects are deleted
+	opDefine   = "define"   // the resource is served again
+	opVerdict  = "verdict"  // the informer is told whether the resource is served
 	opStop     = "stop"
 	opQuiesce  = "quiesce" // ends all faults and waits until the store is equal to the server
 )

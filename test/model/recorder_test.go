@@ -80,8 +80,12 @@ func (r *recorder) checkFlags(e cache.Event[cache.Object]) {
 	}
 	r.run.server.mu.Lock()
 	defer r.run.server.mu.Unlock()
-	if e.LeftScope && (e.Type != cache.EventDelete || r.spec.Kind != kindFilter && !r.run.server.world.refused(s.uid)) {
+	left := r.run.server.availability.leaves > 0 || r.spec.Kind == kindFilter || r.run.server.world.refused(s.uid)
+	if e.LeftScope && (e.Type != cache.EventDelete || !left) {
 		r.fail("%s of %v has left the scope", e.Type, s)
+	}
+	if e.Type == cache.EventDelete && !e.LeftScope && !r.run.server.world.hasDeleted(s.uid) && len(r.run.server.world.epochs) == 1 {
+		r.fail("%s of %v, which exists", e.Type, s)
 	}
 }
 

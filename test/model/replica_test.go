@@ -16,6 +16,7 @@ type replica struct {
 	lags    bool
 	at      uint64 // if it lags: the version at which it stopped receiving changes
 	compact uint64 // it has the changes after this version
+	absent  bool   // it does not serve the resource
 }
 
 // freshness is how long a server waits for a version that it does not have yet, as kube-apiserver
@@ -34,7 +35,7 @@ func (s *server) headOf(n int) uint64 {
 // resetReplicas lets all replicas begin with the present epoch.
 func (s *server) resetReplicas() {
 	for i := range s.replicas {
-		s.replicas[i] = replica{compact: s.world.present().compact}
+		s.replicas[i] = replica{compact: s.world.present().compact, absent: s.availability.absent}
 	}
 }
 
@@ -54,7 +55,10 @@ func (s *server) lag(n int) {
 
 // catchUp lets a replica receive changes again.
 func (s *server) catchUp(n int) {
-	s.change(func(*world) { s.replicas[n].lags = false })
+	s.change(func(*world) {
+		s.replicas[n].lags = false
+		s.updateReplicas()
+	})
 }
 
 // compact removes the history of one replica, or of etcd and all replicas if n is zero.

@@ -51,6 +51,8 @@ type server struct {
 	// are not answered, as the program would never end.
 	flooded func()
 	closed  bool
+
+	availability availability
 }
 
 // write is a version that was written after a number of restores.
@@ -65,6 +67,7 @@ func newServer(o options, note func(format string, arguments ...any)) *server {
 		changed: make(chan struct{}), injected: make(map[string]int), written: make(map[write]time.Time),
 	}
 	s.world.sameUID, s.noMatch = o.SameUID, o.NoMatch
+	s.availability = newAvailability(o)
 	s.resetReplicas()
 	return s
 }
@@ -149,6 +152,7 @@ func (s *server) heal() {
 		for i := range s.replicas {
 			s.replicas[i].lags = false
 		}
+		s.updateReplicas()
 	})
 }
 
@@ -201,6 +205,7 @@ func answer[R any](ctx context.Context, s *server, target string, options metav1
 		return result, ctx.Err()
 	}
 	if err := refuse(a.faults); err != nil {
+		s.countNotFound(err)
 		return result, err
 	}
 	if err := s.awaitVersion(ctx, a); err != nil {
@@ -209,7 +214,7 @@ func answer[R any](ctx context.Context, s *server, target string, options metav1
 	early := hasFault(a.faults, faultSlow)
 	if early {
 		s.mu.Lock()
-		result, err = read(a)
+		result, err = readServed(s, a, read)
 		s.mu.Unlock()
 	}
 	if waitErr := await(ctx, a.faults); waitErr != nil {
@@ -222,6 +227,16 @@ func answer[R any](ctx context.Context, s *server, target string, options metav1
 		return result, cachetest.ErrConnectionReset
 	case early:
 		return result, err
+	}
+	return readServed(s, a, read)
+}
+
+// readServed answers a request that has arrived, with 404 if the replica does not serve the resource.
+// The caller holds the mutex.
+func readServed[R any](s *server, a arrival, read func(arrival) (R, error)) (result R, err error) {
+	if s.replicas[a.replica].absent {
+		s.availability.notFound++
+		return result, errNoResource
 	}
 	return read(a)
 }

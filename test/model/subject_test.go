@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -91,6 +92,9 @@ var watchListClient = watchListGate{Gates: features.FeatureGates()}
 
 func newAdapter(s *server, o options) adapter {
 	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != "", OmitFields: omitted(o.Omit)}
+	if o.Served {
+		options.Served = func(schema.GroupVersionResource) *cache.Served { return s.served() }
+	}
 	if s.network != nil {
 		options.Limits.Object = maxObject
 	}

@@ -48,7 +48,7 @@ func (i partial) waitForDelete(ctx context.Context, pod *corev1.Pod) error {
 func newTyped[T pod](s *server, o options, report cache.ErrorHandler, example T) typed[T] {
 	options := cache.InformerOptions[T]{
 		ResyncPeriod: o.Resync, Packed: o.Packed, ShareEqual: o.ShareEqual, ListMode: o.ListMode, PageSize: o.PageSize,
-		ErrorHandler: report, Logger: logr.Discard(), OmitFields: omitted(o.Omit),
+		ErrorHandler: report, Logger: logr.Discard(), OmitFields: omitted(o.Omit), Served: s.served(),
 		Indexers: cache.Indexers[T]{nodeIndex: cache.ByObject(func(pod T) ([]string, error) { return s.functions.indexNode(pod) })},
 	}
 	if !o.NoTransform {
@@ -91,6 +91,8 @@ func (i typed[T]) get(key string) cache.Object {
 	pod, _ := i.Store().GetByKey(key)
 	return objectOf(pod)
 }
+
+func (i typed[T]) keyError(key string) error { return i.Store().KeyError(key) }
 
 // objectOf returns a Pod; nil if there is none.
 func objectOf[T pod](pod T) cache.Object {

@@ -58,8 +58,10 @@ func (x *execution) waitForWrite() {
 		x.note("waited for %v: %v, at %d", last, err, version)
 		switch {
 		case restores != len(x.server.world.epochs):
-		case err == nil && version < last.version:
+		case err == nil && version < last.version && !(last.deleted && x.mayBeVacated()):
 			x.fail("wait", "the wait for %v returned at %d", last, version)
+		case errors.Is(err, cache.ErrNotServed) && x.server.availability.absences == 0 && !x.program.Options.Pending:
+			x.fail("wait", "the wait for %v returned %v", last, err)
 		case errors.Is(err, cache.ErrNotStored) && !x.server.world.hasKept(last):
 			x.fail("wait", "the wait for %v returned %v", last, err)
 		}
@@ -173,6 +175,9 @@ func (x *execution) patienceForHealing() time.Duration {
 func (x *execution) quiesce() {
 	x.server.functions.unblock(true)
 	x.server.heal()
+	if x.program.Options.Served {
+		x.decide("")
+	}
 	if !x.running || x.canceled {
 		return
 	}

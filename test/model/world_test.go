@@ -215,4 +215,11 @@ func (w *world) refused(uid string) bool {
 	})
 }
 
+// hasDeleted reports whether an object was deleted.
+func (w *world) hasDeleted(uid string) bool {
+	return slices.ContainsFunc(w.epochs, func(e *epoch) bool {
+		return slices.ContainsFunc(e.log, func(s state) bool { return s.uid == uid && s.deleted })
+	})
+}
+
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
