@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,19 +21,20 @@ import (
 
 // execution is one run of a program.
 type execution struct {
-	program  program
-	server   *server
-	subject  subject
-	handlers []*recorder
-	stop     context.CancelFunc
-	result   chan error // of Run
-	running  bool
-	canceled bool // stop was called
-	stopped  bool // Run has returned
-	waits    sync.WaitGroup
-	waiting  int // guarded by mu
-	reads    sync.WaitGroup
-	held     []heldView
+	program    program
+	server     *server
+	subject    subject
+	handlers   []*recorder
+	stop       context.CancelFunc
+	result     chan error // of Run
+	running    bool
+	canceled   bool // stop was called
+	stopped    bool // Run has returned
+	waits      sync.WaitGroup
+	waiting    int          // guarded by mu
+	writeWaits atomic.Int32 // the waits for a write
+	reads      sync.WaitGroup
+	held       []heldView
 
 	epoch   int    // that the store shows, or the last one that it has shown
 	reached uint64 // the version of the store after the last step

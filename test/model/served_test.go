@@ -52,7 +52,7 @@ func newAvailability(o options) availability {
 	return a
 }
 
-// countNotFound counts the 404s of faults.
+// countNotFound counts an answer that is 404.
 func (s *server) countNotFound(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,6 +166,9 @@ func (x *execution) checkAbsence(v view) {
 	}
 	if err := x.subject.Status().Err; !errors.Is(err, cache.ErrNotServed) {
 		x.fail("absence", "the status has the error %v", err)
+	}
+	if n := x.writeWaits.Load(); n > 0 {
+		x.fail("absence", "%d waits for a write go on", n)
 	}
 	if reader, ok := x.subject.(interface{ keyError(key string) error }); ok {
 		err := reader.keyError(keys[0])

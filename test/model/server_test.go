@@ -197,6 +197,7 @@ func (s *server) record(target string) {
 // restore in between breaks the connection.
 func answer[R any](ctx context.Context, s *server, target string, options metav1.ListOptions, read func(arrival) (R, error)) (result R, err error) {
 	a := s.arrive(target, options)
+	defer func() { s.countNotFound(err) }()
 	if faults, ok := ctx.Value(faultsKey{}).(*[]fault); ok {
 		*faults = a.faults
 	}
@@ -205,7 +206,6 @@ func answer[R any](ctx context.Context, s *server, target string, options metav1
 		return result, ctx.Err()
 	}
 	if err := refuse(a.faults); err != nil {
-		s.countNotFound(err)
 		return result, err
 	}
 	if err := s.awaitVersion(ctx, a); err != nil {
@@ -235,7 +235,6 @@ func answer[R any](ctx context.Context, s *server, target string, options metav1
 // The caller holds the mutex.
 func readServed[R any](s *server, a arrival, read func(arrival) (R, error)) (result R, err error) {
 	if s.replicas[a.replica].absent {
-		s.availability.notFound++
 		return result, errNoResource
 	}
 	return read(a)

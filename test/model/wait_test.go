@@ -47,7 +47,11 @@ func (x *execution) waitForWrite() {
 	if last.deleted {
 		wait = x.subject.waitForDelete
 	}
-	x.inBackground(func(ctx context.Context) error { return wait(ctx, podOf(last)) }, func(err error) {
+	x.inBackground(func(ctx context.Context) error {
+		x.writeWaits.Add(1)
+		defer x.writeWaits.Add(-1)
+		return wait(ctx, podOf(last))
+	}, func(err error) {
 		if x.program.Options.Adapter {
 			<-time.After(time.Nanosecond) // its LastSyncResourceVersion follows the store
 		}
