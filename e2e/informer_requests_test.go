@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 )
 
 // request is a request as sent, and the header of its response.
@@ -22,6 +23,7 @@ type request struct {
 	contentType          string
 	proto                string
 	tls, gzip            bool
+	at                   time.Time
 	probe                bool   // a list of one object for the most recent version
 	server               string // that the request was sent to
 	open                 bool   // the body of the response has not been closed
@@ -38,6 +40,7 @@ func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		query := req.URL.Query()
 		sent := &request{
+			at:    time.Now(),
 			query: query,
 			watch: query.Get("watch") != "", probe: query.Get("limit") == "1", initialEvents: query.Get("sendInitialEvents") == "true",
 			path: req.URL.Path, shards: query.Get("shardSelector"), version: query.Get("resourceVersion"), accept: req.Header.Get("Accept"),
