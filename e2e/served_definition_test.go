@@ -27,12 +27,13 @@ import (
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // rounds is how often a definition is created and deleted.
-const rounds = 3
+const rounds = 50
 
 // TestInformersFollowDefinition creates a definition and deletes it again, many times, while its
 // objects are written. Every object is added once and deleted once, and nothing requests the resource
 // while it is absent.
 func TestInformersFollowDefinition(t *testing.T) {
+	t.Parallel() // the follower limits the rounds to 12 a minute
 	c := cluster.New(t, cluster.Options{})
 	client := dynamic.NewForConfigOrDie(c.Config())
 	custom := fake.CustomResource{Group: "follow.example.com", Versions: []string{"v1"}, Kind: "Gadget"}

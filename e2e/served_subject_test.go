@@ -174,6 +174,7 @@ type discoveryAnswers struct {
 	group, text string
 
 	mu        sync.Mutex // guards the fields below
+	lists     bool       // the last answer lists the resource
 	listed    time.Time  // when an answer first listed the resource, since the last call of reset
 	requests  int
 	unchanged int
@@ -195,9 +196,11 @@ func (d *discoveryAnswers) wrap(next http.RoundTripper) http.RoundTripper {
 		d.bytes += len(body)
 		if response.StatusCode == http.StatusNotModified {
 			d.unchanged++
+		} else {
+			_, after, found := strings.Cut(string(body), `"name":"`+d.group+`"`)
+			d.lists = found && strings.Contains(after, d.text)
 		}
-		_, after, found := strings.Cut(string(body), `"name":"`+d.group+`"`)
-		if found && strings.Contains(after, d.text) && d.listed.IsZero() {
+		if d.lists && d.listed.IsZero() {
 			d.listed = time.Now()
 		}
 		return response, err
