@@ -123,7 +123,7 @@ func (h *allHarness) run(options follow.AllOptions[metaObject]) (all *follow.Inf
 	ctx, cancel := context.WithCancel(klog.NewContext(h.t.Context(), h.logger))
 	stopped := make(chan error, 1)
 	go func() { stopped <- cache.RunAll(ctx, h.follower.Run, all.Run) }()
-	time.Sleep(5 * time.Second)
+	after(5 * time.Second)
 	return all, func() {
 		h.t.Helper()
 		cancel()
@@ -133,7 +133,7 @@ func (h *allHarness) run(options follow.AllOptions[metaObject]) (all *follow.Inf
 
 // after lets time pass on the clock of the bubble.
 func after(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 }
 
@@ -298,8 +298,8 @@ func TestAllEndsWithItsContext(t *testing.T) {
 		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return isList(r) && r.Resource > "widget3s" }, fake.RequestFault{Stall: true})
 		all, stop := h.run(h.options(ofExample))
 		stop()
-		if n := len(all.Views()) + len(all.Status()); n != 0 {
-			t.Errorf("got %d views and statuses after Run, want none", n)
+		if n := len(all.Views()) + len(all.Status()) + h.follower.Owned(); n != 0 {
+			t.Errorf("got %d views, statuses and resources of the follower after Run, want none", n)
 		}
 		for _, event := range h.takeEvents() {
 			if strings.Contains(event, "Delete") {
@@ -334,8 +334,10 @@ func TestAllFollowsEveryResource(t *testing.T) {
 func TestAllBoundsFirstLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newAllHarness(t, nil)
+		definitions := make(map[string]*unstructured.Unstructured)
 		for i := range 30 {
-			h.define(fmt.Sprintf("Widget%02d", i), "v1")
+			crd := h.define(fmt.Sprintf("Widget%02d", i), "v1")
+			definitions[crd.GetName()] = crd
 		}
 		var mu sync.Mutex
 		listed := make(map[string]bool)
@@ -359,19 +361,24 @@ func TestAllBoundsFirstLists(t *testing.T) {
 		if n := count(); n != 5 {
 			t.Errorf("got lists of %d resources at a time, want 5", n)
 		}
-		waiting := 0
+		var waiting []string
 		for _, status := range all.Status() {
 			if status.Err != nil {
-				waiting++
+				waiting = append(waiting, status.Resource.GroupResource().String())
 			}
 		}
-		if waiting != 25 {
-			t.Errorf("got %d resources that wait, want 25", waiting)
+		if len(waiting) != 25 {
+			t.Fatalf("got %d resources that wait, want 25", len(waiting))
+		}
+		noError(t, h.server.Delete(definitions[waiting[0]]))
+		after(2 * time.Second)
+		if n := len(all.Status()); n != 29 {
+			t.Errorf("got %d resources after one that waited has gone, want 29", n)
 		}
 		close(hold)
 		after(time.Second)
-		if n := count(); n != 30 {
-			t.Errorf("got lists of %d resources after the first ones failed, want 30", n)
+		if n := count(); n != 29 {
+			t.Errorf("got lists of %d resources after the first ones failed, want 29", n)
 		}
 		h.server.ClearFaults()
 		after(time.Minute)
@@ -428,6 +435,9 @@ func TestAllForgetsForbiddenResourceThatGoes(t *testing.T) {
 		noError(t, h.server.Delete(crd))
 		after(5 * time.Second)
 		wantFollowed(t, "after the deletion", all)
+		if n := h.follower.Owned(); n != 0 {
+			t.Errorf("the follower decides on %d resources that have gone", n)
+		}
 		stop()
 	})
 }
@@ -466,6 +476,22 @@ func TestAllKeepsVersionAsLongAsItIsServed(t *testing.T) {
 	})
 }
 
+// With a Select that requires the preferred version, an informer of another version ends.
+func TestAllChangesVersionIfSelectDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newAllHarness(t, nil)
+		crd := h.define("Widget", "v1", "v2")
+		h.setVersions(crd, "v1")
+		h.create("v1", "Widget", "a")
+		all, stop := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && r.Preferred }))
+		h.wantEvents("of the first version", "widgets v1 Add/a")
+		h.setVersions(crd, "v1", "v2")
+		wantFollowed(t, "with two versions", all, "example.com/v2 widgets")
+		h.wantEvents("with two versions", "widgets v1 Delete/a left", "widgets v2 Add/a")
+		stop()
+	})
+}
+
 // A resource that Select no longer selects leaves, whether or not it is synced.
 func TestAllEndsInformerOfUnselectedResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -491,18 +517,23 @@ func TestAllEndsInformerOfUnselectedResource(t *testing.T) {
 	})
 }
 
+// blocked makes a handler block until hold is closed.
+func blocked(options follow.AllOptions[metaObject]) (_ follow.AllOptions[metaObject], hold chan struct{}) {
+	record, hold := options.Handler, make(chan struct{})
+	options.Handler = func(r follow.Resource, event cache.Event[metaObject]) {
+		<-hold
+		record(r, event)
+	}
+	return options, hold
+}
+
 // A blocked handler receives all deletions before the informer ends.
 func TestAllWaitsForHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newAllHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
-		options := h.options(ofExample)
-		record, hold := options.Handler, make(chan struct{})
-		options.Handler = func(r follow.Resource, event cache.Event[metaObject]) {
-			<-hold
-			record(r, event)
-		}
+		options, hold := blocked(h.options(ofExample))
 		all, stop := h.run(options)
 		noError(t, h.server.Delete(crd))
 		after(time.Hour)
@@ -515,18 +546,50 @@ func TestAllWaitsForHandler(t *testing.T) {
 	})
 }
 
+// The informer of another version starts as soon as the handler has received the deletions.
+func TestAllFollowsOtherVersionAfterDeletions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newAllHarness(t, nil)
+		crd := h.define("Widget", "v1", "v2")
+		h.setVersions(crd, "v1")
+		h.create("v1", "Widget", "a")
+		options, hold := blocked(h.options(ofExample))
+		all, stop := h.run(options)
+		h.setVersions(crd, "v2")
+		after(time.Hour)
+		wantFollowed(t, "while the handler is blocked", all, "example.com/v1 widgets: NotServed")
+		close(hold)
+		after(time.Second)
+		wantFollowed(t, "once the handler has returned", all, "example.com/v2 widgets")
+		h.wantEvents("once the handler has returned", "widgets v1 Add/a", "widgets v1 Delete/a left", "widgets v2 Add/a")
+		stop()
+	})
+}
+
+// An informer of a resource without objects, too, ends only once the server confirms that it is gone.
+func TestAllKeepsInformerUntilConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newAllHarness(t, nil)
+		crd := h.define("Widget", "v1")
+		all, stop := h.run(h.options(ofExample))
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: fake.InternalError()})
+		noError(t, h.server.Delete(crd))
+		after(10 * time.Second)
+		wantFollowed(t, "while the server does not confirm", all, "example.com/v1 widgets: Retrying")
+		h.server.ClearFaults()
+		after(time.Minute)
+		wantFollowed(t, "once the server confirms", all)
+		stop()
+	})
+}
+
 // A resource that returns before its deletions were delivered keeps its informer.
 func TestAllKeepsInformerOfResourceThatReturnsSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newAllHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
-		options := h.options(ofExample)
-		record, hold := options.Handler, make(chan struct{})
-		options.Handler = func(r follow.Resource, event cache.Event[metaObject]) {
-			<-hold
-			record(r, event)
-		}
+		options, hold := blocked(h.options(ofExample))
 		all, stop := h.run(options)
 		before := all.Views()[0].ID()
 		noError(t, h.server.Delete(crd))
@@ -615,8 +678,8 @@ func TestAllReportsInformerThatCannotRun(t *testing.T) {
 		if err := cache.RunAll(t.Context(), h.follower.Run, all.Run); err == nil || !strings.Contains(err.Error(), "widgets.example.com: the ListerWatcher is nil") {
 			t.Errorf("got %v, want an error that names the resource", err)
 		}
-		if err := all.Run(t.Context()); err == nil {
-			t.Error("got no error of a second Run")
+		if err := all.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "Run was called before") {
+			t.Errorf("got %v of a second Run, want an error that says so", err)
 		}
 	})
 }
