@@ -75,8 +75,8 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // runs no controllers. Package internal/testing/conformance compares it with kube-apiserver and lists the
 // differences.
 //
-// It serves every resource of client-go's clientset, CustomResourceDefinitions, and the custom
-// resources that these define, with:
+// It serves every resource of client-go's clientset, CustomResourceDefinitions, the custom resources
+// that these define, and APIServices, with:
 //
 //   - get, list, watch, create, update, patch (JSON, merge, strategic merge), delete,
 //     deletecollection, the status subresource, finalize for Namespaces and binding for Pods.
@@ -87,7 +87,12 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 //     generations, finalizers;
 //   - JSON, protobuf (not for custom resources), PartialObjectMetadata, and Table, which kubectl
 //     requests;
-//   - discovery, for kubectl, RESTMappers, and the dynamic and metadata clients.
+//   - discovery, aggregated and in the older form, for kubectl, RESTMappers, and the dynamic and
+//     metadata clients. Groups and versions have the order of kube-apiserver.
+//
+// Each group and version has an APIService. Those of custom resources follow their definitions, and
+// Aggregate creates those of aggregated APIs. SetAvailable, or a write of an APIService's status, makes such an API answer
+// 503 and its entry in aggregated discovery stale.
 //
 // Each version of a built-in group has its own objects. The versions of a custom resource share
 // their objects, which differ only in apiVersion.
@@ -97,8 +102,9 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // until its finalizer is removed through the finalize subresource. A deleted
 // CustomResourceDefinition stays, with a deletionTimestamp and the condition Terminating, until all
 // objects of its resource are removed, which the server deletes; new ones are refused with 403. An
-// update of its spec ends the watches of its resource, as on a real cluster. Discovery changes before
-// the request returns that changes it.
+// update of its spec ends the watches of its resource, as on a real cluster. Unlike there, a request
+// that follows the event of such a write, or of one to an APIService, finds its effects, in discovery
+// and in what is served.
 //
 // The server writes no managedFields. An object has those that a client has set, and an update
 // without them keeps the stored ones.
