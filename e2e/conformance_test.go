@@ -41,7 +41,7 @@ func TestServersRespondAlike(t *testing.T) {
 	actual.RunShardedScript(t, sharded.Config())
 	if *record {
 		for script, responses := range actual {
-			path := filepath.Join("..", "internal", "conformance", "recorded", script+".txt")
+			path := filepath.Join("..", "internal", "testing", "conformance", "recorded", script+".txt")
 			if err := os.WriteFile(path, []byte(responses), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -91,8 +91,8 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 //     metadata clients. Groups and versions have the order of kube-apiserver.
 //
 // Each group and version has an APIService. Those of custom resources follow their definitions, and
-// Aggregate creates those of aggregated APIs. SetAvailable, or a write of an APIService's status, makes such an API answer
-// 503 and its entry in aggregated discovery stale.
+// Aggregate creates those of aggregated APIs. SetAvailable, or a write of an APIService's status,
+// makes such an API answer 503 and its entry in aggregated discovery stale.
 //
 // Each version of a built-in group has its own objects. The versions of a custom resource share
 // their objects, which differ only in apiVersion.
@@ -113,8 +113,7 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // without HTTP and without validation of metadata, for simulations with many writes. Their argument
 // must have apiVersion and kind unless its Go type is in client-go's scheme. Delete removes an
 // object at once, where a request may only set its deletionTimestamp, and a CustomResourceDefinition
-// with all objects of its resource. All methods are safe for
-// concurrent use.
+// with all objects of its resource. All methods are safe for concurrent use.
 type APIServer struct {
 	memory    *history.Memory
 	registry  *registry.Registry

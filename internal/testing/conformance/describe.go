@@ -22,9 +22,11 @@ func (n *normalizer) describe(step step, object map[string]any) string {
 		return n.describeStatus(step, object)
 	case kind == "Table":
 		return n.describeTable(object)
+	case kind == "APIGroupDiscoveryList":
+		return n.describeDiscovery(object)
 	case kind == "APIResourceList":
 		return n.normalize(describeResources(object))
-	case kind == "" || strings.HasPrefix(kind, "API"):
+	case kind == "" || strings.HasPrefix(kind, "API") && kind != "APIService":
 		return kind + n.describeFields(step, object)
 	case object["items"] != nil:
 		return n.describeList(step, object)
@@ -126,6 +128,33 @@ func describeShards(metadata map[string]any) string {
 		return ""
 	}
 	return ", of " + marshal(info)
+}
+
+// describeDiscovery formats aggregated discovery: the stable versions of the groups that both servers
+// serve by default, and all of the groups that the script itself has defined, with their resources.
+func (n *normalizer) describeDiscovery(list map[string]any) string {
+	lines := []string{fmt.Sprintf("%v %v", list["apiVersion"], list["kind"])}
+	items, _ := list["items"].([]any)
+	for _, item := range items {
+		group, _, _ := unstructured.NestedString(item.(map[string]any), "metadata", "name")
+		own := strings.HasSuffix(group, n.namespace+".example.com")
+		foreign := !own && strings.HasSuffix(group, ".example.com")
+		if foreign || group == "authentication.k8s.io" || group == "authorization.k8s.io" { // the latter hold no objects
+			continue
+		}
+		versions, _ := item.(map[string]any)["versions"].([]any)
+		for _, version := range versions {
+			v := version.(map[string]any)
+			line := fmt.Sprintf("- %s/%v %v", group, v["version"], v["freshness"])
+			if own {
+				line += " " + marshal(v["resources"])
+			}
+			if own || !strings.ContainsAny(fmt.Sprint(v["version"]), "ab") {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return n.normalize(strings.Join(lines, "\n"))
 }
 
 // describeResources formats the resources of a group version, with those subresources that the fake

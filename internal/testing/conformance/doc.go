@@ -20,6 +20,7 @@
 //	COMPACT                                   discards all versions except the current one
 //	RESTART                                   forgets what watches start from, but no version
 //	WAIT /apis/...                            waits until a path is served
+//	code=404 WAIT /apis/...                   waits until a GET of a path has a status code
 //
 // {ns} is a Namespace that RunScripts creates for each script.
 //

@@ -79,6 +79,9 @@ func (n *normalizer) response(step step, code int, header http.Header, body []by
 	if value := header.Get("Warning"); value != "" {
 		text += " Warning=" + value
 	}
+	if header.Get("ETag") != "" {
+		text += fmt.Sprintf(" %s with an ETag, Vary=%s Cache-Control=%s", contentType, header.Get("Vary"), header.Get("Cache-Control"))
+	}
 	if !strings.HasPrefix(contentType, "application/json") {
 		if strings.HasPrefix(contentType, "text/plain") {
 			return fmt.Sprintf("%s %s %q", text, contentType, n.normalize(strings.TrimSpace(string(body))))

@@ -6,8 +6,10 @@ package conformance
 import (
 	"embed"
 	"fmt"
+	"net/http"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -25,10 +27,11 @@ type step struct {
 	show        []string // paths of the fields to record
 	accept      string   // Accept header
 	contentType string   // Content-Type header
+	code        int      // the status code that WAIT waits for
 	quiet       bool
 }
 
-var stepPattern = regexp.MustCompile(`^((?:(?:save|show|accept|type)=\S+ |quiet )*)([A-Z]+)(?: (.*))?$`)
+var stepPattern = regexp.MustCompile(`^((?:(?:save|show|accept|type|code)=\S+ |quiet )*)([A-Z]+)(?: (.*))?$`)
 
 // patchContentType returns the content type for the short name of a patch. It returns other names
 // unchanged.
@@ -86,7 +89,7 @@ func parseStep(line string) (step, error) {
 	if parts == nil {
 		return step{}, fmt.Errorf("parse step: invalid syntax %q", line)
 	}
-	s := step{text: line, verb: parts[2]}
+	s := step{text: line, verb: parts[2], code: http.StatusOK}
 	for option := range strings.FieldsSeq(parts[1]) {
 		key, value, _ := strings.Cut(option, "=")
 		switch key {
@@ -100,6 +103,12 @@ func parseStep(line string) (step, error) {
 			s.contentType = patchContentType(value)
 		case "quiet":
 			s.quiet = true
+		case "code":
+			code, err := strconv.Atoi(value)
+			if err != nil {
+				return step{}, fmt.Errorf("parse step: invalid code in %q: %w", line, err)
+			}
+			s.code = code
 		}
 	}
 	rest := parts[3]

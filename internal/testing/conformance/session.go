@@ -167,7 +167,7 @@ func (s *session) send(step step) (int, http.Header, []byte) {
 	return resp.StatusCode, resp.Header, body
 }
 
-// wait repeats a GET until it succeeds.
+// wait repeats a GET until the response has the step's status code.
 func (s *session) wait(step step) {
 	s.tb.Helper()
 	ticker := time.NewTicker(50 * time.Millisecond)
@@ -179,7 +179,7 @@ func (s *session) wait(step step) {
 	get.verb = http.MethodGet
 	for {
 		code, _, body := s.send(get)
-		if code == http.StatusOK {
+		if code == step.code {
 			return
 		}
 		select {
