@@ -4,7 +4,6 @@
 package informer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -86,8 +85,12 @@ func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string
 	message := func() string {
 		return fmt.Sprintf("%s is at resourceVersion %q, not yet at %s", i.config.Name, i.store.ResourceVersion(), version)
 	}
-	for !feed.Reaches(i.store.ResourceVersion(), version) {
-		reached, cancel := i.store.Await(nil, version)
+	for {
+		reached, cancel := i.store.AwaitPresent(nil, version)
+		if i.store.Absence() == nil && feed.Reaches(i.store.ResourceVersion(), version) {
+			cancel()
+			return nil
+		}
 		err := i.notServed(message)
 		if err == nil {
 			err = i.wait(ctx, reached, nil, message)
@@ -97,7 +100,6 @@ func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string
 			return err
 		}
 	}
-	return nil
 }
 
 // notServed returns an error while the server does not serve the collection.
@@ -116,15 +118,18 @@ func (i *Informer[V]) notServed(message func() string) error {
 // error wraps ErrNoScope.
 func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error {
 	stillHolds := func() string { return fmt.Sprintf("%s may still have %q", i.config.Name, key) }
-	if err := cmp.Or(i.absence(stillHolds), i.WaitForStoreSync(ctx)); err != nil {
+	if _, err := i.absence(stillHolds); err != nil {
+		return err
+	}
+	if err := i.WaitForStoreSync(ctx); err != nil {
 		return err
 	}
 	_, cursor := i.store.SnapshotAndCursor()
 	for {
 		next, cancel := i.store.Await(nil, store.AnyVersion) // an object that was never stored leaves without a change
 		gone, err := i.isGone(key, uid)
-		if err == nil { // after isGone: the objects leave the store once it has the error
-			err = i.absence(stillHolds)
+		if absent, why := i.absence(stillHolds); absent { // after isGone: the objects leave the store once it has the error
+			gone, err = false, why
 		}
 		if gone || err != nil {
 			cancel()
@@ -139,12 +144,13 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 	}
 }
 
-// absence returns an error if the server does not serve the collection, whose objects may exist.
-func (i *Informer[V]) absence(message func() string) error {
-	if err := i.store.Absence(); err != nil {
-		return fmt.Errorf("%s: %w", message(), err)
+// absence reports whether the store lacks the objects of the collection, which may exist. It returns an
+// error if the server does not serve them, and none once they are about to be listed again.
+func (i *Informer[V]) absence(message func() string) (absent bool, err error) {
+	if i.store.Absence() == nil {
+		return false, nil
 	}
-	return nil
+	return true, i.notServed(message)
 }
 
 // isGone reports whether an object does not exist. It returns an error if no scope may hold it.

@@ -115,7 +115,7 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 		return r.afterClose(ctx, last, count)
 	}
 	count.failures++
-	if r.state = r.stateAfter(last.err, count.failures); r.state == stateRelisting && last.overlap.failed() && !last.opened && !isGone(last.err) {
+	if r.state = r.stateAfter(last.err, count.failures); r.state == stateRelisting && last.overlap.failed() && !last.opened && !isGone(last.err) && !r.isBeforeVerdict(last.err) {
 		r.state = stateResuming // without an overlap, if this was not the first
 	}
 	if r.state != stateResuming {

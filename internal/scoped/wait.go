@@ -135,8 +135,12 @@ func (l *Loop[V]) waitForVersion(ctx context.Context, held *heldScope, version s
 	message := func() string {
 		return fmt.Sprintf("%s, scope of %v, is at resourceVersion %q, not yet at %s", l.config.Name, held.name, now(), version)
 	}
-	for !feed.Reaches(now(), version) {
-		reached, cancel := l.store.Await(held.part, version)
+	for {
+		reached, cancel := l.store.AwaitPresent(held.part, version)
+		if l.store.Absence() == nil && feed.Reaches(now(), version) {
+			cancel()
+			return nil
+		}
 		var err error
 		if status := l.Status(); status.Phase == reflector.NotServed {
 			err = fmt.Errorf("%s: %w", message(), status.Err)
@@ -148,7 +152,6 @@ func (l *Loop[V]) waitForVersion(ctx context.Context, held *heldScope, version s
 			return err
 		}
 	}
-	return nil
 }
 
 // WaitForScopesOf blocks until every scope that matches has reached a version or is removed. Its

@@ -40,6 +40,15 @@ func (s *Store[V]) Absence() error {
 	return nil
 }
 
+// AwaitPresent is Await, unless the objects are not in the store: then it waits for any version, and the
+// caller must check again. A caller that waits for a scope then waits for the other scopes as well.
+func (s *Store[V]) AwaitPresent(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
+	if s.Absence() != nil {
+		return s.Await(nil, AnyVersion)
+	}
+	return s.Await(c, version)
+}
+
 // endAbsence ends the error of reads once no scope is left to be listed. The caller holds both locks.
 func (s *Store[V]) endAbsence() {
 	if s.absence.Load() == nil {

@@ -1,0 +1,331 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/served"
+)
+
+var widgetResource = fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}
+
+func newWidget(namespace, name, version string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Widget",
+		"metadata": map[string]any{"namespace": namespace, "name": name, "resourceVersion": version},
+	}}
+}
+
+// servedHarness is an informer of a custom resource. The test sets the verdict.
+type servedHarness struct {
+	*testing.T
+	*cache.SharedInformer[*unstructured.Unstructured]
+	server   *fake.APIServer
+	resource *served.Resource
+
+	mu     sync.Mutex // guards events
+	events []string
+}
+
+func runServed(t *testing.T, options cache.InformerOptions[*unstructured.Unstructured], test func(h *servedHarness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close(context.WithoutCancel(t.Context()))
+		h := &servedHarness{T: t, server: server, resource: served.New(fmt.Errorf("pending: %w", served.ErrNotServed))}
+		options.Served = served.Publish(h.resource).(*cache.Served)
+		options.Indexers = cache.Indexers[*unstructured.Unstructured]{cache.NamespaceIndex: cache.ByMetadata[*unstructured.Unstructured](cache.MetaNamespaceIndexFunc)}
+		options.ErrorHandler = func(_ context.Context, err error) { t.Errorf("reported %v", err) }
+		lw := cache.ListWatchOf(dynamic.NewForConfigOrDie(server.Config()).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}))
+		h.SharedInformer = cache.NewSharedInformer(lw, &unstructured.Unstructured{}, options)
+		h.handle()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- h.SharedInformer.Run(ctx) }()
+		synctest.Wait()
+		test(h)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (h *servedHarness) handle() *cache.Registration {
+	registration, err := h.AddEventHandler(cache.EventHandlerFunc[*unstructured.Unstructured](func(event cache.Event[*unstructured.Unstructured]) {
+		text := fmt.Sprintf("%v %s", event.Type, event.Object().GetName())
+		if event.LeftScope {
+			text += " left"
+		}
+		if event.FinalStateUnknown {
+			text += " unknown"
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.events = append(h.events, text)
+	}), cache.HandlerOptions{})
+	if err != nil {
+		h.Error(err)
+	}
+	return registration
+}
+
+// received returns the events since the last call, sorted.
+func (h *servedHarness) received() string {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	events := h.events
+	h.events = nil
+	slices.Sort(events)
+	return strings.Join(events, ", ")
+}
+
+func (h *servedHarness) must(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// do takes a step, and waits for its effects.
+func (h *servedHarness) do(step string) {
+	h.Helper()
+	why := func(text string) error { return fmt.Errorf("%s: %w", text, served.ErrNotServed) }
+	switch step {
+	case "create": // the definition and two objects
+		h.must(h.server.Create(widgetResource.Definition()))
+		h.must(h.server.Create(newWidget("ns", "a", "")))
+		h.must(h.server.Create(newWidget("other", "b", "")))
+	case "delete": // the definition
+		h.must(h.server.Delete(widgetResource.Definition()))
+	case "served":
+		h.resource.Set(served.Served, nil)
+	case "unknown":
+		h.resource.Set(served.Unknown, nil)
+	case "not served":
+		h.resource.Set(served.NotServed, why("version"))
+	case "gone":
+		h.resource.Set(served.Gone, why("deleted"))
+	}
+	<-time.After(time.Second) // in the bubble
+	synctest.Wait()
+}
+
+// reads returns what each read and wait says, in one line: "ok", "none" if there is no object, or the
+// kind of error.
+func (h *servedHarness) reads() string {
+	h.Helper()
+	kind := func(err error) string {
+		switch {
+		case err == nil:
+			return "ok"
+		case errors.Is(err, context.DeadlineExceeded):
+			return "waits"
+		case errors.Is(err, cache.ErrNotServed):
+			return "absent"
+		case errors.Is(err, cache.ErrNoScope):
+			return "noscope"
+		case apierrors.IsNotFound(err):
+			return "none"
+		}
+		return err.Error()
+	}
+	wait := func(wait func(context.Context) error) string {
+		ctx, cancel := context.WithTimeout(h.Context(), time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		result := kind(wait(ctx))
+		if result != "waits" && time.Since(began) > 0 {
+			return result + " late"
+		}
+		return result
+	}
+	get := func() string {
+		if _, exists, err := h.Store().Get(newWidget("ns", "a", "")); exists || err != nil {
+			return kind(err)
+		}
+		return "none"
+	}
+	byIndex := func() string {
+		if found, err := h.Store().ByIndex(cache.NamespaceIndex, "ns"); len(found) > 0 || err != nil {
+			return kind(err)
+		}
+		return "none"
+	}
+	_, listed := cache.NewLister(h.Store(), schema.GroupResource{Resource: "widgets"}).Namespace("ns").Get("a")
+	now := h.Status().ResourceVersion
+	if now == "" {
+		now = "1"
+	}
+	return strings.Join([]string{
+		string(h.Status().Phase), fmt.Sprintf("synced=%v/%v health=%s", h.HasSynced(), h.Status().Synced, kind(h.HealthCheck(cache.HealthOptions{})(nil))),
+		"get=" + get(), "lister=" + kind(listed), "index=" + byIndex(), "key=" + kind(h.Store().KeyError("ns/a")), "sync=" + wait(h.WaitForSync),
+		"object=" + wait(func(ctx context.Context) error { return h.WaitForObject(ctx, newWidget("ns", "a", "1000000")) }),
+		"delete=" + wait(func(ctx context.Context) error { return h.WaitForDelete(ctx, newWidget("ns", "a", "")) }),
+		"version=" + wait(func(ctx context.Context) error { return h.WaitForResourceVersion(ctx, "1000000") }),
+		"now=" + wait(func(ctx context.Context) error { return h.WaitForResourceVersion(ctx, now) }),
+	}, " ")
+}
+
+// The reads of each phase.
+const (
+	readsBefore  = "NotServed synced=false/false health=ok get=absent lister=absent index=absent key=absent sync=waits object=absent delete=absent version=absent now=absent"
+	readsServed  = "Watching synced=true/true health=ok get=ok lister=ok index=ok key=ok sync=ok object=waits delete=waits version=waits now=ok"
+	readsExist   = "NotServed synced=false/false health=ok get=absent lister=absent index=absent key=absent sync=waits object=absent delete=absent version=absent now=absent"
+	readsGone    = "NotServed synced=true/true health=ok get=none lister=none index=none key=ok sync=ok object=absent delete=ok version=absent now=ok"
+	readsUnknown = "Retrying synced=true/true health=ok get=ok lister=ok index=ok key=ok sync=ok object=waits delete=waits version=waits now=ok"
+)
+
+func TestServed(t *testing.T) {
+	lower := cache.HashRange{Field: cache.HashUID, Last: math.MaxUint64 / 2}
+	upper := cache.HashRange{Field: cache.HashUID, First: math.MaxUint64/2 + 1, Last: math.MaxUint64}
+	for name, options := range map[string]cache.InformerOptions[*unstructured.Unstructured]{
+		"whole":        {},
+		"packed":       {Packed: true},
+		"scopes":       {Scopes: cache.NewScopes(cache.Scope{Namespace: "ns"}, cache.Scope{Namespace: "other"})},
+		"whole scope":  {Scopes: cache.NewScopes(cache.Scope{})},
+		"hashed scope": {Scopes: cache.NewScopes(cache.Scope{Hash: lower}, cache.Scope{Hash: upper})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runServed(t, options, func(h *servedHarness) {
+				expect := func(step, events, reads string) {
+					t.Helper()
+					h.do(step)
+					if got := h.received(); got != events {
+						t.Errorf("after %q: events %q, want %q", step, got, events)
+					}
+					if got := h.reads(); got != reads {
+						t.Errorf("after %q:\n got %s\nwant %s", step, got, reads)
+					}
+				}
+				added := "Add a, Add b"
+				expect("", "", readsBefore)
+				expect("not served", "", readsBefore)
+				expect("create", "", readsBefore)
+				expect("served", added, readsServed)
+				expect("not served", "", readsServed) // the server says the opposite
+				expect("served", "", readsServed)
+				h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: apierrors.NewNotFound(schema.GroupResource{}, "")})
+				expect("not served", "Delete a left, Delete b left", readsExist)
+				registration := h.handle()
+				h.server.ClearFaults()
+				expect("served", "Add a, Add a, Add b, Add b", readsServed)
+				if !registration.HasSynced() {
+					t.Error("a handler that was added has not synced")
+				}
+				registration.Cancel()
+				h.do("delete")
+				expect("gone", "Delete a, Delete b", readsGone)
+				expect("create", "", readsGone)
+				expect("served", "Add a, Add b", readsServed)
+			})
+		})
+	}
+}
+
+// A wait that began while the resource was served ends once it is not, unless what it waits for is true.
+func TestWaitsEndWithService(t *testing.T) {
+	notFound := fake.RequestFault{Err: apierrors.NewNotFound(schema.GroupResource{}, "")}
+	for name, options := range map[string]cache.InformerOptions[*unstructured.Unstructured]{
+		"whole": {}, "scopes": {Scopes: cache.NewScopes(cache.Scope{Namespace: "ns"}, cache.Scope{Namespace: "other"})},
+	} {
+		for step, isDeleted := range map[string]bool{"not served": false, "gone": true} {
+			t.Run(name+", "+step, func(t *testing.T) {
+				runServed(t, options, func(h *servedHarness) {
+					h.do("create")
+					h.do("served")
+					object := startWait(func() error { return h.WaitForObject(h.Context(), newWidget("ns", "a", "1000000")) })
+					version := startWait(func() error { return h.WaitForResourceVersion(h.Context(), "1000000") })
+					deletion := startWait(func() error { return h.WaitForDelete(h.Context(), newWidget("ns", "a", "")) })
+					h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, notFound)
+					h.do(step)
+					for what, wait := range map[string]waiter{"object": object, "version": version, "deletion": deletion} {
+						if err, ended := wait.result(); !ended || errors.Is(err, cache.ErrNotServed) == (isDeleted && what == "deletion") {
+							t.Errorf("wait for %s: ended %v, error %v", what, ended, err)
+						}
+					}
+					// Waits that begin while the objects are listed again wait for the list.
+					release := make(chan struct{})
+					h.server.ClearFaults()
+					h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" && r.Verb == "list" }, fake.RequestFault{Hold: release})
+					h.do("served")
+					reached := startWait(func() error { return h.WaitForResourceVersion(h.Context(), h.Status().ResourceVersion) })
+					deletion = startWait(func() error { return h.WaitForDelete(h.Context(), newWidget("ns", "a", "")) })
+					synced := startWait(func() error { return h.WaitForSync(h.Context()) })
+					for what, wait := range map[string]waiter{"version": reached, "deletion": deletion, "sync": synced} {
+						if err, ended := wait.result(); ended != isDeleted && what != "deletion" || ended && err != nil {
+							t.Errorf("wait for %s during a list: ended %v, error %v", what, ended, err)
+						}
+					}
+					close(release)
+					synctest.Wait()
+					if !isDeleted {
+						reached.expectDone(t, "the list")
+						synced.expectDone(t, "the list")
+						if err, ended := deletion.result(); ended {
+							t.Errorf("wait for a deletion of an object that exists: %v", err)
+						}
+						h.must(h.server.Delete(newWidget("ns", "a", "")))
+						deletion.expectDone(t, "the deletion")
+					}
+				})
+			})
+		}
+	}
+}
+
+// Scopes may be added and removed while the resource is not served.
+func TestScopesChangeWhileNotServed(t *testing.T) {
+	scopes := cache.NewScopes(cache.Scope{Namespace: "ns"})
+	runServed(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
+		h.do("create")
+		h.do("served")
+		h.do("delete")
+		h.do("gone")
+		if got := h.received(); got != "Add a, Delete a" {
+			t.Errorf("events %q", got)
+		}
+		h.must(scopes.Set(cache.Scope{Namespace: "other"}))
+		h.do("create")
+		if got := h.received(); got != "" || h.Status().Phase != cache.PhaseNotServed {
+			t.Errorf("events %q in phase %s", got, h.Status().Phase)
+		}
+		h.do("served")
+		if got := h.received(); got != "Add b" || !h.HasSynced() || len(h.ScopeStatus()) != 1 {
+			t.Errorf("events %q, synced %v, scopes %+v", got, h.HasSynced(), h.ScopeStatus())
+		}
+	})
+}
+
+// A program that runs without a verdict requests the resource, as without Served.
+func TestUnknownIsRequested(t *testing.T) {
+	runServed(t, cache.InformerOptions[*unstructured.Unstructured]{}, func(h *servedHarness) {
+		h.do("create")
+		h.do("unknown")
+		if got := h.received(); got != "Add a, Add b" || h.reads() != readsServed {
+			t.Errorf("events %q, %s", got, h.reads())
+		}
+	})
+}
