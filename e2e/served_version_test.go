@@ -6,6 +6,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strconv"
@@ -63,7 +64,21 @@ func TestInformersFollowVersion(t *testing.T) {
 			t.Errorf("%s: the first request followed %s after discovery", s.name, took)
 		}
 	}
-	t.Logf("%d discovery requests; %+v", h.answers.requests, before)
+	writer.stop()
+	if err := c.APIServer().Restart(t.Context()); err != nil { // which lists definitions before it serves their objects
+		t.Fatal(err)
+	}
+	restarted := time.Now()
+	for _, s := range h.subjects {
+		await(t, s.name+" watches again", func(context.Context) error {
+			if status := s.status(); status.Phase != cache.PhaseWatching || status.FreshAt.Before(restarted) {
+				return fmt.Errorf("status %+v", status)
+			}
+			return nil
+		})
+		s.awaitObjects(t, "keeps the objects", writer.uids, func(o servedObject) bool { return o.added == 2 && o.deleted == 1 })
+	}
+	t.Logf("%d discovery requests", h.answers.requests)
 }
 
 // TestInformersFollowAggregatedAPI has an aggregated API that ends to answer, answers again, and whose
