@@ -115,15 +115,16 @@ type Reflector struct {
 	pagesLists           bool        // the server has answered a list in pages
 	matchRefusedAt       time.Time   // when the server refused resourceVersionMatch last
 	quarantine           quarantineRetries
-	versionReused        sync.Once // logs it
-	wasOpen              bool      // a watch has been open since the last list
-	clientDecodes        bool      // the client has decoded an object of a list
-	releaseInitial       func()    // returned by Config.HoldInitial; nil once it was called
-	startVersion         string    // of Config.Start, once it is known
-	startsMostRecent     bool      // Config.Start has no version: the first list is of the most recent state
-	startsWithWatch      bool      // the next request is the first one, and Config.From is set
-	vacated              bool      // the sink was vacated after the last list
-	notFound             int       // attempts in a row that ended with a 404, while Config.Served said nothing of it
+	versionReused        sync.Once      // logs it
+	wasOpen              bool           // a watch has been open since the last list
+	clientDecodes        bool           // the client has decoded an object of a list
+	releaseInitial       func()         // returned by Config.HoldInitial; nil once it was called
+	startVersion         string         // of Config.Start, once it is known
+	startsMostRecent     bool           // Config.Start has no version: the first list is of the most recent state
+	startsWithWatch      bool           // the next request is the first one, and Config.From is set
+	vacated              bool           // the sink was vacated after the last list
+	disproved            served.Verdict // the last one that the collection is absent, and requests have proved the opposite
+	notFound             int            // attempts in a row that ended with a 404, while Config.Served said nothing of it
 
 	journal         journal
 	confirmation    confirmation

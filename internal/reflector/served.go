@@ -20,6 +20,9 @@ const (
 	// maxNotFound is the number of 404s in a row that are not reported. The requests that follow them
 	// take 3.1 s.
 	maxNotFound = 5
+	// maxAnswered is the number of requests that a replica of the server may answer after the resource
+	// is known to be absent, at the same delays. They take 0.7 s.
+	maxAnswered = 3
 )
 
 // awaitServed blocks in the phase NotServed until the server serves the collection, or ctx ends. It
@@ -42,11 +45,15 @@ func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.C
 }
 
 // leave enters the phase NotServed, and reports whether it did. It removes the objects of the sink
-// once a request has confirmed the verdict, and returns false if a request proves the opposite, as
-// that of a replica of the server that lags. Then the collection is requested all the same, until
-// that ends, or the verdict changes. ctx ends with the verdict.
+// once a request has confirmed the verdict, and returns false if several requests prove the opposite.
+// Then the collection is requested all the same, until that ends, or the verdict changes, and its
+// objects are no more those of which the verdict says that they are gone. It also returns false if there
+// is no verdict, and the sink has a state. ctx ends with the verdict.
 func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdict served.Verdict) bool {
-	for r.hasState() && !r.vacated {
+	if verdict.Outcome == served.Pending && r.hasState() {
+		return false
+	}
+	for answered := 0; r.hasState() && !r.vacated; {
 		absent, err := resource.Confirm(ctx, verdict, r.probeAbsent)
 		switch {
 		case ctx.Err() != nil:
@@ -58,14 +65,18 @@ func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdic
 			if r.pause(ctx, err) != nil {
 				return true
 			}
-		case !absent:
+		case !absent && (answered == maxAnswered || r.disproved == verdict):
+			r.disproved = verdict
 			return false
+		case !absent: // by a replica that lags
+			_ = r.sleep(ctx, firstNotFoundDelay<<answered)
+			answered++
 		default:
 			r.vacated = true
 		}
 	}
 	why := verdict.Err
-	if verdict.Outcome == served.Gone && r.hasState() {
+	if verdict.Outcome == served.Gone && r.hasState() && r.disproved != verdict {
 		why = nil
 	}
 	r.watchAnswered()

@@ -26,6 +26,7 @@ type commit[V any] struct {
 	feed     *Feed[V]        // nil for a write of the program, and if scopes are removed
 	version  string          // of the list
 	exist    bool            // the objects of removed scopes, or of a vacated store, exist
+	absence  error           // of the store that the list vacates
 	inPieces bool            // it pauses
 
 	scopes map[*Scope]bool // that are replaced or removed, if the store has scopes
@@ -656,6 +657,9 @@ func (c *commit[V]) publish(resolved []string) {
 // It does so before the version is reached: a caller that waits for that reads nothing older. The caller
 // holds writer and mu, for O(resolved keys and scopes).
 func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
+	if c.list != nil && c.list.vacates {
+		c.beginAbsence(c.absence)
+	}
 	live := c.live.Load()
 	if c.next != live {
 		c.next.version, c.next.writes = live.version, live.writes+1

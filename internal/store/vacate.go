@@ -13,23 +13,29 @@ type absence struct{ err error }
 func (s *Store[V]) Vacate(why error) {
 	s.lockCommit()
 	defer s.unlockCommit()
-	s.withMu(func() {
-		s.vacations++
-		for _, scope := range s.scopes.held {
-			scope.vacated = true
-		}
-		if s.absence.Store(nil); why != nil {
-			s.absence.Store(&absence{why})
-		}
-		s.current.Store(nil)
-	})
 	if s.Len() > 0 || !s.quarantine.isEmpty() {
-		c := &commit[V]{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil}
+		c := &commit[V]{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil, absence: why}
 		c.list.vacates = true
-		c.quarantine.releaseAll()
 		c.replaceAll()
+		c.quarantine.releaseAll() // after it: a reader of a key that was quarantined must find the error
+	} else {
+		s.withMu(func() { s.beginAbsence(why) })
 	}
 	s.withMu(s.wakeAll)
+}
+
+// beginAbsence begins the error of reads, unless why is nil, and refuses what feeds received before. It
+// precedes the removal of the entries: a reader that finds none must find the error. The caller holds
+// both locks.
+func (s *Store[V]) beginAbsence(why error) {
+	s.vacations++
+	for _, scope := range s.scopes.held {
+		scope.vacated = true
+	}
+	if s.absence.Store(nil); why != nil {
+		s.absence.Store(&absence{why})
+	}
+	s.current.Store(nil)
 }
 
 // Absence returns the error of Vacate, nil if the store shows the collection.
