@@ -65,7 +65,7 @@ func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdic
 			if r.pause(ctx, err) != nil {
 				return true
 			}
-		case !absent && (answered == maxAnswered || r.disproved == verdict):
+		case !absent && (answered == maxAnswered || r.disproved.IsSame(verdict)):
 			r.disproved = verdict
 			return false
 		case !absent: // by a replica that lags
@@ -76,7 +76,7 @@ func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdic
 		}
 	}
 	why := verdict.Err
-	if verdict.Outcome == served.Gone && r.hasState() && r.disproved != verdict {
+	if verdict.Outcome == served.Gone && r.hasState() && !r.disproved.IsSame(verdict) {
 		why = nil
 	}
 	r.watchAnswered()

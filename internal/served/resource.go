@@ -52,6 +52,9 @@ type Verdict struct {
 // IsAbsent reports whether informers must not request the resource.
 func (v Verdict) IsAbsent() bool { return v.Outcome != Unknown && v.Outcome != Served }
 
+// IsSame reports whether two verdicts are one, with no other between them.
+func (v Verdict) IsSame(other Verdict) bool { return v.changes == other.changes }
+
 // Resource keeps the last verdict on a resource. Its methods are safe for concurrent use.
 type Resource struct {
 	mu        sync.Mutex // guards the fields below

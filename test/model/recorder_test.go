@@ -80,7 +80,8 @@ func (r *recorder) checkFlags(e cache.Event[cache.Object]) {
 	}
 	r.run.server.mu.Lock()
 	defer r.run.server.mu.Unlock()
-	left := r.run.server.availability.leaves > 0 || r.spec.Kind == kindFilter || r.run.server.world.refused(s.uid)
+	a := &r.run.server.availability
+	left := a.leaves+a.disproofs > 0 || r.spec.Kind == kindFilter || r.run.server.world.refused(s.uid)
 	if e.LeftScope && (e.Type != cache.EventDelete || !left) {
 		r.fail("%s of %v has left the scope", e.Type, s)
 	}

@@ -197,7 +197,11 @@ func (s *server) record(target string) {
 // restore in between breaks the connection.
 func answer[R any](ctx context.Context, s *server, target string, options metav1.ListOptions, read func(arrival) (R, error)) (result R, err error) {
 	a := s.arrive(target, options)
-	defer func() { s.countNotFound(err) }()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.availability.answered(err)
+	}()
 	if faults, ok := ctx.Value(faultsKey{}).(*[]fault); ok {
 		*faults = a.faults
 	}
