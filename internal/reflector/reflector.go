@@ -121,9 +121,10 @@ type Reflector struct {
 	releaseInitial       func()         // returned by Config.HoldInitial; nil once it was called
 	startVersion         string         // of Config.Start, once it is known
 	startsMostRecent     bool           // Config.Start has no version: the first list is of the most recent state
-	startsWithWatch      bool           // the next request is the first one, and Config.From is set
+	startsWithWatch      bool           // the next request is a watch: the first one if Config.From is set
 	vacated              bool           // the sink was vacated after the last list
 	disproved            served.Verdict // the last one that the collection is absent, and requests have proved the opposite
+	ignoresServed        bool           // Config.Served did not know the collection when Run last asked
 	notFound             int            // attempts in a row that ended with a 404, while Config.Served said nothing of it
 
 	journal         journal
@@ -199,6 +200,8 @@ func (r *Reflector) runWhileServed(ctx context.Context) {
 	err := r.listAndWatch(ctx)
 	switch {
 	case ctx.Err() != nil:
+	case errors.Is(err, errLearnedServed):
+		r.startsWithWatch = true
 	case r.isBeforeVerdict(err):
 		r.pauseBeforeVerdict(ctx)
 	default:
@@ -251,7 +254,7 @@ func (r *Reflector) listAndWatchOnce(ctx context.Context) error {
 // watchUntilRelist is watch, and counts the reason why the collection must be listed again.
 func (r *Reflector) watchUntilRelist(ctx context.Context, first *watchResult) error {
 	err := r.watch(ctx, first)
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && !errors.Is(err, errLearnedServed) {
 		r.status.countRelist(relistReason(err))
 	}
 	return err

@@ -5,6 +5,7 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,11 +26,18 @@ const (
 	maxAnswered = 3
 )
 
+// errLearnedServed ends the watches of a collection that Config.Served did not know before the first
+// request, so that those that follow end with the verdict.
+var errLearnedServed = errors.New("it is known whether the collection is served")
+
+// learnsServed reports whether Config.Served has come to know the collection since Run asked.
+func (r *Reflector) learnsServed() bool { return r.ignoresServed && r.config.Served() != nil }
+
 // awaitServed blocks in the phase NotServed until the server serves the collection, or ctx ends. It
 // returns a context that ends once the verdict is another one. If there is none, that is ctx.
 func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.CancelFunc) {
 	resource := r.config.Served()
-	if resource == nil {
+	if r.ignoresServed = resource == nil; r.ignoresServed {
 		return ctx, func() {}
 	}
 	for {

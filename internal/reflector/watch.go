@@ -82,6 +82,9 @@ func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 	r.wasOpen = false
 	for last := first; ; last = nil {
 		if last == nil {
+			if r.learnsServed() {
+				return errLearnedServed
+			}
 			result := r.watchOnce(ctx, nil)
 			last = &result
 		}

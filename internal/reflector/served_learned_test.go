@@ -1,0 +1,52 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reflector
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/served"
+)
+
+// TestResourceLearnedFromARequestIsFollowed runs a reflector whose resource is known after the first
+// list, or while the first watch is open. The next watch ends with the verdict, or is not requested.
+func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
+	notFound := apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{}, "", "", 0, true)
+	for name, knownAfterWatches := range map[string]int{"after the list": 0, "after the watch": 1} {
+		t.Run(name, func(t *testing.T) {
+			resource := served.New(nil)
+			resource.Set(served.Served, nil)
+			source := &recordingSource{}
+			source.lists = []func() (string, error){listAt("5"), listError(notFound)}
+			source.watches = []func(context.Context, feed.WatchSink) error{func(ctx context.Context, events feed.WatchSink) error {
+				events.Opened()
+				resource.Set(served.Gone, served.ErrNotServed)
+				if source.watched > 1 || knownAfterWatches == 0 {
+					<-ctx.Done()
+				}
+				return nil
+			}}
+			vacated := false
+			runFor(t, time.Minute, Config{
+				Source: source, Vacate: func(error) { vacated = true },
+				Served: func() *served.Resource {
+					if source.listed == 0 || source.watched < knownAfterWatches {
+						return nil
+					}
+					return resource
+				},
+			})
+			if !vacated || source.listed != 2 || source.watched != 1 {
+				t.Errorf("vacated: %t after %d lists and %d watches, want true, 2 and 1", vacated, source.listed, source.watched)
+			}
+		})
+	}
+}
