@@ -22,15 +22,16 @@ var withoutExample = map[string]string{
 
 // mainTypes are the types whose exported methods need an Example, by package.
 var mainTypes = map[string][]string{
-	"cache": {"SharedInformer", "Registration", "Snapshot", "Lister", "NamespaceLister", "Factory", "InformerRef", "Group", "View"},
-	"fake":  {"ListerWatcher", "APIServer"},
-	"shard": {"Member", "Slot"},
+	"cache":  {"SharedInformer", "Registration", "Snapshot", "Lister", "NamespaceLister", "Factory", "InformerRef", "Group", "View"},
+	"fake":   {"ListerWatcher", "APIServer"},
+	"follow": {"Follower"},
+	"shard":  {"Member", "Slot"},
 }
 
 // TestEveryEntryPointHasAnExample checks that the Examples of each package use its exported
 // functions and the methods of its main types. It compares names only.
 func TestEveryEntryPointHasAnExample(t *testing.T) {
-	for _, dir := range []string{"cache", "clientgo", "debug", "fake", "metrics", "shard"} {
+	for _, dir := range []string{"cache", "clientgo", "debug", "fake", "follow", "metrics", "shard"} {
 		functions, used := functionsAndUses(t, dir)
 		for _, name := range functions {
 			if _, allowed := withoutExample[dir+"."+name]; used[name] == allowed {
