@@ -46,7 +46,9 @@ func TestIntegrationStartsWhenItsDefinitionAppears(t *testing.T) {
 			},
 		})
 		must(t, err)
-		// An index makes an informer before the manager starts.
+		// An index makes an informer before the manager starts. Its first requests fail, so that
+		// the others wait for the follower.
+		server.InjectFault(5, func(r fake.APIRequest) bool { return r.Resource == "configmaps" }, fake.RequestFault{Err: fake.InternalError()})
 		must(t, manager.GetFieldIndexer().IndexField(t.Context(), &corev1.ConfigMap{}, "data.of", func(client.Object) []string { return nil }))
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error)
