@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -134,22 +135,31 @@ func start(t *testing.T) *harness {
 	apiServices := fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}
 	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{apiServices}})
 	must(t, err)
-	h := &harness{t: t, server: server, data: data{objects: make(map[schema.GroupVersionKind]map[string]Object)}}
+	h := &harness{t: t, server: server}
 	server.InjectFault(-1, h.requests.record, fake.RequestFault{})
-	config := server.Config()
+	stop := h.run(server.Config())
+	h.stop = func() {
+		stop()
+		must(t, server.Close(context.Background()))
+	}
+	return h
+}
+
+// run runs a Syncer with the clients of a server.
+func (h *harness) run(config *rest.Config) (stop func()) {
+	h.t.Helper()
+	h.data.objects = make(map[schema.GroupVersionKind]map[string]Object)
 	cache.EnableStreaming(config)
 	follower := follow.New(metadata.NewForConfigOrDie(config), discovery.NewDiscoveryClientForConfigOrDie(config), follow.Options{})
 	h.watches = NewWatches(dynamic.NewForConfigOrDie(config), follower)
 	h.syncer = NewSyncer(h.watches, &h.data)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
 	go func() { stopped <- cache.RunAll(ctx, follower.Run, h.watches.Run, h.syncer.Run) }()
-	h.stop = func() {
+	return func() {
 		cancel()
-		must(t, <-stopped)
-		must(t, server.Close(context.Background()))
+		must(h.t, <-stopped)
 	}
-	return h
 }
 
 // expect checks the content of the data cache, a minute after the last change.
