@@ -97,16 +97,17 @@ func Example() {
 		must(server.Delete(definition()))
 		event = <-events
 		fmt.Println(event.Type, event.Key, "still exists:", event.LeftScope)
-		fmt.Println(informer.Store().KeyError(event.Key))
+		_, exists := informer.Store().GetByKey(event.Key)
+		fmt.Println("stored:", exists, informer.Store().KeyError(event.Key)) // which is not ErrNotServed
 	}
 	fmt.Println("stopped:", stop())
 	// Output:
 	// Add default/gear
 	// Delete default/gear still exists: false
-	// object "default/gear" not found
+	// stored: false <nil>
 	// Add default/lever
 	// Delete default/lever still exists: false
-	// object "default/lever" not found
+	// stored: false <nil>
 	// stopped: <nil>
 }
 
@@ -118,7 +119,7 @@ func ExampleFollower_WaitForServed() {
 	follower := newFollower(config)
 	stop := start(follower.Run)
 
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	err := follower.WaitForServed(ctx, widgets)
 	fmt.Println(errors.Is(err, cache.ErrNotServed), err)

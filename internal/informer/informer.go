@@ -106,6 +106,9 @@ func New[V any](config Config[V]) *Informer[V] {
 	}
 	objects := store.New(config.Store)
 	config.Reflector.Clock, config.Reflector.Vacate = config.Clock, objects.Vacate
+	if why := config.Reflector.WhyAbsent(); why != nil {
+		objects.Vacate(why) // for reads before Run
+	}
 	if report := config.Reflector.Report; report != nil {
 		config.Reflector.Report = func(ctx context.Context, err error) {
 			objects.EndIfAbandoned()

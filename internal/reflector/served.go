@@ -26,6 +26,17 @@ const (
 	maxAnswered = 3
 )
 
+// WhyAbsent returns why the collection must not be requested, or nil.
+func (c Config) WhyAbsent() error {
+	if c.Served == nil {
+		return nil
+	}
+	if resource := c.Served(); resource != nil && resource.Verdict().IsAbsent() {
+		return resource.Verdict().Err
+	}
+	return nil
+}
+
 // errLearnedServed ends the watches of a collection that Config.Served did not know before the first
 // request, so that those that follow end with the verdict.
 var errLearnedServed = errors.New("it is known whether the collection is served")
