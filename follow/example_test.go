@@ -171,7 +171,7 @@ func ExampleFollower_Status() {
 
 	status := follower.Status()
 	for ; status.Definitions < 2; status = follower.Status() { // until it has listed them
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	fmt.Println("definitions:", status.Definitions, "error:", status.Err)
 	var shown cache.Group

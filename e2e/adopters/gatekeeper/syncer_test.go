@@ -39,7 +39,7 @@ func TestSyncFollowsConfigAndServer(t *testing.T) {
 		h := start(t)
 		defer h.stop()
 		must(t, h.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}))
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		h.expect("")
 		h.expectRequests("configs", 0)
 
@@ -57,7 +57,7 @@ func TestSyncFollowsConfigAndServer(t *testing.T) {
 			must(t, h.server.Delete(definition(widgetKind)))
 			h.expect("ConfigMap a")
 			h.requests.clear()
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 		}
 
 		must(t, h.server.Create(definition(widgetKind)))
@@ -74,7 +74,7 @@ func TestSyncFollowsConfigAndServer(t *testing.T) {
 		must(t, h.server.Delete(definition(configKind)))
 		h.expect("")
 		h.requests.clear()
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		for _, resource := range []string{"configs", "widgets", "configmaps"} {
 			h.expectRequests(resource, 0)
 		}
@@ -97,7 +97,7 @@ func TestWatchesAreShared(t *testing.T) {
 			})
 			must(t, err)
 			watches[i] = watch
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			if want := []string{"Add default/gear"}; !slices.Equal(received[i], want) {
 				t.Errorf("user %d received %q, want %q", i, received[i], want)
 			}
@@ -114,7 +114,7 @@ func TestWatchesAreShared(t *testing.T) {
 		}
 		watches[1].Stop()
 		h.requests.clear()
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		h.expectRequests("widgets", 0)
 	})
 }
@@ -165,7 +165,7 @@ func (h *harness) run(config *rest.Config) (stop func()) {
 // expect checks the content of the data cache, a minute after the last change.
 func (h *harness) expect(want string) {
 	h.t.Helper()
-	time.Sleep(time.Minute)
+	<-time.After(time.Minute)
 	if got := h.data.String(); got != want {
 		h.t.Errorf("the data cache has %q, want %q", got, want)
 	}

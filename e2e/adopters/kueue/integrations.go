@@ -57,8 +57,8 @@ func (m *Manager) Start(ctx context.Context) error {
 	run := []func(context.Context) error{m.follower.Run, m.Manager.Start}
 	for _, integration := range m.integrations {
 		run = append(run, func(ctx context.Context) error {
-			if m.follower.WaitForServed(ctx, integration.Resource) != nil {
-				return nil // ctx has ended
+			if err := m.follower.WaitForServed(ctx, integration.Resource); err != nil {
+				return nil //nolint:nilerr // ctx has ended
 			}
 			if err := integration.Setup(m.Manager); err != nil {
 				return fmt.Errorf("set up the integration with %s: %w", integration.Resource.GroupResource(), err)

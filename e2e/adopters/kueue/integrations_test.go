@@ -24,8 +24,8 @@ import (
 
 var jobs = fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, Kind: "TrainJob"}
 
-// TestIntegrationStartsWhenItsDefinitionAppears installs the definition of jobs three times, of which the
-// first is after the manager has started.
+// TestIntegrationStartsWhenItsDefinitionAppears installs the definition of jobs after the manager has
+// started, and deletes and installs it again. The controller is added once, and follows.
 func TestIntegrationStartsWhenItsDefinitionAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		apiServices := fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}
@@ -53,20 +53,20 @@ func TestIntegrationStartsWhenItsDefinitionAppears(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error)
 		go func() { stopped <- manager.Start(ctx) }()
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		if count := requests.take(); count > 0 {
 			t.Errorf("%d requests for jobs before they are served", count)
 		}
 		for range 3 {
 			must(t, server.Create(jobs.Definition()))
 			must(t, server.Create(job("train")))
-			time.Sleep(3 * time.Second)
+			<-time.After(3 * time.Second)
 			reconciler.expect(t, "train exists")
 			must(t, server.Delete(jobs.Definition()))
-			time.Sleep(3 * time.Second)
+			<-time.After(3 * time.Second)
 			reconciler.expect(t, "train is gone")
 			requests.take()
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			if count := requests.take(); count > 0 {
 				t.Errorf("%d requests for jobs in an hour in which they are not served", count)
 			}
