@@ -35,6 +35,7 @@ type evidence struct {
 	changes     int                    // number of their creations and deletions
 	complete    bool                   // both have been listed
 	document    *document              // nil before the first
+	since       int                    // the first discovery request since the last change of a definition
 	asked       int                    // number of discovery requests, with that in progress
 	answered    int                    // the number of the one that document answers
 	replaced    map[[32]byte]time.Time // when documents were replaced by others
@@ -71,11 +72,18 @@ func (e *evidence) deleted(known map[string]*definition, name string, now time.T
 }
 
 // changed records a change of a definition, after which a document may become again what it was before.
+// That of now is older, unless it is that of before an earlier change, which this one may have undone.
 func (e *evidence) changed(name string, now time.Time) {
 	_, group, _ := strings.Cut(name, ".")
 	e.groups[group] = now
 	clear(e.replaced)
-	if e.document != nil {
+	e.replace(now)
+	e.since = e.asked + 1
+}
+
+// replace records that the document is older than the next one, if it was requested after the last change.
+func (e *evidence) replace(now time.Time) {
+	if e.document != nil && e.answered >= e.since {
 		e.replaced[e.document.id] = now
 	}
 }
@@ -87,7 +95,7 @@ func (e *evidence) add(next *document, request int, now time.Time) bool {
 		if at, older := e.replaced[next.id]; older && now.Sub(at) < evidenceAge {
 			return false
 		}
-		e.replaced[e.document.id] = now
+		e.replace(now)
 	}
 	e.document, e.answered = next, request
 	isOver := func(d *definition, listed bool) bool { return !d.exists && d.since <= request && !listed }

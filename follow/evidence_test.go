@@ -122,6 +122,9 @@ func TestEvidence(t *testing.T) {
 		{"a server that lags behind the second creation", "crd initially; get v1; -crd; get other; crd; get v1; get other; get v1", "Served Gone Served"},
 		{"a server that lags behind the second deletion", "crd initially; get v1; -crd; get other; crd; get v1; -crd; get other; get v1", "Served Gone Served Gone"},
 
+		{"a server that lags, after two changes without an answer", "crd initially; get v1; -crd; crd; get other; get v1; get other; get v1", "Served Gone Served"},
+		{"an answer of before the second of two changes", "crd initially; get v1; -crd; ask; crd; answer other; get v1", "Served Gone Served"},
+
 		{"the version is not served any more", "crd initially; get v1 v2; changed; get v2", "Served NotServed"},
 		{"the definition's change is seen last", "crd initially; get v1 v2; get v2; changed", "Served NotServed"},
 		{"the version is served again", "crd initially; get v1 v2; changed; get v2; changed; get v1 v2", "Served NotServed Served"},
