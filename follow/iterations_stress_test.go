@@ -5,4 +5,7 @@
 
 package follow_test
 
-const churnRounds = 1000
+const (
+	churnRounds     = 1000
+	manyDefinitions = 900
+)

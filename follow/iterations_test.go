@@ -5,4 +5,7 @@
 
 package follow_test
 
-const churnRounds = 100
+const (
+	churnRounds     = 100
+	manyDefinitions = 100
+)
