@@ -49,14 +49,11 @@ type allHarness struct {
 	events []string
 }
 
-// apiServiceResource is the resource of APIServices, which the server does not have by itself.
-var apiServiceResource = fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}
-
 // newAllHarness starts a server, and returns an allHarness of it. change, if not nil, changes the config of the
 // clients.
 func newAllHarness(t *testing.T, change func(*rest.Config)) *allHarness {
 	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{apiServiceResource}})
+	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
 	noError(t, err)
 	t.Cleanup(func() { noError(t, server.Close(context.Background())) })
 	config := server.Config()

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -27,8 +26,6 @@ import (
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/follow"
 )
-
-var widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 
 // churnServers are one or three servers of a resource that comes and goes. The third one lags behind.
 type churnServers struct {
@@ -161,7 +158,7 @@ func (l *lives) handle(event cache.Event[*unstructured.Unstructured]) {
 }
 
 // A definition is created, deleted and created again, while a client writes.
-func TestChurn(t *testing.T) {
+func TestDefinitionThatComesAndGoesUnderLoad(t *testing.T) {
 	for name, lag := range map[string]time.Duration{"one server": 0, "one of three servers lags": 1500 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { runChurn(t, lag) })
@@ -177,9 +174,7 @@ func runChurn(t *testing.T, lag time.Duration) {
 			t.Fatal(err)
 		}
 	}
-	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{
-		{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true},
-	}})
+	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
 	must(err)
 	defer server.Close(context.WithoutCancel(t.Context()))
 	servers := &churnServers{lag: lag}

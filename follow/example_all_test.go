@@ -25,7 +25,6 @@ import (
 // installed while it runs included. It reads only metadata.
 func ExampleAll() {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{
-		{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}, // a kube-apiserver has it
 		{Group: "example.com", Versions: []string{"v1"}, Kind: "Gadget"},
 	}})
 	if err != nil {
@@ -94,9 +93,7 @@ func ExampleAll() {
 // A policy engine follows the resources that its configuration names, which changes while it runs.
 // The objects of a resource that it no longer names leave, and are not deleted.
 func ExampleInformers_Reselect() {
-	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{
-		{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}, // a kube-apiserver has it
-	}})
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -30,12 +30,9 @@ func definition() *unstructured.Unstructured {
 	return fake.CustomResource{Group: widgets.Group, Versions: []string{widgets.Version}, Kind: "Widget"}.Definition()
 }
 
-// apiServices is the resource of APIServices, which a kube-apiserver has.
-var apiServices = fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}
-
 // cluster starts a server, and returns the configuration of its clients.
 func cluster() (server *fake.APIServer, config *rest.Config, closeServer func()) {
-	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{apiServices}})
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -170,19 +167,19 @@ func ExampleFollower_Status() {
 	must(follower.WaitForServed(context.Background(), widgets))
 
 	status := follower.Status()
-	for ; status.Definitions < 2; status = follower.Status() { // until it has listed them
+	for ; status.Definitions == 0; status = follower.Status() { // until it has listed them
 		<-time.After(time.Millisecond)
 	}
 	fmt.Println("definitions:", status.Definitions, "error:", status.Err)
 	var shown cache.Group
 	shown.Add(follower)
 	for _, view := range shown.Views() {
-		fmt.Println(view.UniqueName(), view.Status().Objects)
+		fmt.Println(view.UniqueName(), view.Status().Phase)
 	}
 	fmt.Println("stopped:", stop())
 	// Output:
-	// definitions: 2 error: <nil>
-	// CustomResourceDefinition 2
-	// APIService 0
+	// definitions: 1 error: <nil>
+	// CustomResourceDefinition Watching
+	// APIService Watching
 	// stopped: <nil>
 }

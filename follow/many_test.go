@@ -45,9 +45,7 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 // known to be served.
 func TestManyDefinitionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{
-			{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true},
-		}})
+		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 // list.
 func TestReadBeforeTheFirstVerdictIsNoNotFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{apiServices}})
+		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
 		must(err)
 		must(server.Create(definition()))
 		config := server.Config()

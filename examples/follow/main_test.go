@@ -25,9 +25,8 @@ func TestProgram(t *testing.T) {
 // TestProgramWithCluster follows two resources of a server, one of which it serves.
 func TestProgramWithCluster(t *testing.T) {
 	t.Parallel()
-	apiServices := fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}
 	widgets := fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}
-	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{apiServices, widgets}})
+	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{widgets}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,7 @@ const period = 3 * time.Second
 // startServer starts an API server whose Widgets come and go. It returns the configuration of its
 // clients and a function that stops it.
 func startServer(ctx context.Context) (*rest.Config, func(), error) {
-	apiServices := fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}
-	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{apiServices}})
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -223,7 +223,7 @@ func (h *servedHarness) run(t *testing.T, config Config, steps string) string {
 	return strings.Join(h.log, "; ")
 }
 
-func TestFollowsVerdicts(t *testing.T) {
+func TestReflectorFollowsVerdicts(t *testing.T) {
 	const started = "0s pending, they exist; 0s list; 0s watch; "
 	for _, row := range []struct{ name, steps, want string }{
 		{"no request before the resource is served", "0s phase; 100s notserved; 200s gone; 300s phase; 301s served; 302s phase",

@@ -132,8 +132,7 @@ type harness struct {
 
 func start(t *testing.T) *harness {
 	t.Helper()
-	apiServices := fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}
-	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{apiServices}})
+	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
 	must(t, err)
 	h := &harness{t: t, server: server}
 	server.InjectFault(-1, h.requests.record, fake.RequestFault{})

@@ -28,8 +28,7 @@ var jobs = fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, K
 // started, and deletes and installs it again. The controller is added once, and follows.
 func TestIntegrationStartsWhenItsDefinitionAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		apiServices := fake.CustomResource{Group: "apiregistration.k8s.io", Versions: []string{"v1"}, Kind: "APIService", ClusterScoped: true}
-		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{apiServices}})
+		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
 		must(t, err)
 		var requests requests
 		server.InjectFault(-1, requests.record, fake.RequestFault{})
