@@ -47,9 +47,7 @@ func newAvailability(o options) availability {
 		return availability{}
 	}
 	a := availability{resource: served.New(errNotListed)}
-	if o.Pending {
-		a.absences = 1
-	} else {
+	if !o.Pending {
 		a.resource.Set(served.Served, nil)
 	}
 	return a
