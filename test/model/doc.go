@@ -21,6 +21,7 @@
 //     rollback_test.go restores the server.
 //     recorder_test.go is a handler, which checks each event. invariants_test.go and
 //     goroutines_test.go check the rest.
+//   - served_test.go has whether the server serves the resource, and what the informer is told of it.
 //   - versions_test.go has the texts of versions, which may be larger than 2^63.
 //   - scopes_*_test.go have random programs for an informer over scopes: scopes_program_test.go
 //     draws one, scopes_world_test.go is the history, scopes_server_test.go, scopes_watch_test.go
@@ -53,6 +54,8 @@
 //     remains it.
 //   - index: it is that of the stored objects. quarantine: Status has the states not stored.
 //   - event: it may follow those before it. old state: it is the one delivered last.
+//   - absence: while the resource is known not to be served, the store is empty, reads and waits say
+//     why, and there are no requests. A 404 has confirmed it.
 //   - fold: the events of an idle handler add up to the store, and it has synced. At the end, the
 //     store is the server's (convergence).
 //   - backlog: a flood that a handler missed costs it few events.

@@ -169,6 +169,9 @@ func (x *execution) checkAbsence(v view) {
 	if err := x.subject.Status().Err; !errors.Is(err, cache.ErrNotServed) {
 		x.fail("absence", "the status has the error %v", err)
 	}
+	if v.version != "" && x.server.availability.absences == 0 {
+		x.fail("absence", "the store was emptied before there was a verdict")
+	}
 	if n := x.writeWaits.Load(); n > 0 {
 		x.fail("absence", "%d waits for a write go on", n)
 	}
