@@ -21,7 +21,7 @@ import (
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// absence is an informer in a bubble, of a resource of which a test says whether it is served.
+// absence is an informer in a bubble, of a resource whose verdict the test sets.
 type absence struct {
 	lw       *fake.ListerWatcher[*corev1.Pod]
 	resource *served.Resource

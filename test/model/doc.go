@@ -21,7 +21,7 @@
 //     rollback_test.go restores the server.
 //     recorder_test.go is a handler, which checks each event. invariants_test.go and
 //     goroutines_test.go check the rest.
-//   - served_test.go has whether the server serves the resource, and what the informer is told of it.
+//   - served_test.go has whether the server serves the resource, and the verdict that the informer has.
 //   - versions_test.go has the texts of versions, which may be larger than 2^63.
 //   - scopes_*_test.go have random programs for an informer over scopes: scopes_program_test.go
 //     draws one, scopes_world_test.go is the history, scopes_server_test.go, scopes_watch_test.go

@@ -58,7 +58,7 @@ func (x *execution) checkView(v view) {
 	}
 	x.checkIndex(v)
 	x.notFound = x.server.availability.notFound
-	if x.last = v; len(v.pods) > 0 && !x.server.availability.isToldAbsent() {
+	if x.last = v; len(v.pods) > 0 && !x.server.availability.saysAbsent() {
 		x.absences = x.server.availability.absences
 	}
 }
@@ -245,7 +245,7 @@ func (x *execution) isConverged() bool {
 	v := x.subject.view()
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
-	if x.server.availability.absent && x.server.availability.isToldAbsent() {
+	if x.server.availability.absent && x.server.availability.saysAbsent() {
 		return x.isAbsent() && len(v.pods) == 0
 	}
 	e := x.server.world.present()

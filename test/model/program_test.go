@@ -104,7 +104,7 @@ const (
 	opUnserve  = "unserve"  // the servers that do not lag answer 404
 	opUndefine = "undefine" // the same, and all objects are deleted
 	opDefine   = "define"   // the resource is served again
-	opVerdict  = "verdict"  // the informer is told whether the resource is served
+	opVerdict  = "verdict"  // the informer receives a verdict
 	opStop     = "stop"
 	opQuiesce  = "quiesce" // ends all faults and waits until the store is equal to the server
 )

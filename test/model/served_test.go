@@ -29,7 +29,7 @@ var errNotListed = fmt.Errorf("the model: %w", served.ErrNotServed)
 // errNoResource is the answer of a server that does not serve the resource.
 var errNoResource = apierrors.NewGenericServerResponse(http.StatusNotFound, "get", cachetest.PodResource, "", "404 page not found", 0, true)
 
-// availability is whether the server serves the resource, and what the informer is told of it. The
+// availability is whether the server serves the resource, and the verdict that the informer has. The
 // server's mutex guards it.
 type availability struct {
 	absent    bool             // the servers that do not lag answer 404
@@ -38,7 +38,7 @@ type availability struct {
 	verdicts  int              // how often the verdict has changed
 	absences  int              // how often a verdict was that the resource is absent
 	notFound  int              // the number of answers that were 404
-	disproofs int              // the number of answers with objects while the informer was told that there are none
+	disproofs int              // the number of answers with objects while the verdict was that there are none
 	leaves    int              // how often one was that its objects may exist
 }
 
@@ -58,13 +58,13 @@ func (a *availability) answered(err error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		a.notFound++
-	case err == nil && a.isToldAbsent():
+	case err == nil && a.saysAbsent():
 		a.disproofs++
 	}
 }
 
-// isToldAbsent reports whether the informer is told that the resource is absent.
-func (a *availability) isToldAbsent() bool {
+// saysAbsent reports whether the verdict of the informer is that the resource is absent.
+func (a *availability) saysAbsent() bool {
 	return a.resource != nil && a.resource.Verdict().IsAbsent()
 }
 
