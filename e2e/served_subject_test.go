@@ -113,6 +113,7 @@ func (s *servedSubject) record(e cache.EventType, uid string, left, unknown bool
 	switch e {
 	case cache.EventAdd:
 		o.added++
+	case cache.EventUpdate:
 	case cache.EventDelete:
 		o.deleted++
 		if left {
