@@ -22,8 +22,8 @@ const evidenceAge = 2 * time.Minute
 type definition struct {
 	exists     bool
 	generation int64
-	changedAt  time.Time // the generation, at last
-	since      int       // the first discovery request since it was created or deleted
+	changedAt  time.Time // when the generation changed at last, or it was deleted
+	since      int       // the first discovery request since it was created
 	again      bool      // it had existed before
 	order      int       // of its creation or deletion, among those of all definitions
 }
@@ -67,7 +67,7 @@ func (e *evidence) seen(known map[string]*definition, name string, generation in
 // deleted records the deletion of a definition.
 func (e *evidence) deleted(known map[string]*definition, name string, now time.Time) {
 	e.changes++
-	known[name] = &definition{since: e.asked + 1, order: e.changes}
+	known[name] = &definition{changedAt: now, order: e.changes}
 	e.changed(name, now)
 }
 
@@ -98,7 +98,9 @@ func (e *evidence) add(next *document, request int, now time.Time) bool {
 		e.replace(now)
 	}
 	e.document, e.answered = next, request
-	isOver := func(d *definition, listed bool) bool { return !d.exists && d.since <= request && !listed }
+	isOver := func(d *definition, listed bool) bool {
+		return !d.exists && !listed && now.Sub(d.changedAt) >= evidenceAge // until then, a server may lag behind
+	}
 	maps.DeleteFunc(e.definitions, func(name string, d *definition) bool { return isOver(d, next.definitions[name]) })
 	maps.DeleteFunc(e.apiServices, func(name string, d *definition) bool { return isOver(d, next.apiServices[name]) })
 	return true

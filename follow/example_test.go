@@ -174,12 +174,12 @@ func ExampleFollower_Status() {
 	var shown cache.Group
 	shown.Add(follower)
 	for _, view := range shown.Views() {
-		fmt.Println(view.UniqueName(), view.Status().Phase)
+		fmt.Println(view.UniqueName())
 	}
 	fmt.Println("stopped:", stop())
 	// Output:
 	// definitions: 1 error: <nil>
-	// CustomResourceDefinition Watching
-	// APIService Watching
+	// CustomResourceDefinition
+	// APIService
 	// stopped: <nil>
 }
