@@ -53,7 +53,7 @@ func testsUnder(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Example)\w+)\(`)
-	for _, folder := range []string{"cache", "clientgo", "debug", "metrics", "shard", "e2e", "internal", "test"} {
+	for _, folder := range []string{"cache", "clientgo", "debug", "follow", "metrics", "shard", "e2e", "internal", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, "_test.go") {
 				return err

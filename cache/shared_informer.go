@@ -247,7 +247,8 @@ func (s *SharedInformer[T]) Store() Reader[T] { return s.store }
 func (s *SharedInformer[T]) Run(ctx context.Context) error { return s.core.run(ctx) }
 
 // HasSynced reports whether the initial list has been stored. It says nothing about handlers; see
-// Registration.HasSynced. While InformerOptions.Served makes reads return ErrNotServed, it is false.
+// Registration.HasSynced. While the server does not serve the resource, it is false; see
+// InformerOptions.Served.
 func (s *SharedInformer[T]) HasSynced() bool { return s.engine.StoreHasSynced() }
 
 // WaitForSync blocks until HasSynced reports true. It may be called before Run. If ctx ends first,

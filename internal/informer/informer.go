@@ -30,7 +30,7 @@ var (
 	ErrFunctionBlocked = errors.New("a transform, filter, index function or ErrorHandler has not returned")
 )
 
-// Config configures an informer. New sets Sink, Clock, HoldInitial and Vacate of Reflector, and Log, Filter, Now,
+// Config configures an informer. New sets Sink, Clock, HoldInitial, Vacate and Expect of Reflector, and Log, Filter, Now,
 // Scoped, Absent and CompareBytes of Store.
 type Config[V any] struct {
 	Name      string
@@ -106,6 +106,7 @@ func New[V any](config Config[V]) *Informer[V] {
 	}
 	objects := store.New(config.Store)
 	config.Reflector.Clock, config.Reflector.Vacate = config.Clock, objects.Vacate
+	config.Reflector.Expect = objects.Expect
 	if why := config.Reflector.WhyAbsent(); why != nil {
 		objects.Vacate(why) // for reads before Run
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 // StoreHasSynced reports whether the initial list has been stored, and the server still serves the
-// collection, or its objects are gone. It says nothing about handlers.
+// collection. It says nothing about handlers.
 func (i *Informer[V]) StoreHasSynced() bool {
 	_, ok := i.store.Synced()
-	return ok && i.store.Absence() == nil
+	return ok && !i.store.IsVacant()
 }
 
 // HasSynced reports whether the initial list has been stored and delivered to every handler.
@@ -121,7 +121,7 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 	if _, err := i.absence(stillHolds); err != nil {
 		return err
 	}
-	if err := i.WaitForStoreSync(ctx); err != nil {
+	if err := i.wait(ctx, i.reflector.Synced(), nil, i.notSynced); err != nil {
 		return err
 	}
 	_, cursor := i.store.SnapshotAndCursor()

@@ -64,9 +64,11 @@ type Config struct {
 	// Served, if set, returns what is known of whether the server serves the collection, nil if nothing
 	// is. It is called before each list. While the server does not, the reflector makes no requests, and
 	// has called Vacate: with nil if the objects of the sink are gone, and otherwise with the reason,
-	// which wraps served.ErrNotServed. Vacate is required then.
+	// which wraps served.ErrNotServed. Once the server does again, it calls Expect with the error of reads
+	// before the next list. Both are required then.
 	Served func() *served.Resource
 	Vacate func(why error)
+	Expect func(why error)
 	// Clock is the real clock if nil.
 	Clock clock.Clock
 }

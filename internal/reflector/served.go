@@ -6,6 +6,7 @@ package reflector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,6 +42,9 @@ func (c Config) WhyAbsent() error {
 // request, so that those that follow end with the verdict.
 var errLearnedServed = errors.New("it is known whether the collection is served")
 
+// errNotListed is the error of reads of a collection that is served again, before its list.
+var errNotListed = fmt.Errorf("%w, or has just begun to: it has not been listed yet", served.ErrNotServed)
+
 // learnsServed reports whether Config.Served has come to know the collection since Run asked.
 func (r *Reflector) learnsServed() bool { return r.ignoresServed && r.config.Served() != nil }
 
@@ -55,6 +59,9 @@ func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.C
 		verdict := resource.Verdict()
 		current, cancel := resource.WithContext(ctx, verdict)
 		if ctx.Err() != nil || !verdict.IsAbsent() || !r.leave(current, resource, verdict) {
+			if r.vacated && ctx.Err() == nil {
+				r.config.Expect(errNotListed)
+			}
 			r.status.served()
 			return current, cancel
 		}

@@ -36,7 +36,7 @@ func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
 			}}
 			vacated := false
 			runFor(t, time.Minute, Config{
-				Source: source, Vacate: func(error) { vacated = true },
+				Source: source, Vacate: func(error) { vacated = true }, Expect: func(error) {},
 				Served: func() *served.Resource {
 					if source.listed == 0 || source.watched < knownAfterWatches {
 						return nil

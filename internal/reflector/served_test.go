@@ -106,9 +106,9 @@ func (*servedHarness) Traits() feed.Traits { return feed.Traits{} }
 func TestJoinedStreamFollowsVerdicts(t *testing.T) {
 	for _, row := range []struct{ steps, want string }{
 		{"before served; 1s phase", "0s watch; 1s Watching"},
-		{"before served; 1s 404; 1s gone; 2s ok; 2s served; 3s phase", "0s watch; 1s probe; 1s vacate, gone; 2s list; 2s watch; 3s Watching"},
-		{"before gone; 1s phase", "0s probe; 0s watch; 1s Watching"}, // the server lags
-		{"before 404; before gone; 1s phase; 2s ok; 2s served; 3s phase", "0s probe; 0s vacate, gone; 1s NotServed; 2s list; 2s watch; 3s Watching"},
+		{"before served; 1s 404; 1s gone; 2s ok; 2s served; 3s phase", "0s watch; 1s probe; 1s vacate, gone; 2s expect; 2s list; 2s watch; 3s Watching"},
+		{"before gone; 1s phase", "0s probe; 100ms probe; 300ms probe; 700ms probe; 700ms watch; 1s Watching"}, // the server lags
+		{"before 404; before gone; 1s phase; 2s ok; 2s served; 3s phase", "0s probe; 0s vacate, gone; 1s NotServed; 2s expect; 2s list; 2s watch; 3s Watching"},
 	} {
 		h := &servedHarness{}
 		if got := h.run(t, Config{From: "10"}, row.steps); got != row.want {
@@ -142,7 +142,7 @@ func TestPanicOfProbeIsRaised(t *testing.T) {
 	}}}
 	_ = New(Config{
 		Source: source, Sink: emptySink{}, From: "10", Served: func() *served.Resource { return resource },
-		Vacate: func(error) { t.Error("vacated") },
+		Vacate: func(error) { t.Error("vacated") }, Expect: func(error) {},
 	}).Run(t.Context())
 }
 
@@ -179,6 +179,7 @@ func (h *servedHarness) run(t *testing.T, config Config, steps string) string {
 			}
 			h.record("%v", strings.Replace(why.Error(), ": "+served.ErrNotServed.Error(), ", they exist", 1))
 		}
+		config.Expect = func(error) { h.record("expect") }
 		config.Report = func(_ context.Context, err error) {
 			attempt, _ := errors.AsType[*AttemptError](err)
 			h.record("report %s", attempt.Op)
@@ -234,13 +235,13 @@ func TestReflectorFollowsVerdicts(t *testing.T) {
 		{"its version is not served", "0s served; 10s 404; 10s notserved; 11s phase", started + "10s probe; 10s notserved, they exist; 11s NotServed"},
 		{"another reason, and no request", "0s served; 10s 404; 10s notserved; 20s 404; 20s gone", started + "10s probe; 10s notserved, they exist; 20s vacate, gone"},
 		{"served again", "0s served; 10s 404; 10s gone; 20s ok; 20s served; 21s phase; 30s 404; 30s gone; 31s phase",
-			started + "10s probe; 10s vacate, gone; 20s list; 20s watch; 21s Watching; 30s probe; 30s vacate, gone; 31s NotServed"},
+			started + "10s probe; 10s vacate, gone; 20s expect; 20s list; 20s watch; 21s Watching; 30s probe; 30s vacate, gone; 31s NotServed"},
 		{"a replica that lags", "0s served; 10s gone; 11s phase; 20s 404; 20s end 404; 21s phase",
-			started + "10s probe; 10s list; 10s watch; 11s Watching; 20.1s probe; 20.1s vacate, gone; 21s NotServed"},
+			started + "10s probe; 10.1s probe; 10.3s probe; 10.7s probe; 10.7s list; 10.7s watch; 11s Watching; 20.1s probe; 20.1s gone, they exist; 21s NotServed"},
 		{"403", "0s served; 10s 403; 10s gone; 12s phase; 13.5s 404; 18s phase",
 			started + "10s probe; 10s report list; 11s probe; 11s report list; 12s Retrying; 13s probe; 13s report list; 17s probe; 17s vacate, gone; 18s NotServed"},
-		{"503", "0s served; 10s 503; 10s gone; 12s ok; 13.1s phase", started + "10s probe; 10s report list; 11s probe; 11s report list; 13s probe; 13s list; 13s watch; 13.1s Watching"},
-		{"no answer", "0s served; 10s hang; 10s gone; 12s phase; 40.5s ok; 42s phase", started + "10s probe; 12s Resuming; 40s report list; 41s probe; 41s list; 41s watch; 42s Watching"},
+		{"503", "0s served; 10s 503; 10s gone; 12s ok; 14s phase", started + "10s probe; 10s report list; 11s probe; 11s report list; 13s probe; 13.1s probe; 13.3s probe; 13.7s probe; 13.7s list; 13.7s watch; 14s Watching"},
+		{"no answer", "0s served; 10s hang; 10s gone; 12s phase; 40.5s ok; 42s phase", started + "10s probe; 12s Resuming; 40s report list; 41s probe; 41.1s probe; 41.3s probe; 41.7s probe; 41.7s list; 41.7s watch; 42s Watching"},
 
 		{"404s without a verdict", "0s served; 10s 404; 10s end 404; 20s phase; 20.1s ok; 100s phase",
 			started + "10.1s list; 10.3s list; 10.7s list; 11.5s list; 13.1s list; 13.1s report list; 14.1s list; 14.1s report list; 16.1s list; 16.1s report list; 20s Retrying; 20.1s list; 20.1s report list; 28.1s list; 28.1s watch; 1m40s Watching"},

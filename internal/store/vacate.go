@@ -3,7 +3,7 @@
 
 package store
 
-// absence is why the objects of a collection are not in the store.
+// absence is why the objects of a collection are not in the store. err is nil if they are gone.
 type absence struct{ err error }
 
 // Vacate removes every entry, as the server no longer serves the collection. If why is nil, the
@@ -32,13 +32,26 @@ func (s *Store[V]) beginAbsence(why error) {
 	for _, scope := range s.scopes.held {
 		scope.vacated = true
 	}
-	if s.absence.Store(nil); why != nil {
-		s.absence.Store(&absence{why})
-	}
+	s.absence.Store(&absence{why})
 	s.current.Store(nil)
 }
 
-// Absence returns the error of Vacate, nil if the store shows the collection.
+// Expect makes why the error of reads until all scopes have been listed again, if the objects were gone:
+// the server serves the collection again, and may have others.
+func (s *Store[V]) Expect(why error) {
+	s.lockBoth()
+	defer s.unlockBoth()
+	if absent := s.absence.Load(); absent != nil && absent.err == nil {
+		s.absence.Store(&absence{why})
+		s.current.Store(nil)
+	}
+}
+
+// IsVacant reports whether a scope has not been listed since Vacate.
+func (s *Store[V]) IsVacant() bool { return s.absence.Load() != nil }
+
+// Absence returns the error of Vacate or Expect, nil if the store shows the collection, or its objects
+// are gone.
 func (s *Store[V]) Absence() error {
 	if absence := s.absence.Load(); absence != nil {
 		return absence.err
