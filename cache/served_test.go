@@ -226,7 +226,7 @@ func TestServed(t *testing.T) {
 				expect("create", "", readsBefore)
 				expect("served", added, readsServed)
 				expect("not served", "", readsServed) // the server says the opposite
-				<-time.After(time.Minute) // until requests have tokens again
+				<-time.After(time.Minute)             // until requests have tokens again
 				expect("served", "", readsServed)
 				h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: apierrors.NewNotFound(schema.GroupResource{}, "")})
 				expect("not served", "Delete a left, Delete b left", readsExist)

@@ -315,7 +315,7 @@ func (g *generator) handler() *handlerSpec {
 // forReference returns a program for client-go's informer, in which no function blocks or ends its
 // goroutine: it holds a mutex meanwhile, for which the time of a bubble stops.
 func forReference(p program) program {
-	p.Options.Reference, p.Options.Omit = true, false
+	p.Options.Reference, p.Options.Omit, p.Options.Served = true, false, false
 	makeGood(slices.Concat(blockingStates, exitingStates)...)(&p)
 	return p
 }
