@@ -98,7 +98,7 @@ func (d *document) find(name schema.GroupVersionResource) (_ Resource, found, is
 
 // discoverer asks a server what it serves. It is not safe for concurrent use.
 type discoverer struct {
-	client   rest.Interface
+	client   *rest.RESTClient
 	maxBytes int64          // of an answer
 	core     []groupVersion // of /api, which is asked once
 	etag     string         // of the last document
@@ -109,13 +109,14 @@ type discoverer struct {
 var errNoClient = errors.New("the discovery client has no REST client, as client-go's fake ones: use that of a fake.APIServer")
 
 func newDiscoverer(client discovery.DiscoveryInterface) (*discoverer, error) {
-	if client == nil || client.RESTClient() == nil {
+	if client == nil {
 		return nil, errNoClient
 	}
-	if known, ok := client.RESTClient().(*rest.RESTClient); ok && known == nil {
+	known, ok := client.RESTClient().(*rest.RESTClient)
+	if !ok || known == nil {
 		return nil, errNoClient
 	}
-	return &discoverer{client: client.RESTClient(), maxBytes: maxDiscovery, single: make(map[schema.GroupVersion]groupVersion)}, nil
+	return &discoverer{client: known, maxBytes: maxDiscovery, single: make(map[schema.GroupVersion]groupVersion)}, nil
 }
 
 // ask returns what the server serves, the last document if nothing has changed. A server without
@@ -169,17 +170,7 @@ func (r response) isAggregated() bool {
 func (d *discoverer) get(ctx context.Context, path, accept, etag string) (response, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	request := d.client.Get().AbsPath(path)
-	known, ok := d.client.(*rest.RESTClient)
-	if !ok || known.Client == nil {
-		var r response
-		result := request.SetHeader("Accept", accept).Do(ctx)
-		result.StatusCode(&r.code).ContentType(&r.contentType)
-		var err error
-		r.body, err = result.Raw()
-		return r, err
-	}
-	sent, err := http.NewRequestWithContext(ctx, http.MethodGet, request.URL().String(), nil)
+	sent, err := http.NewRequestWithContext(ctx, http.MethodGet, d.client.Get().AbsPath(path).URL().String(), nil)
 	if err != nil {
 		return response{}, err
 	}
@@ -187,7 +178,7 @@ func (d *discoverer) get(ctx context.Context, path, accept, etag string) (respon
 	if etag != "" {
 		sent.Header.Set("If-None-Match", etag)
 	}
-	received, err := known.Client.Do(sent)
+	received, err := cmp.Or(d.client.Client, http.DefaultClient).Do(sent)
 	if err != nil {
 		return response{}, err
 	}
@@ -274,9 +265,6 @@ func (d *discoverer) askEach(ctx context.Context, answer response, wanted func(v
 		list.Groups = append(list.Groups, metav1.APIGroup{Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: version}}})
 	}
 	for _, group := range list.Groups {
-		slices.SortStableFunc(group.Versions, func(a, b metav1.GroupVersionForDiscovery) int {
-			return cmp.Compare(isOther(a, group.PreferredVersion), isOther(b, group.PreferredVersion))
-		})
 		for _, version := range group.Versions {
 			name, err := schema.ParseGroupVersion(version.GroupVersion)
 			if err != nil {
@@ -296,14 +284,6 @@ func (d *discoverer) askEach(ctx context.Context, answer response, wanted func(v
 		}
 	}
 	return versions, nil
-}
-
-// isOther returns 0 for the preferred version, and 1 for another.
-func isOther(version, preferred metav1.GroupVersionForDiscovery) int {
-	if version == preferred {
-		return 0
-	}
-	return 1
 }
 
 // askVersion asks for the resources of one version. That of an aggregated API that does not answer is

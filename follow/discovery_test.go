@@ -103,7 +103,7 @@ const (
 	documentOfBoth = "v1 pods=Pod namespaced preferred[list], example.com/v2 widgets/status/scale=Widget namespaced preferred[list watch], " +
 		"example.com/v1 widgets=Widget[get] gadgets=Gadget preferred[], metrics/v1!"
 	groupList = `{"kind": "APIGroupList", "groups": [
-		{"name": "example.com", "versions": [{"groupVersion": "example.com/v1"}, {"groupVersion": "example.com/v2"}], "preferredVersion": {"groupVersion": "example.com/v2"}},
+		{"name": "example.com", "versions": [{"groupVersion": "example.com/v2"}, {"groupVersion": "example.com/v1"}], "preferredVersion": {"groupVersion": "example.com/v2"}},
 		{"name": "metrics", "versions": [{"groupVersion": "metrics/v1"}], "preferredVersion": {"groupVersion": "metrics/v1"}}]}`
 	resourceList = `{"resources": [{"name": "widgets/status", "kind": "Widget"}, {"name": "widgets", "kind": "Widget", "namespaced": true, "verbs": ["list"]}]}`
 )
