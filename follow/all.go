@@ -321,7 +321,7 @@ func (a *Informers[T]) runInformer(ctx context.Context, f *followed[T]) (forbidd
 		err = now.informer.Run(ctx)
 		return errEnded
 	}, func(ctx context.Context) error {
-		poll(ctx, func() bool {
+		a.follower.poll(ctx, func() bool {
 			status := now.informer.Status()
 			return status.Synced || status.Err != nil || status.Phase == cache.PhaseNotServed
 		})
@@ -360,7 +360,7 @@ func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T], isEmpty fun
 	for ctx.Err() == nil {
 		verdict := f.served.Verdict()
 		current, cancel := f.served.WithContext(ctx, verdict)
-		if verdict.IsAbsent() && poll(current, isEmpty) {
+		if verdict.IsAbsent() && a.follower.poll(current, isEmpty) {
 			a.follower.disown(f.served) // the verdict does not change any more
 			if f.served.Verdict().IsAbsent() && isEmpty() {
 				cancel()
@@ -377,7 +377,7 @@ func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T], isEmpty fun
 func (a *Informers[T]) awaitPermission(ctx context.Context, f *followed[T], err error) {
 	for apierrors.IsForbidden(err) {
 		f.now.Store(&following[T]{err: err})
-		if !sleep(ctx, forbiddenInterval, nil) {
+		if !a.follower.sleep(ctx, forbiddenInterval, nil) {
 			return
 		}
 		request, cancel := context.WithTimeout(ctx, discoveryTimeout)
@@ -389,9 +389,9 @@ func (a *Informers[T]) awaitPermission(ctx context.Context, f *followed[T], err 
 
 // poll blocks until done reports true, and reports false if ctx ends first. It polls, as the phase of
 // an informer has no channel.
-func poll(ctx context.Context, done func() bool) bool {
+func (f *Follower) poll(ctx context.Context, done func() bool) bool {
 	for delay := time.Millisecond; !done(); delay = min(2*delay, maxPoll) {
-		if !sleep(ctx, delay, nil) {
+		if !f.sleep(ctx, delay, nil) {
 			return false
 		}
 	}

@@ -182,7 +182,7 @@ func (d *discoverer) get(ctx context.Context, path, accept, etag string) (respon
 	if err != nil {
 		return response{}, err
 	}
-	defer received.Body.Close() //nolint:errcheck // it was read
+	defer received.Body.Close()
 	r := response{code: received.StatusCode, etag: received.Header.Get("ETag"), contentType: received.Header.Get("Content-Type")}
 	r.body, err = io.ReadAll(io.LimitReader(received.Body, d.maxBytes+1))
 	switch {

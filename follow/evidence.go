@@ -108,9 +108,9 @@ func (e *evidence) add(next *document, request int, now time.Time) bool {
 
 // verdictOn returns the verdict on a resource, and why it is absent. It reports false if there is no
 // evidence for another verdict than before.
-func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Outcome, now time.Time) (_ served.Outcome, why error, known bool) {
-	absent := func(outcome served.Outcome, why string) (served.Outcome, error, bool) {
-		return outcome, fmt.Errorf("%s: %w: %s", text(name), served.ErrNotServed, why), true
+func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Outcome, now time.Time) (_ served.Outcome, known bool, why error) {
+	absent := func(outcome served.Outcome, why string) (served.Outcome, bool, error) {
+		return outcome, true, fmt.Errorf("%s: %w: %s", text(name), served.ErrNotServed, why)
 	}
 	crd, service := e.definitions[name.Resource+"."+name.Group], e.apiServices[name.Version+"."+name.Group]
 	if crd != nil && !crd.exists && service != nil && service.exists && service.order > crd.order {
@@ -122,18 +122,18 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 	case crd == nil && service != nil && !service.exists && before != served.Gone:
 		return absent(served.NotServed, "its APIService was deleted")
 	case e.document == nil, crd != nil && crd.again && e.answered < crd.since, crd == nil && service != nil && e.answered < service.since:
-		return before, nil, false // the document may be of an earlier definition
+		return before, false, nil // the document may be of an earlier definition
 	}
 	_, listed, isCurrent := e.document.find(name)
 	switch {
 	case listed:
-		return served.Served, nil, true
+		return served.Served, true, nil
 	case (before == served.Pending || before == served.Unknown) && e.complete && !e.document.stale[name.GroupVersion()]:
 		return absent(served.NotServed, "discovery does not list it")
 	case before == served.Served && crd != nil && isCurrent && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
 		return absent(served.NotServed, "its CustomResourceDefinition does not serve the version any more")
 	}
-	return before, nil, false
+	return before, false, nil
 }
 
 // text describes a resource.

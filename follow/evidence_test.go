@@ -80,7 +80,7 @@ func (h *evidenceHarness) do(t *testing.T, step string) {
 		t.Fatalf("unknown step %q", step)
 	}
 	widgets := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
-	outcome, why, known2 := h.verdictOn(widgets, h.outcome, h.now)
+	outcome, known2, why := h.verdictOn(widgets, h.outcome, h.now)
 	if !known2 {
 		return
 	}

@@ -4,6 +4,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/errlog"
@@ -48,6 +49,9 @@ type Options struct {
 	ErrorHandler cache.ErrorHandler
 	// Logger replaces the logger of Run's context.
 	Logger klog.Logger
+	// Clock replaces the real clock, for tests. In a testing/synctest bubble the real clock is the
+	// bubble's.
+	Clock clock.Clock
 }
 
 // Follower knows what a server serves. Its methods are safe for concurrent use, and may be called
@@ -131,6 +135,7 @@ func (f *Follower) newInformer(client metadata.Interface, resource schema.GroupV
 		Packed:       true,
 		ErrorHandler: f.options.ErrorHandler,
 		Logger:       f.options.Logger,
+		Clock:        f.options.Clock,
 	})
 	registration, err := informer.AddBatchHandler(f.handler(known), cache.HandlerOptions{Name: "follow"})
 	f.invalid = errors.Join(f.invalid, err)
@@ -268,10 +273,10 @@ func (f *Follower) handler(known map[string]*definition) func([]cache.Event[*met
 		for _, event := range events {
 			obj := event.Object()
 			if event.Type == cache.EventDelete {
-				f.evidence.deleted(known, obj.Name, time.Now())
+				f.evidence.deleted(known, obj.Name, f.clock().Now())
 				f.decideAll() // the next event may be its creation
 			} else {
-				f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, time.Now())
+				f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, f.clock().Now())
 			}
 		}
 		f.decideAll()
@@ -303,7 +308,7 @@ func (f *Follower) decideAll() {
 // blind makes informers request what is not served. The caller holds mu.
 func (f *Follower) decide(name schema.GroupVersionResource, resource *served.Resource) {
 	before := resource.Verdict()
-	outcome, why, known := f.evidence.verdictOn(name, before.Outcome, time.Now())
+	outcome, known, why := f.evidence.verdictOn(name, before.Outcome, f.clock().Now())
 	switch {
 	case known && (f.blind == nil || outcome == served.Served):
 	case f.blind != nil && before.IsAbsent():
@@ -329,38 +334,42 @@ func (f *Follower) findBlind() error {
 
 // runDiscovery asks the server what it serves, after each change and now and then.
 func (f *Follower) runDiscovery(ctx context.Context) error {
-	budget := flowcontrol.NewTokenBucketRateLimiter(float32(time.Second)/float32(discoveryPeriod), discoveryBurst)
-	for repeat := time.Duration(0); ; {
-		if budget.Wait(ctx) != nil {
-			return nil
+	const burst = discoveryBurst * discoveryPeriod
+	full := f.clock().Now() // when the bucket of requests is full again
+	for repeat := time.Duration(0); ctx.Err() == nil; {
+		now := f.clock().Now()
+		if full.Before(now) {
+			full = now
 		}
+		full = full.Add(discoveryPeriod)
+		f.sleep(ctx, full.Sub(now)-burst, nil)
 		f.ask(ctx)
 		if repeat = max(2*repeat, discoveryGap); repeat > lastRepeat {
 			repeat = discoveryInterval
 		}
-		if !sleep(ctx, discoveryGap, nil) {
-			return nil
-		}
-		if !sleep(ctx, repeat-discoveryGap, f.wake) {
-			if ctx.Err() != nil {
-				return nil
-			}
+		f.sleep(ctx, discoveryGap, nil)
+		if !f.sleep(ctx, repeat-discoveryGap, f.wake) {
 			repeat = 0
 		}
 	}
+	return nil
+}
+
+func (f *Follower) clock() clock.Clock {
+	return cmp.Or[clock.Clock](f.options.Clock, clock.RealClock{})
 }
 
 // sleep waits for d. It reports false if ctx ends or wake receives a value before.
-func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
+func (f *Follower) sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	select { // a change takes precedence
 	case <-wake:
 		return false
 	default:
 	}
-	timer := time.NewTimer(d)
+	timer := f.clock().NewTimer(max(0, d))
 	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-timer.C():
 		return true
 	case <-wake:
 	case <-ctx.Done():
@@ -379,7 +388,7 @@ func (f *Follower) ask(ctx context.Context) {
 	for name := range f.tracked {
 		versions[name.GroupVersion()] = true
 	}
-	maps.DeleteFunc(f.evidence.groups, func(_ string, at time.Time) bool { return time.Since(at) >= evidenceAge })
+	maps.DeleteFunc(f.evidence.groups, func(_ string, at time.Time) bool { return f.clock().Since(at) >= evidenceAge })
 	changed := maps.Clone(f.evidence.groups)
 	last := f.evidence.document
 	f.mu.Unlock()
@@ -398,14 +407,14 @@ func (f *Follower) ask(ctx context.Context) {
 	if err == nil && document == last {
 		f.status.Unchanged++
 	}
-	if err == nil && f.evidence.add(document, number, time.Now()) || err != nil {
+	if err == nil && f.evidence.add(document, number, f.clock().Now()) || err != nil {
 		f.decideAll()
 	}
 }
 
 // report passes an error of a discovery request on, or logs it once in five minutes.
 func (f *Follower) report(ctx context.Context, err error) {
-	logger, now := klog.FromContext(ctx), time.Now()
+	logger, now := klog.FromContext(ctx), f.clock().Now()
 	switch {
 	case err == nil:
 		if f.logged.Recovered(now) {

@@ -527,7 +527,7 @@ type ScopeState struct {
 func (s *Store[V]) ScopeState(c *Scope) ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced && !(s.IsVacant() && c.vacated), Objects: s.live.Load().indexes.scopeSize(c)}
+	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced && (!c.vacated || !s.IsVacant()), Objects: s.live.Load().indexes.scopeSize(c)}
 	state.Quarantined, state.Unnamed = s.quarantine.countsOf([]*Scope{c})
 	return state
 }
