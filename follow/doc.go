@@ -27,8 +27,8 @@
 // (KEP-3352), at once and again after 1, 2, 4, ... 64 s, as servers learn of it one after the other. Changes
 // that arrive together cause one request. There is at most one a second, and in the long run 12 a minute.
 // Most are answered with 304, and few bytes. Without a change, it asks every ten minutes. A server
-// without aggregated discovery is asked for the versions that are followed, one request each, within
-// the same limits.
+// without aggregated discovery is also asked for the resources of each followed version, at the start and
+// when a definition of its group has changed.
 //
 // # When a resource is taken to be gone
 //
@@ -56,12 +56,13 @@
 //
 // # Permissions
 //
-//   - apiGroups: [apiextensions.k8s.io]
-//     resources: [customresourcedefinitions]
-//     verbs: [list, watch]
-//   - apiGroups: [apiregistration.k8s.io]
-//     resources: [apiservices]
-//     verbs: [list, watch]
+//	rules:
+//	- apiGroups: [apiextensions.k8s.io]
+//	  resources: [customresourcedefinitions]
+//	  verbs: [list, watch]
+//	- apiGroups: [apiregistration.k8s.io]
+//	  resources: [apiservices]
+//	  verbs: [list, watch]
 //
 // Discovery is permitted to all authenticated users by the role system:discovery.
 package follow

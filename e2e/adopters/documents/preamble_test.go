@@ -14,6 +14,7 @@ const variables = `
 	lw clientcache.ListerWatcher, store clientcache.Store,
 	informer clientcache.SharedIndexInformer, handle clientcache.ResourceEventHandlerRegistration,
 	pods *kinformercache.SharedInformer[*corev1.Pod], registration *kinformercache.Registration, factory *kinformercache.Factory,
+	follower *follow.Follower, discoveryClient discovery.DiscoveryInterface, gvr schema.GroupVersionResource,
 	written *corev1.Pod, queue workqueue.TypedRateLimitingInterface[string],
 `
 
@@ -38,7 +39,9 @@ func packages(before bool) map[string]string {
 		"certversioned":  "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned",
 		"kinformercache": kinformer + "cache", "cache": kinformer + "cache",
 		"clientgo": kinformer + "clientgo", "debug": kinformer + "debug", "metrics": kinformer + "metrics",
-		"shard": kinformer + "shard",
+		"shard": kinformer + "shard", "follow": kinformer + "follow",
+		"schema": "k8s.io/apimachinery/pkg/runtime/schema", "discovery": "k8s.io/client-go/discovery",
+		"unstructured": "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured",
 	}
 	if before {
 		names["cache"] = names["clientcache"]
