@@ -127,6 +127,7 @@ type Reflector struct {
 	vacated              bool           // the sink was vacated after the last list
 	disproved            served.Verdict // the last one that the collection is absent, and requests have proved the opposite
 	ignoresServed        bool           // Config.Served did not know the collection when Run last asked
+	lacksVerdict         bool           // the collection is requested, as the sink has a state and there is no verdict
 	notFound             int            // attempts in a row that ended with a 404, while Config.Served said nothing of it
 
 	journal         journal
@@ -201,7 +202,8 @@ func (r *Reflector) runWhileServed(ctx context.Context) {
 	defer cancel()
 	err := r.listAndWatch(ctx)
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // the first verdict does not put the state of the sink in doubt
+		r.startsWithWatch = r.lacksVerdict && (r.state == stateListed || r.state == stateResuming) && r.canResume()
 	case errors.Is(err, errLearnedServed):
 		r.startsWithWatch = true
 	case r.isBeforeVerdict(err):

@@ -51,6 +51,7 @@ func (r *Reflector) learnsServed() bool { return r.ignoresServed && r.config.Ser
 // awaitServed blocks in the phase NotServed until the server serves the collection, or ctx ends. It
 // returns a context that ends once the verdict is another one. If there is none, that is ctx.
 func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.CancelFunc) {
+	r.lacksVerdict = false
 	resource := r.config.Served()
 	if r.ignoresServed = resource == nil; r.ignoresServed {
 		return ctx, func() {}
@@ -76,7 +77,7 @@ func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.C
 // objects are no more those of which the verdict says that they are gone. It also returns false if there
 // is no verdict, and the sink has a state. ctx ends with the verdict.
 func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdict served.Verdict) bool {
-	if verdict.Outcome == served.Pending && r.hasState() {
+	if r.lacksVerdict = verdict.Outcome == served.Pending && r.hasState(); r.lacksVerdict {
 		return false
 	}
 	for answered := 0; r.hasState() && !r.vacated; {

@@ -50,3 +50,28 @@ func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstVerdictDoesNotListAgain runs a reflector that learns its resource after the first list, before
+// there is a verdict on it. The watch goes on from the version that was reached.
+func TestFirstVerdictDoesNotListAgain(t *testing.T) {
+	resource, source := served.New(served.ErrNotServed), &recordingSource{}
+	source.lists = []func() (string, error){listAt("5")}
+	source.watches = []func(context.Context, feed.WatchSink) error{func(ctx context.Context, events feed.WatchSink) error {
+		events.Opened()
+		resource.Set(served.Served, nil)
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	runFor(t, time.Minute, Config{
+		Source: source, Vacate: func(error) { t.Error("vacated") }, Expect: func(error) {},
+		Served: func() *served.Resource {
+			if source.listed == 0 {
+				return nil
+			}
+			return resource
+		},
+	})
+	if source.listed != 1 || source.watched != 2 {
+		t.Errorf("%d lists and %d watches, want 1 and 2", source.listed, source.watched)
+	}
+}
