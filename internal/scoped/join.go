@@ -26,7 +26,7 @@ func (l *Loop[V]) join(ctx context.Context) {
 	if l.joinFailed.CompareAndSwap(true, false) {
 		l.retryJoin = l.clock.Now().Add(joinRetryInterval)
 	}
-	if l.clock.Now().Before(l.retryJoin) {
+	if l.clock.Now().Before(l.retryJoin) || l.store.IsVacant() { // a joined stream starts at a version that must be listed first
 		return
 	}
 	l.retryJoin = time.Time{}

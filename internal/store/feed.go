@@ -30,7 +30,7 @@ type Feed[V any] struct {
 	progress progress
 	foreign  atomic.Uint64
 
-	vacations uint64 // those of the store when the feed began, or was last listed; guarded by the store's writer's lock
+	vacations uint64 // those of the store when the feed began, or was last listed; written under both locks of the store
 }
 
 // FeedConfig configures a Feed.
@@ -116,11 +116,13 @@ func (f *Feed[V]) FeedsAllScopes() bool {
 	return !slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return !f.feeds(c) })
 }
 
-// HasCaughtUp reports whether the feed has reached the versions of its scopes, by whichever feed.
+// HasCaughtUp reports whether the feed has reached the versions of its scopes, by whichever feed. A feed
+// that must be listed after Vacate has not.
 func (f *Feed[V]) HasCaughtUp() bool {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
-	return !slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return feed.IsOlder(f.progress.version, c.reached()) })
+	return f.vacations == f.store.vacations &&
+		!slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return feed.IsOlder(f.progress.version, c.reached()) })
 }
 
 // NotOlderThan returns the version that the next list of the scopes must not be older than. The first
@@ -289,6 +291,9 @@ func (f *Feed[V]) advance(resourceVersion string) {
 	s := f.store
 	s.lockBoth()
 	defer s.unlockBoth()
+	if f.vacations != s.vacations { // the feed lacks objects of before: the list of another one may be older
+		return
+	}
 	f.progress.version = newer(f.progress.version, resourceVersion)
 	s.settle(s.live.Load())
 }

@@ -247,6 +247,23 @@ func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
 	}
 }
 
+// A bookmark of such a feed does not replace the list of another one, which may be older.
+func TestFeedFromVersionBeforeVacateDoesNotCatchUp(t *testing.T) {
+	h := newScopedHarness(false)
+	h.run(t, "a put k/1@11; b reach 11")
+	h.Vacate(errNotServed)
+	joined := h.NewFeed(FeedConfig{Scopes: slices.Collect(maps.Values(h.scopes)), From: "11"})
+	joined.AdvanceVersion("30")
+	if joined.HasCaughtUp() {
+		t.Error("the feed has caught up, without the objects")
+	}
+	h.run(t, "a list 20 k/1@11; b list 20")
+	h.expectReads(t, nil)
+	if got := strings.Join(contents(h.Snapshot()), " "); got != "k/1@11" {
+		t.Errorf("the store has %q", got)
+	}
+}
+
 func TestVacateWakesWaiters(t *testing.T) {
 	h := newScopedHarness(false)
 	var waiting []<-chan struct{}
