@@ -113,8 +113,10 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 		return outcome, true, fmt.Errorf("%s: %w: %s", text(name), served.ErrNotServed, why)
 	}
 	crd, service := e.definitions[name.Resource+"."+name.Group], e.apiServices[name.Version+"."+name.Group]
-	if crd != nil && !crd.exists && service != nil && service.exists && service.order > crd.order {
-		crd = nil // an aggregated API has taken its place
+	if crd != nil && !crd.exists && service != nil && service.exists && service.order > crd.order && e.document != nil {
+		if _, listed, _ := e.document.find(name); listed {
+			crd = nil // an aggregated API has taken its place
+		}
 	}
 	switch {
 	case crd != nil && !crd.exists:

@@ -149,6 +149,9 @@ func TestEvidence(t *testing.T) {
 		{"the APIService was created during the request that lists the definition's resource", "get other; complete; crd; ask; service; answer v1", "NotServed Served"},
 		{"an aggregated API after a definition", "crd initially; service initially; get v1; -crd; -service; get other; service; get v1", "Served Gone Served"},
 
+		{"another definition of the group, and a server that lags behind the deletion",
+			"crd initially; service initially; get v1; -crd; -service; get other; other; service; get v1; get v2-", "Served Gone Served Gone"},
+
 		{"a document that was replaced long ago", "crd initially; get v1; get other; after 3m; get v1", "Served"},
 		{"a server that lags, before the definitions were listed", "get v1; get other; get v1; complete", "Served"},
 		{"another definition was created meanwhile", "crd initially; get v1; -crd; get other; other; get other v1-; crd; get v1", "Served Gone Served"},
