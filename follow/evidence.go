@@ -131,8 +131,11 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 	case listed:
 		return served.Served, true, nil
 	case (before == served.Pending || before == served.Unknown) && e.complete && !e.document.stale[name.GroupVersion()]:
+		if crd != nil {
+			return absent(served.Unlisted, "discovery does not list it")
+		}
 		return absent(served.NotServed, "discovery does not list it")
-	case before == served.Served && crd != nil && isCurrent && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
+	case (before == served.Served || before == served.Unlisted) && crd != nil && isCurrent && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
 		return absent(served.NotServed, "its CustomResourceDefinition does not serve the version any more")
 	}
 	return before, false, nil

@@ -89,7 +89,7 @@ func (h *evidenceHarness) do(t *testing.T, step string) {
 		t.Errorf("after %q: outcome %v with error %v", step, outcome, why)
 	}
 	if outcome != h.outcome {
-		h.outcomes = append(h.outcomes, []string{"Pending", "Unknown", "Served", "NotServed", "Gone"}[outcome])
+		h.outcomes = append(h.outcomes, []string{"Pending", "Unknown", "Served", "NotServed", "Gone", "Unselected", "Unlisted"}[outcome])
 	}
 	h.outcome, h.why = outcome, why
 }
@@ -103,6 +103,9 @@ func TestEvidence(t *testing.T) {
 		{"discovery does not list the group", "get other; complete", "NotServed"},
 		{"discovery does not know it", "get v1!; complete", ""},
 		{"discovery does not know another version", "get v2!; complete", "NotServed"},
+		{"discovery does not list it, although its definition exists", "crd initially; get v2-; complete", "Unlisted"},
+		{"a server that lags at the start", "crd initially; get other; complete; get v1; get other", "Unlisted Served"},
+		{"the definition's next generation does not serve it either", "crd initially; get v2-; complete; changed; get v2-", "Unlisted NotServed"},
 		{"it appears in discovery", "get other; complete; get v1", "NotServed Served"},
 
 		{"the definition is there at the start, before the first document", "crd initially; get v1; complete", "Served"},

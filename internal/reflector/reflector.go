@@ -127,7 +127,7 @@ type Reflector struct {
 	vacated              bool           // the sink was vacated after the last list
 	disproved            served.Verdict // the last one that the collection is absent, and requests have proved the opposite
 	ignoresServed        bool           // Config.Served did not know the collection when Run last asked
-	lacksVerdict         bool           // the collection is requested, as the sink has a state and there is no verdict
+	lacksVerdict         bool           // the collection is requested, as the sink has a state, and no verdict denies it
 	notFound             int            // attempts in a row that ended with a 404, while Config.Served said nothing of it
 
 	journal         journal

@@ -75,9 +75,9 @@ func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.C
 // once a request has confirmed the verdict, and returns false if several requests prove the opposite.
 // Then the collection is requested all the same, until that ends, or the verdict changes, and its
 // objects are no more those of which the verdict says that they are gone. It also returns false if there
-// is no verdict, and the sink has a state. ctx ends with the verdict.
+// is no verdict, or the collection is only unlisted, and the sink has a state. ctx ends with the verdict.
 func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdict served.Verdict) bool {
-	if r.lacksVerdict = verdict.Outcome == served.Pending && r.hasState(); r.lacksVerdict {
+	if r.lacksVerdict = (verdict.Outcome == served.Pending || verdict.Outcome == served.Unlisted) && r.hasState() && !r.vacated; r.lacksVerdict {
 		return false
 	}
 	for answered := 0; r.hasState() && !r.vacated; {

@@ -51,6 +51,28 @@ func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
 	}
 }
 
+// TestUnlistedResourceWithObjectsIsRequested runs a reflector that has listed a resource which another
+// server does not list yet, and whose next requests that server answers. It keeps its objects.
+func TestUnlistedResourceWithObjectsIsRequested(t *testing.T) {
+	notFound := apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{}, "", "", 0, true)
+	resource, source := served.New(served.ErrNotServed), &recordingSource{}
+	resource.Set(served.Unlisted, served.ErrNotServed)
+	source.lists = []func() (string, error){listAt("5"), listError(notFound), listAt("6")}
+	source.watches = []func(context.Context, feed.WatchSink) error{func(context.Context, feed.WatchSink) error { return notFound }, idleWatch}
+	runFor(t, time.Minute, Config{
+		Source: source, Vacate: func(error) { t.Error("vacated") }, Expect: func(error) {},
+		Served: func() *served.Resource {
+			if source.listed == 0 {
+				return nil
+			}
+			return resource
+		},
+	})
+	if source.listed != 3 || source.watched != 2 {
+		t.Errorf("%d lists and %d watches, want 3 and 2", source.listed, source.watched)
+	}
+}
+
 // TestFirstVerdictDoesNotListAgain runs a reflector that learns its resource after the first list, before
 // there is a verdict on it. The watch goes on from the version that was reached.
 func TestFirstVerdictDoesNotListAgain(t *testing.T) {

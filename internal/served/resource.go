@@ -39,6 +39,9 @@ const (
 	// Unselected: informers do not request the resource, whether or not it is served. The verdict
 	// needs no confirmation.
 	Unselected
+	// Unlisted: informers do not request the resource, unless they have objects. Its definition exists,
+	// and the server that was asked may not know it yet.
+	Unlisted
 )
 
 // Verdict is what is known of a resource.
