@@ -135,6 +135,8 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 			return absent(served.Unlisted, "discovery does not list it")
 		}
 		return absent(served.NotServed, "discovery does not list it")
+	case before == served.Pending && e.complete && crd == nil && service != nil && !e.document.isPartial && e.document.stale[name.GroupVersion()]:
+		return served.Unknown, nil, true // it may answer, and its error is in the informer's status otherwise
 	case (before == served.Served || before == served.Unlisted) && crd != nil && isCurrent && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
 		return absent(served.NotServed, "its CustomResourceDefinition does not serve the version any more")
 	}

@@ -140,6 +140,7 @@ func TestEvidence(t *testing.T) {
 		{"a definition that does not serve the version is deleted", "crd initially; get v1 v2; changed; get v2; -crd", "Served NotServed Gone"},
 
 		{"the APIService was deleted", "service initially; get v1; -service", "Served NotServed"},
+		{"the APIService does not answer at the start", "service initially; get v1!; complete; get v1", "Unknown Served"},
 		{"the APIService does not answer", "service initially; get v1; get v1!; after 1h; get v1", "Served"},
 		{"the aggregated API does not list it any more", "service initially; get v1; get v1-", "Served"},
 		{"the APIService was created again", "service initially; get v1; -service; get other; service; get v1!; get v1", "Served NotServed Served"},
