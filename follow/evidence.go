@@ -23,7 +23,7 @@ type definition struct {
 	exists     bool
 	generation int64
 	changedAt  time.Time // when the generation changed at last, or it was deleted
-	since      int       // the first discovery request since it was created
+	since      int       // the first discovery request since it was created, or changed
 	again      bool      // it had existed before
 	order      int       // of its creation or deletion, among those of all definitions
 }
@@ -57,7 +57,7 @@ func (e *evidence) seen(known map[string]*definition, name string, generation in
 			d.since = e.asked + 1
 		}
 	case d.generation != generation:
-		d.generation, d.changedAt = generation, now
+		d.generation, d.changedAt, d.since = generation, now, e.asked+1
 	default:
 		return
 	}
@@ -136,8 +136,8 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 		}
 		return absent(served.NotServed, "discovery does not list it")
 	case before == served.Pending && e.complete && crd == nil && service != nil && !e.document.isPartial && e.document.stale[name.GroupVersion()]:
-		return served.Unknown, nil, true // it may answer, and its error is in the informer's status otherwise
-	case (before == served.Served || before == served.Unlisted) && crd != nil && isCurrent && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
+		return served.Unknown, true, nil // it may answer, and its error is in the informer's status otherwise
+	case (before == served.Served || before == served.Unlisted) && crd != nil && isCurrent && e.answered >= crd.since && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
 		return absent(served.NotServed, "its CustomResourceDefinition does not serve the version any more")
 	}
 	return before, false, nil

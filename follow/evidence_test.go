@@ -129,7 +129,7 @@ func TestEvidence(t *testing.T) {
 		{"an answer of before the second of two changes", "crd initially; get v1; -crd; ask; crd; answer other; get v1", "Served Gone Served"},
 
 		{"the version is not served any more", "crd initially; get v1 v2; changed; get v2", "Served NotServed"},
-		{"the definition's change is seen last", "crd initially; get v1 v2; get v2; changed", "Served NotServed"},
+		{"the definition's change is seen last", "crd initially; get v1 v2; get v2; changed; get v2", "Served NotServed"},
 		{"the version is served again", "crd initially; get v1 v2; changed; get v2; changed; get v1 v2", "Served NotServed Served"},
 		{"a server that lags behind the change", "crd initially; get v1 v2; changed; get v2; get v1 v2; get v2", "Served NotServed"},
 		{"discovery does not know the other version", "crd initially; get v1 v2; changed; get v2!", "Served"},

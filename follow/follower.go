@@ -343,9 +343,11 @@ func (f *Follower) runDiscovery(ctx context.Context) error {
 		}
 		full = full.Add(discoveryPeriod)
 		f.sleep(ctx, full.Sub(now)-burst, nil)
-		f.ask(ctx)
+		sees := f.ask(ctx)
 		if repeat = max(2*repeat, discoveryGap); repeat > lastRepeat {
-			repeat = discoveryInterval
+			if repeat = lastRepeat; sees {
+				repeat = discoveryInterval
+			}
 		}
 		f.sleep(ctx, discoveryGap, nil)
 		if !f.sleep(ctx, repeat-discoveryGap, f.wake) {
@@ -377,8 +379,9 @@ func (f *Follower) sleep(ctx context.Context, d time.Duration, wake <-chan struc
 	return false
 }
 
-// ask asks the server what it serves, and decides on all resources.
-func (f *Follower) ask(ctx context.Context) {
+// ask asks the server what it serves, and decides on all resources. It reports false if the follower is
+// blind: that may end without a change.
+func (f *Follower) ask(ctx context.Context) (sees bool) {
 	f.mu.Lock()
 	f.evidence.asked++
 	number := f.evidence.asked
@@ -396,7 +399,7 @@ func (f *Follower) ask(ctx context.Context) {
 		return (all || versions[name]) && (!known || !changed[name.Group].IsZero())
 	})
 	if ctx.Err() != nil {
-		return
+		return false
 	}
 	f.report(ctx, err)
 	f.mu.Lock()
@@ -410,6 +413,7 @@ func (f *Follower) ask(ctx context.Context) {
 	if err == nil && f.evidence.add(document, number, f.clock().Now()) || err != nil {
 		f.decideAll()
 	}
+	return f.blind == nil && f.evidence.complete
 }
 
 // report passes an error of a discovery request on, or logs it once in five minutes.

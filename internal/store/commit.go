@@ -281,6 +281,8 @@ func (c *commit[V]) beginScopes() error {
 	c.scopes = make(map[*Scope]bool)
 	for _, scope := range c.feed.Scopes() {
 		switch {
+		case c.feed.feeds(scope) && scope.vacated && !c.list.compareContents && feed.IsOlder(c.version, scope.reached()):
+			return feed.ErrOutdated // it must be listed
 		case !c.feed.feeds(scope), !c.list.compareContents && scope.synced && feed.IsOlder(c.version, scope.reached()):
 		case !c.list.compareContents && feed.IsOlder(c.version, scope.minVersion):
 			return feed.ErrOutdated

@@ -229,7 +229,9 @@ func (m *machine) doVacate(t *rapid.T) {
 
 func (m *machine) doAdvanceVersion(t *rapid.T) {
 	version := aVersion.Draw(t, "version")
-	m.model.advanceVersion(version)
+	if !m.model.vacated { // otherwise it must be listed first
+		m.model.advanceVersion(version)
+	}
 	m.AdvanceVersion(version)
 }
 
