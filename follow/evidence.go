@@ -34,12 +34,15 @@ type evidence struct {
 	apiServices map[string]*definition // by their names, such as "v1.example.com"
 	changes     int                    // number of their creations and deletions
 	complete    bool                   // both have been listed
-	document    *document              // nil before the first
-	since       int                    // the first discovery request since the last change of a definition
-	asked       int                    // number of discovery requests, with that in progress
-	answered    int                    // the number of the one that document answers
-	replaced    map[[32]byte]time.Time // when documents were replaced by others
-	groups      map[string]time.Time   // when definitions of a group changed at last
+	// firstComplete is the first request since then. What its answer lacks, and discovery listed before, may
+	// have had a definition that was deleted before the first list.
+	firstComplete int
+	document      *document              // nil before the first
+	since         int                    // the first discovery request since the last change of a definition
+	asked         int                    // number of discovery requests, with that in progress
+	answered      int                    // the number of the one that document answers
+	replaced      map[[32]byte]time.Time // when documents were replaced by others
+	groups        map[string]time.Time   // when definitions of a group changed at last
 }
 
 func newEvidence() evidence {
@@ -123,6 +126,8 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 		return absent(served.Gone, "its CustomResourceDefinition was deleted")
 	case crd == nil && service != nil && !service.exists && before != served.Gone:
 		return absent(served.NotServed, "its APIService was deleted")
+	case crd != nil && before == served.Gone && e.answered < crd.since:
+		return absent(served.Unlisted, "its CustomResourceDefinition was created again, and discovery was not asked since")
 	case e.document == nil, crd != nil && crd.again && e.answered < crd.since, crd == nil && service != nil && e.answered < service.since:
 		return before, false, nil // the document may be of an earlier definition
 	}
@@ -137,6 +142,8 @@ func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Out
 		return absent(served.NotServed, "discovery does not list it")
 	case before == served.Pending && e.complete && crd == nil && service != nil && !e.document.isPartial && e.document.stale[name.GroupVersion()]:
 		return served.Unknown, true, nil // it may answer, and its error is in the informer's status otherwise
+	case before == served.Served && crd == nil && service == nil && e.answered == e.firstComplete && !e.document.stale[name.GroupVersion()]:
+		return absent(served.NotServed, "discovery does not list it any more, and it has no CustomResourceDefinition")
 	case (before == served.Served || before == served.Unlisted) && crd != nil && isCurrent && e.answered >= crd.since && !crd.changedAt.IsZero() && now.Sub(crd.changedAt) < evidenceAge:
 		return absent(served.NotServed, "its CustomResourceDefinition does not serve the version any more")
 	}

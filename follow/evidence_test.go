@@ -62,7 +62,7 @@ func (h *evidenceHarness) do(t *testing.T, step string) {
 	case "other": // definition
 		h.seen(h.definitions, "others.example.com", 1, false, h.now)
 	case "complete":
-		h.complete = true
+		h.complete, h.firstComplete = true, h.asked+1
 	case "ask":
 		h.asked++
 	case "answer": // to the last request
@@ -97,6 +97,7 @@ func (h *evidenceHarness) do(t *testing.T, step string) {
 func TestEvidence(t *testing.T) {
 	for _, row := range []struct{ name, steps, want string }{
 		{"nothing is known", "complete", ""},
+		{"the definition was deleted before definitions were listed", "get v1; complete; get other", "Served NotServed"},
 		{"discovery lists it, before definitions were listed", "get v1", "Served"},
 		{"discovery does not list it, before definitions were listed", "get v2-", ""},
 		{"discovery does not list it", "get v1-; complete", "NotServed"},
@@ -118,15 +119,15 @@ func TestEvidence(t *testing.T) {
 		{"discovery lacks the resource before the definition is deleted", "crd initially; get v1; get other; after 1s; -crd", "Served Gone"},
 		{"discovery lacks the resource, and nothing else has changed", "crd initially; get v1; get other; after 1h; get other; seen", "Served"},
 
-		{"the definition was created again", "crd initially; get v1; -crd; get other; crd; get v1", "Served Gone Served"},
-		{"discovery is that of before the deletion", "crd initially; get v1; -crd; crd; after 1s; get v1", "Served Gone Served"},
-		{"a request that was made before the definition was created again", "crd initially; get v1; -crd; ask; crd; answer v1", "Served Gone"},
-		{"the document before it was created again lists it", "crd initially; get v1; -crd; crd", "Served Gone"},
-		{"a server that lags behind the second creation", "crd initially; get v1; -crd; get other; crd; get v1; get other; get v1", "Served Gone Served"},
-		{"a server that lags behind the second deletion", "crd initially; get v1; -crd; get other; crd; get v1; -crd; get other; get v1", "Served Gone Served Gone"},
+		{"the definition was created again", "crd initially; get v1; -crd; get other; crd; get v1", "Served Gone Unlisted Served"},
+		{"discovery is that of before the deletion", "crd initially; get v1; -crd; crd; after 1s; get v1", "Served Gone Unlisted Served"},
+		{"a request that was made before the definition was created again", "crd initially; get v1; -crd; ask; crd; answer v1", "Served Gone Unlisted"},
+		{"the document before it was created again lists it", "crd initially; get v1; -crd; crd", "Served Gone Unlisted"},
+		{"a server that lags behind the second creation", "crd initially; get v1; -crd; get other; crd; get v1; get other; get v1", "Served Gone Unlisted Served"},
+		{"a server that lags behind the second deletion", "crd initially; get v1; -crd; get other; crd; get v1; -crd; get other; get v1", "Served Gone Unlisted Served Gone"},
 
-		{"a server that lags, after two changes without an answer", "crd initially; get v1; -crd; crd; get other; get v1; get other; get v1", "Served Gone Served"},
-		{"an answer of before the second of two changes", "crd initially; get v1; -crd; ask; crd; answer other; get v1", "Served Gone Served"},
+		{"a server that lags, after two changes without an answer", "crd initially; get v1; -crd; crd; get other; get v1; get other; get v1", "Served Gone Unlisted Served"},
+		{"an answer of before the second of two changes", "crd initially; get v1; -crd; ask; crd; answer other; get v1", "Served Gone Unlisted Served"},
 
 		{"the version is not served any more", "crd initially; get v1 v2; changed; get v2", "Served NotServed"},
 		{"the definition's change is seen last", "crd initially; get v1 v2; get v2; changed; get v2", "Served NotServed"},
@@ -148,8 +149,8 @@ func TestEvidence(t *testing.T) {
 		{"the APIService of a definition was deleted", "crd initially; service initially; get v1; -service", "Served"},
 		{"the APIService was deleted, then the definition", "crd initially; service initially; get v1; -service; -crd; get other", "Served Gone"},
 		{"the definition was deleted, then the APIService", "crd initially; service initially; get v1; -crd; -service; get other", "Served Gone"},
-		{"both are created again, the APIService last", "crd initially; service initially; get v1; -crd; -service; get other; crd; get v1; service", "Served Gone Served"},
-		{"both are created again, the APIService first", "crd initially; service initially; get v1; -crd; -service; get other; service; crd; get v1", "Served Gone Served"},
+		{"both are created again, the APIService last", "crd initially; service initially; get v1; -crd; -service; get other; crd; get v1; service", "Served Gone Unlisted Served"},
+		{"both are created again, the APIService first", "crd initially; service initially; get v1; -crd; -service; get other; service; crd; get v1", "Served Gone Unlisted Served"},
 		{"the APIService was created during the request that lists the definition's resource", "get other; complete; crd; ask; service; answer v1", "NotServed Served"},
 		{"an aggregated API after a definition", "crd initially; service initially; get v1; -crd; -service; get other; service; get v1", "Served Gone Served"},
 
@@ -158,7 +159,7 @@ func TestEvidence(t *testing.T) {
 
 		{"a document that was replaced long ago", "crd initially; get v1; get other; after 3m; get v1", "Served"},
 		{"a server that lags, before the definitions were listed", "get v1; get other; get v1; complete", "Served"},
-		{"another definition was created meanwhile", "crd initially; get v1; -crd; get other; other; get other v1-; crd; get v1", "Served Gone Served"},
+		{"another definition was created meanwhile", "crd initially; get v1; -crd; get other; other; get other v1-; crd; get v1", "Served Gone Unlisted Served"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := &evidenceHarness{evidence: newEvidence(), now: time.Now()}

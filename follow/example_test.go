@@ -91,6 +91,9 @@ func Example() {
 		must(server.Create(widget(name)))
 		event := <-events
 		fmt.Println(event.Type, event.Key)
+		for follower.Status().Definitions == 0 { // of a definition that it has not seen, it does not see the deletion
+			<-time.After(time.Millisecond)
+		}
 		must(server.Delete(definition()))
 		event = <-events
 		fmt.Println(event.Type, event.Key, "still exists:", event.LeftScope)

@@ -40,6 +40,10 @@ const (
 	// discoveryInterval is the time between requests without a change. An aggregated API may change what
 	// it serves, and its APIService does not.
 	discoveryInterval = 10 * time.Minute
+
+	// automanaged is a label of the APIServices that the server itself makes for its resources and for
+	// those of CustomResourceDefinitions. They are no evidence: their own events come too early or late.
+	automanaged = "kube-aggregator.kubernetes.io/automanaged"
 )
 
 // Options are the options of a Follower. The zero value is right for production.
@@ -130,7 +134,7 @@ func New(client metadata.Interface, discovery discovery.DiscoveryInterface, opti
 func (f *Follower) newInformer(client metadata.Interface, resource schema.GroupVersionResource, kind string, known map[string]*definition) *cache.SharedInformer[*metav1.PartialObjectMetadata] {
 	example := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: resource.GroupVersion().String(), Kind: kind}}
 	informer := cache.NewSharedInformer(cache.ListWatchOf(client.Resource(resource)), example, cache.InformerOptions[*metav1.PartialObjectMetadata]{
-		OmitFields:   []string{"metadata.annotations", "metadata.labels", "metadata.managedFields"},
+		OmitFields:   []string{"metadata.annotations", "metadata.managedFields"},
 		NeverWritten: true,
 		Packed:       true,
 		ErrorHandler: f.options.ErrorHandler,
@@ -272,6 +276,9 @@ func (f *Follower) handler(known map[string]*definition) func([]cache.Event[*met
 		defer f.mu.Unlock()
 		for _, event := range events {
 			obj := event.Object()
+			if obj.Labels[automanaged] != "" {
+				continue
+			}
 			if event.Type == cache.EventDelete {
 				f.evidence.deleted(known, obj.Name, f.clock().Now())
 				f.decideAll() // the next event may be its creation
@@ -406,7 +413,11 @@ func (f *Follower) ask(ctx context.Context) (sees bool) {
 	defer f.mu.Unlock()
 	f.status.Err = err
 	f.blind = f.findBlind()
+	wasComplete := f.evidence.complete
 	f.evidence.complete = !slices.ContainsFunc(f.listed, func(r *cache.Registration) bool { return !r.HasSynced() })
+	if f.evidence.complete && !wasComplete {
+		f.evidence.firstComplete = number + 1
+	}
 	if err == nil && document == last {
 		f.status.Unchanged++
 	}
