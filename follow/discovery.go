@@ -280,6 +280,7 @@ func (d *discoverer) askEach(ctx context.Context, answer response, wanted func(v
 				}
 				d.single[name] = v
 			}
+			v.resources = slices.Clone(v.resources) // readers have those of the last document
 			versions = append(versions, v)
 		}
 	}
