@@ -127,8 +127,12 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 	_, cursor := i.store.SnapshotAndCursor()
 	for {
 		next, cancel := i.store.Await(nil, store.AnyVersion) // an object that was never stored leaves without a change
+		absent, why := i.absence(stillHolds) // before isGone: a list may end the absence in between
 		gone, err := i.isGone(key, uid)
-		if absent, why := i.absence(stillHolds); absent { // after isGone: the objects leave the store once it has the error
+		if !absent { // after isGone: the objects leave the store once it has the error
+			absent, why = i.absence(stillHolds)
+		}
+		if absent {
 			gone, err = false, why
 		}
 		if gone || err != nil {
