@@ -127,7 +127,8 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 	_, cursor := i.store.SnapshotAndCursor()
 	for {
 		next, cancel := i.store.Await(nil, store.AnyVersion) // an object that was never stored leaves without a change
-		absent, why := i.absence(stillHolds) // before isGone: a list may end the absence in between
+		// Before isGone: a list may end the absence in between.
+		absent, why := i.absence(stillHolds)
 		gone, err := i.isGone(key, uid)
 		if !absent { // after isGone: the objects leave the store once it has the error
 			absent, why = i.absence(stillHolds)
