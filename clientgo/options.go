@@ -80,10 +80,10 @@ type Options struct {
 	Scopes func(example runtime.Object) *cache.Scopes
 	// Served, if set, makes informers follow their resources, which the server may begin and cease to
 	// serve. It is method Resource of a follow.Follower, or returns nil for resources that are always
-	// served. It applies to informers whose resource is known when they
-	// are made, those of [Constructors] for dynamic and metadata informers, and to others from their
-	// first request on, if cache.EnableStreaming has prepared the client's config; see cache.InformerOptions. HasSynced stays true once it was true, as in client-go:
-	// an indexer's reads return cache.ErrNotServed meanwhile.
+	// served. The informers of dynamic and metadata factories follow from the start, as their resource is
+	// known. Others follow from their first request on, if cache.EnableStreaming has prepared the
+	// client's config. HasSynced stays true once it was true, as in client-go, and an indexer's reads
+	// return cache.ErrNotServed while the objects may exist; see cache.InformerOptions.
 	Served func(schema.GroupVersionResource) *cache.Served
 	// Group, if set, receives every informer that is made with these options, so that packages
 	// metrics and debug can show them.

@@ -26,9 +26,9 @@
 // A change of a definition makes the follower ask what the server serves, by aggregated discovery
 // (KEP-3352), at once and again after 1, 2, 4, ... 64 s, as servers learn of it one after the other. Changes
 // that arrive together cause one request. There is at most one a second, and in the long run 12 a minute.
-// Most are answered with 304, and few bytes. Without a change, it asks every ten minutes, and a blind
-// follower about every minute. A server without aggregated discovery is also asked for the resources of
-// each followed version, at the start and when a definition of its group has changed.
+// Most are answered with 304, and few bytes. Without a change, it asks every ten minutes, or every 64 s
+// while it is blind. A server without aggregated discovery is also asked for the resources of each
+// followed version, at the start and when a definition of its group has changed.
 //
 // # When a resource is taken to be gone
 //
