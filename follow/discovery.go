@@ -120,8 +120,8 @@ func newDiscoverer(client discovery.DiscoveryInterface) (*discoverer, error) {
 }
 
 // ask returns what the server serves, the last document if nothing has changed. A server without
-// aggregated discovery is asked for the group versions for which wanted reports true. known says
-// that there is an answer.
+// aggregated discovery is asked for the group versions for which wanted reports true. Its
+// argument known reports whether the last answer for the version is usable.
 func (d *discoverer) ask(ctx context.Context, wanted func(version schema.GroupVersion, known bool) bool) (*document, error) {
 	if d.core == nil {
 		answer, err := d.get(ctx, "/api", accepted, "")

@@ -37,11 +37,15 @@
 //	the server has shown                               outcome
 //	─────────────────────────────────────────────────  ──────────────────────────────────────────────
 //	the deletion of the CustomResourceDefinition, or   gone: the objects are deleted with it
-//	its absence from a list
+//	its absence from a consistent list
 //	a new generation of the CustomResourceDefinition,  not served: the objects may exist
 //	and discovery that has the group, current, and
 //	not the version
-//	the deletion of the APIService                     not served: the objects may exist
+//	the deletion of the APIService of an aggregated    not served: the objects may exist
+//	API
+//	a first list of definitions without its            not served: the objects may exist
+//	definition, and discovery that listed it before
+//	and does not any more
 //	discovery without the resource, to an informer     not served; the informer waits
 //	that has not started
 //
@@ -53,6 +57,13 @@
 //
 // Without the permission to list and watch CustomResourceDefinitions or APIServices, a follower is blind:
 // informers request what is not served, as without a follower, and Status.Err says why.
+//
+// # Concurrency
+//
+// Follower.mu guards the evidence and the verdicts; each event, and each answer of discovery, decides on
+// all followed resources under it, in O(resources). A verdict ends the contexts of the requests of its
+// informers. A document does not change. One goroutine asks discovery. [Informers] have one goroutine that
+// selects, and two for each informer.
 //
 // # Permissions
 //

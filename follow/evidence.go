@@ -31,7 +31,7 @@ type definition struct {
 // evidence is what the server has shown of what it serves. It is not safe for concurrent use.
 type evidence struct {
 	definitions map[string]*definition // CustomResourceDefinitions, by their names, such as "widgets.example.com"
-	apiServices map[string]*definition // by their names, such as "v1.example.com"
+	apiServices map[string]*definition // of aggregated APIs, by their names, such as "v1.example.com"
 	changes     int                    // number of their creations and deletions
 	complete    bool                   // both have been listed
 	// firstComplete is the first request since then. What its answer lacks, and discovery listed before, may

@@ -162,7 +162,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	return cache.RunAll(ctx, f.definitions.Run, f.apiServices.Run, f.runDiscovery)
 }
 
-// Resource returns whether the server serves a resource, for cache.InformerOptions.Served.
+// Resource returns what is known of a resource, for cache.InformerOptions.Served. It returns the same value
+// for the same resource.
 func (f *Follower) Resource(resource schema.GroupVersionResource) *cache.Served {
 	return f.track(resource).public
 }

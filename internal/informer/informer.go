@@ -30,7 +30,8 @@ var (
 	ErrFunctionBlocked = errors.New("a transform, filter, index function or ErrorHandler has not returned")
 )
 
-// Config configures an informer. New sets Sink, Clock, HoldInitial, Vacate and Expect of Reflector, and Log, Filter, Now,
+// Config configures an informer. New sets Sink, Clock, HoldInitial, Vacate and Expect of Reflector, and
+// Log, Filter, Now,
 // Scoped, Absent and CompareBytes of Store.
 type Config[V any] struct {
 	Name      string

@@ -11,6 +11,7 @@
 //
 // A verdict that the resource is absent ends the requests of a reflector. If its store has objects,
 // the reflector makes one more request, whose 404 confirms the verdict: the evidence of a follower
-// may be of another server than the one that answers the reflector. A verdict that the resource is no
-// longer selected needs no confirmation. Package cache declares cache.Served, which holds a Resource.
+// may come from another server than the one that answers the reflector. A verdict that the resource is no
+// longer selected needs no confirmation. While there is no verdict, or the resource is only unlisted, a
+// reflector whose store has objects goes on. Package cache declares cache.Served, which holds a Resource.
 package served
