@@ -231,7 +231,7 @@ func TestAllFollowsSecretsAndEventsOnlyByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newAllHarness(t, nil)
 		options := h.options(func(r follow.Resource) bool {
-			return strings.HasPrefix(r.Resource, "e") && r.Group != "discovery.k8s.io" || r.Resource == "secrets"
+			return slices.Contains([]string{"endpoints", "events", "secrets"}, r.Resource)
 		})
 		all, stop := h.run(options)
 		wantFollowed(t, "without names", all, "v1 endpoints")

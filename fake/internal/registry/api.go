@@ -41,7 +41,11 @@ func (r *Registry) APIs() []API {
 			continue
 		}
 		if byVersion[gv] == nil {
-			byVersion[gv] = &API{GroupVersion: gv, Priority: resource.PriorityOf(gv)}
+			priority := resource.BuiltInPriority(gv)
+			if s.custom != nil {
+				priority = resource.CustomPriority()
+			}
+			byVersion[gv] = &API{GroupVersion: gv, Priority: priority}
 		}
 		byVersion[gv].Stores = append(byVersion[gv].Stores, s)
 	}

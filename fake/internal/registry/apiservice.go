@@ -79,7 +79,7 @@ func (r *Registry) registerCustom() error {
 		}
 	}
 	for _, gv := range served {
-		obj := resource.NewAPIService(gv, resource.PriorityOf(gv), "")
+		obj := resource.NewAPIService(gv, resource.CustomPriority(), "")
 		obj.SetLabels(map[string]string{managedLabel: managedAlways})
 		services.setServerFields(obj)
 		setAvailable(obj, local())
@@ -177,7 +177,7 @@ func (r *Registry) Extend(definition history.Object) error {
 	services := r.apiServices()
 	for _, res := range defined.Served {
 		gv := res.GroupVersion()
-		obj := resource.NewAPIService(gv, resource.PriorityOf(gv), "default/"+strings.ReplaceAll(gv.Group, ".", "-"))
+		obj := resource.NewAPIService(gv, resource.CustomPriority(), "default/"+strings.ReplaceAll(gv.Group, ".", "-"))
 		if _, err = services.Create("", obj, Trusted); apierrors.IsAlreadyExists(err) {
 			err = r.serveAgain(obj.GetName())
 		}

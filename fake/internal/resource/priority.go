@@ -13,12 +13,17 @@ import (
 // an APIService.
 type Priority struct{ Group, Version int32 }
 
-// PriorityOf returns the priority of a built-in group and version, as in kube-apiserver, and that of
-// any other one, which is a custom resource's.
-func PriorityOf(gv schema.GroupVersion) Priority {
+// CustomPriority returns the priority of each group and version of custom resources, as in kube-apiserver.
+func CustomPriority() Priority {
+	return Priority{Group: 1000, Version: 100}
+}
+
+// BuiltInPriority returns the priority of a built-in group and version, as in kube-apiserver. A group
+// of a later Kubernetes than this package knows comes behind the others, and before custom resources.
+func BuiltInPriority(gv schema.GroupVersion) Priority {
 	group, ok := builtInGroups()[gv.Group]
 	if !ok {
-		return Priority{Group: 1000, Version: 100}
+		group = 15500
 	}
 	return Priority{Group: group, Version: builtInVersionPriority(gv)}
 }
