@@ -196,6 +196,13 @@ func (s *APIServer) listen() error {
 	return nil
 }
 
+// ServeHTTP implements http.Handler. It answers a request as the server's port does, so that a test can
+// serve the API on a listener or a transport of its own. It returns when the answer is written, which
+// for a watch is its end.
+func (s *APIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.http.Handler.ServeHTTP(w, r)
+}
+
 // URL returns the base URL of the server, as http://127.0.0.1:port, or https with TLS. That of a
 // server in memory works only with the Transport of Config.
 func (s *APIServer) URL() string {

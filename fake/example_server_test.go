@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net/http"
+	"net/http/httptest"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -201,4 +203,37 @@ func ExampleAPIServer_ClearFaults() {
 	// same address: true
 	// pods is forbidden: User "test" cannot list resource "pods" in API group "" at the cluster scope
 	// 0 Pods
+}
+
+func ExampleAPIServer_Objects() {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = server.Close(context.Background()) }()
+	for _, name := range []string{"b", "a"} {
+		if err := server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for obj := range server.Objects() {
+		if configMap, ok := obj.(*corev1.ConfigMap); ok {
+			fmt.Println(configMap.Name)
+		}
+	}
+	// Output:
+	// a
+	// b
+}
+
+func ExampleAPIServer_ServeHTTP() {
+	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = server.Close(context.Background()) }()
+	response := httptest.NewRecorder()
+	server.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/default/pods/web", nil))
+	fmt.Println(response.Code)
+	// Output: 404
 }

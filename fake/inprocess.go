@@ -5,6 +5,7 @@ package fake
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -67,6 +68,15 @@ func (s *APIServer) Delete(obj Object) error {
 	return s.inProcess(obj, func(store *registry.Store, request history.Object) (history.Object, error) {
 		return store.Remove(request.GetNamespace(), request.GetName(), request.GetUID())
 	})
+}
+
+// Objects yields all stored objects, sorted by group, resource, namespace and name: objects of client-go's
+// scheme with their Go types, others as [unstructured.Unstructured] in their storage version. The yielded
+// objects are shared and must not be modified.
+func (s *APIServer) Objects() iter.Seq[Object] {
+	return func(yield func(Object) bool) {
+		s.registry.Objects()(func(obj history.Object) bool { return yield(obj) })
+	}
 }
 
 // inProcess calls request with a copy of obj and sets obj to a copy of the result, except for obj's

@@ -196,6 +196,13 @@ func keyOfChange(ch *change) string {
 	return ch.old.Key
 }
 
+// All returns the current items sorted by key. The slice must not be modified.
+func (c *Collection) All() []*Item {
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	return c.snapshot()
+}
+
 // snapshot returns the current items sorted by key. The slice must not be modified. The caller must
 // hold mu.
 func (c *Collection) snapshot() []*Item {

@@ -4,6 +4,11 @@
 package registry
 
 import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -82,4 +87,30 @@ func (s *Store) Watch(namespace string, opts metav1.ListOptions, replica Replica
 		return s.objects.WatchAt(namespace, opts, uint64(replica))
 	}
 	return s.objects.Watch(namespace, opts)
+}
+
+// Objects yields all stored objects, sorted by group, resource and key. They must not be modified.
+func (r *Registry) Objects() iter.Seq[history.Object] {
+	return func(yield func(history.Object) bool) {
+		for _, s := range r.collections() {
+			for _, obj := range s.objects.All() {
+				if !yield(obj.Object) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// collections returns one store of each collection, sorted by group and resource: versions of a custom
+// resource share theirs.
+func (r *Registry) collections() []*Store {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	stores := slices.DeleteFunc(slices.Collect(maps.Values(r.byResource)), func(s *Store) bool { return s.Kind != s.Stored })
+	slices.SortFunc(stores, func(a, b *Store) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.GroupVersionResource.Resource, b.GroupVersionResource.Resource),
+			cmp.Compare(a.Version, b.Version))
+	})
+	return stores
 }
