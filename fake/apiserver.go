@@ -43,6 +43,11 @@ type APIServerOptions struct {
 	// Token, if not empty, is the bearer token that requests must carry. Requests without it get
 	// 401, except for /healthz, /livez and /readyz. Config includes the token.
 	Token string
+	// NoWatchTimeout makes the server ignore timeoutSeconds of watches, and its own limit of 30 to 60
+	// minutes for those without. A watch ends only by its client, by a fault, with its resource, or by
+	// Close. In a testing/synctest bubble an hour takes no time, and without this option each of its
+	// watches ends and is resumed many times, requests that say nothing about the code under test.
+	NoWatchTimeout bool
 	// TLS serves HTTPS, and HTTP/2 to clients that support it, with a self-signed certificate that
 	// is generated at the start. Config includes the certificate as CA.
 	TLS bool
@@ -161,6 +166,7 @@ func (s *APIServer) handler() http.Handler {
 		Token:          s.options.Token,
 		Faults:         s.faults.take,
 		BookmarkPeriod: s.options.BookmarkPeriod,
+		NoWatchTimeout: s.options.NoWatchTimeout,
 		WriteTimeout:   s.options.WriteTimeout,
 		Closing:        s.closing,
 	}

@@ -67,6 +67,8 @@
 //		...
 //	})
 //
+// With the option NoWatchTimeout, watches do not expire, however long the bubble's clock runs.
+//
 // A ListerWatcher and an APIServer both keep a bounded history of changes and assign increasing
 // resourceVersions. Both ignore metav1.ListOptions.ShardSelector unless SetShardedListAndWatch has
 // switched it on. The package does not import testing, so that examples and programs may use it,

@@ -17,6 +17,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinformer/kinformer/cache"
@@ -147,6 +148,38 @@ func TestInMemoryServerFaults(t *testing.T) {
 		synctest.Wait()
 		if list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 100 {
 			t.Errorf("list beside a watch that is not read: %v", err)
+		}
+	})
+}
+
+// With NoWatchTimeout, a watch outlives its timeoutSeconds and the limit of the server, but not a
+// fault, and Close ends it.
+func TestWatchWithoutTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := startServer(t, fake.APIServerOptions{InMemory: true, NoWatchTimeout: true})
+		pods := kubernetes.NewForConfigOrDie(server.Config()).CoreV1().Pods("")
+		server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{CloseIn: time.Minute})
+		short := int64(1)
+		var watches []watch.Interface
+		for _, options := range []metav1.ListOptions{{}, {TimeoutSeconds: &short}, {}} {
+			w, err := pods.Watch(t.Context(), options)
+			must(t, err)
+			watches = append(watches, w)
+		}
+		time.Sleep(2 * time.Hour)
+		must(t, server.Create(pod("a")))
+		synctest.Wait()
+		if event, open := <-watches[0].ResultChan(); open {
+			t.Errorf("watch with CloseIn: got %v after 2 hours, want its end", event)
+		}
+		for _, w := range watches[1:] {
+			expectNext(t, w, "ADDED a@2")
+		}
+		must(t, server.Close(t.Context()))
+		for _, w := range watches[1:] {
+			if event, open := <-w.ResultChan(); open {
+				t.Errorf("got %v after Close, want the end of the watch", event)
+			}
 		}
 	})
 }

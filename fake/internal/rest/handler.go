@@ -27,6 +27,8 @@ type Handler struct {
 	Faults func(Request) Fault
 	// BookmarkPeriod is the time between two bookmarks of a watch.
 	BookmarkPeriod time.Duration
+	// NoWatchTimeout makes watches ignore timeoutSeconds.
+	NoWatchTimeout bool
 	// WriteTimeout is the maximum time for writing a batch of events to a watch. After it the watch
 	// is closed.
 	WriteTimeout time.Duration

@@ -70,10 +70,10 @@ func (c *call) watch() error {
 }
 
 // watchTimeout returns the maximum duration of a watch. A stalled watch is limited only by the
-// fault.
+// fault, and so is every watch of a handler with NoWatchTimeout.
 func (c *call) watchTimeout(opts metav1.ListOptions) time.Duration {
 	timeout := watchTimeout(opts)
-	if c.fault.Stall {
+	if c.fault.Stall || c.NoWatchTimeout {
 		timeout = math.MaxInt64
 	}
 	if c.fault.CloseIn > 0 {
