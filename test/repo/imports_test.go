@@ -60,6 +60,9 @@ var mayImport = map[string]string{
 	"follow":   "client-go cache internal/errlog internal/served",
 	"metrics":  "cache shard",
 	"shard":    "cache internal/errlog internal/scope",
+	"simulate": "client-go fake simulate/internal/canonical",
+
+	"simulate/internal/canonical": "",
 	"fake":     "client-go fake/internal",
 
 	// What only tests, benchmarks and the command use.

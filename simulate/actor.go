@@ -1,0 +1,55 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/fake"
+)
+
+// Actor is a part of the cluster that writes: a controller or a kubelet of the cluster's own. It is a
+// pure function, without goroutines and without state.
+type Actor interface {
+	// Actions returns the writes that the actor could do next. The scheduler executes any of them at any
+	// time, one by one, and then asks again. It returns none if the actor has nothing to do.
+	Actions(State) []Action
+}
+
+// Action is one write of an [Actor].
+type Action struct {
+	// Verb is "create", "update", "update status" or "delete".
+	Verb string
+	// Object is the object to write. An update with a resourceVersion fails if another write came first,
+	// and the actor is asked again.
+	Object fake.Object
+}
+
+// State is all objects of the API server at one moment. The objects must not be modified.
+type State struct{ objects []fake.Object }
+
+// All returns the objects of a Go type, such as *corev1.Pod, sorted by namespace and name. Custom
+// resources are *unstructured.Unstructured, all kinds together.
+func All[T fake.Object](s State) []T {
+	var all []T
+	for _, obj := range s.objects {
+		if typed, ok := obj.(T); ok {
+			all = append(all, typed)
+		}
+	}
+	return all
+}
+
+// Write is a write of the program, for invariants.
+type Write struct {
+	// Process is the number of the replica, from 1.
+	Process int
+	// Verb is "create", "update", "patch", "delete" or "deletecollection".
+	Verb string
+	// Resource, Namespace, Name and Subresource are those of the request. Name is empty for a create.
+	Resource                     schema.GroupVersionResource
+	Namespace, Name, Subresource string
+	// Before is the state of all objects before the write, and After that after it.
+	Before, After State
+}

@@ -1,0 +1,166 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Disturbance is something that goes wrong in a run: one of [Crash], [LostResponse], [Conflict],
+// [ServerError], [TooManyRequests], [Lag], [Gap]. Its zero value stands for
+// all places where it could happen, one in each run.
+//
+// A place is a write of the program, named by what it does: "2nd update of pods/status default/web". The
+// verbs and resources are those of RBAC. A generated name is its prefix, an asterisk and a number:
+// "1st delete of pods default/web-*2". Leases and Events have no places.
+type Disturbance interface {
+	// at returns the disturbance at each of the given writes, if it is a zero value, and otherwise the
+	// disturbance itself.
+	at(writes []string) []Disturbance
+	// place returns the write at which it happens.
+	place() string
+	fmt.Stringer
+}
+
+// Crash ends the process that does a write, immediately before or after the write: the program does not
+// receive the response, its context is cancelled, and its further requests fail. When Start has
+// returned, it is called again. Exactly one of the fields is set.
+type Crash struct{ Before, After string }
+
+// LostResponse executes a write and breaks the connection before the response.
+type LostResponse struct{ To string }
+
+// Conflict answers a write with 409 and does not execute it.
+type Conflict struct{ To string }
+
+// ServerError answers a write with 500 and does not execute it.
+type ServerError struct{ To string }
+
+// TooManyRequests answers a write with 429, to be retried after one second, and does not execute it.
+type TooManyRequests struct{ To string }
+
+// Lag holds the events of all watches of the resource that a write changes, for a time from the write on,
+// as a slow API server or network does. Then they are delivered in order. Lists and other reads are not
+// held. Zero For is 10 seconds of the bubble's clock.
+type Lag struct {
+	After string
+	For   time.Duration
+}
+
+// Gap is like Lag, but the held events are lost: the watches end, and the next one is answered with
+// 410 Gone, so that clients list again. They never see the states in between.
+type Gap struct {
+	After string
+	For   time.Duration
+}
+
+const defaultHold = 10 * time.Second
+
+// everything returns one zero value of each disturbance.
+func everything() []Disturbance {
+	return []Disturbance{Crash{}, LostResponse{}, Conflict{}, ServerError{}, TooManyRequests{}, Lag{}, Gap{}}
+}
+
+func (d Crash) at(writes []string) []Disturbance {
+	if d != (Crash{}) {
+		return []Disturbance{d}
+	}
+	before := each(writes, func(w string) Disturbance { return Crash{Before: w} })
+	return append(before, each(writes, func(w string) Disturbance { return Crash{After: w} })...)
+}
+
+func (d LostResponse) at(writes []string) []Disturbance {
+	return atEach(d, writes, func(w string) Disturbance { return LostResponse{To: w} })
+}
+
+// Only a write with a resourceVersion can conflict; a create or a delete of the same name cannot be told
+// apart by its point, and programs have to expect one from these, too.
+func (d Conflict) at(writes []string) []Disturbance {
+	updates := slices.DeleteFunc(slices.Clone(writes), func(w string) bool {
+		return !strings.Contains(w, " update of ") && !strings.Contains(w, " patch of ")
+	})
+	return atEach(d, updates, func(w string) Disturbance { return Conflict{To: w} })
+}
+
+func (d ServerError) at(writes []string) []Disturbance {
+	return atEach(d, writes, func(w string) Disturbance { return ServerError{To: w} })
+}
+
+func (d TooManyRequests) at(writes []string) []Disturbance {
+	return atEach(d, writes, func(w string) Disturbance { return TooManyRequests{To: w} })
+}
+
+func (d Lag) at(writes []string) []Disturbance {
+	return atEach(d, writes, func(w string) Disturbance { return Lag{After: w} })
+}
+
+func (d Gap) at(writes []string) []Disturbance {
+	return atEach(d, writes, func(w string) Disturbance { return Gap{After: w} })
+}
+
+func (d Crash) place() string           { return d.Before + d.After }
+func (d LostResponse) place() string    { return d.To }
+func (d Conflict) place() string        { return d.To }
+func (d ServerError) place() string     { return d.To }
+func (d TooManyRequests) place() string { return d.To }
+func (d Lag) place() string             { return d.After }
+func (d Gap) place() string             { return d.After }
+
+// String returns the Go expression of the disturbance.
+func (d Crash) String() string {
+	if d.Before != "" {
+		return fmt.Sprintf("simulate.Crash{Before: %q}", d.Before)
+	}
+	return fmt.Sprintf("simulate.Crash{After: %q}", d.After)
+}
+
+// String returns the Go expression of the disturbance.
+func (d LostResponse) String() string { return fmt.Sprintf("simulate.LostResponse{To: %q}", d.To) }
+
+// String returns the Go expression of the disturbance.
+func (d Conflict) String() string { return fmt.Sprintf("simulate.Conflict{To: %q}", d.To) }
+
+// String returns the Go expression of the disturbance.
+func (d ServerError) String() string { return fmt.Sprintf("simulate.ServerError{To: %q}", d.To) }
+
+// String returns the Go expression of the disturbance.
+func (d TooManyRequests) String() string {
+	return fmt.Sprintf("simulate.TooManyRequests{To: %q}", d.To)
+}
+
+// String returns the Go expression of the disturbance.
+func (d Lag) String() string {
+	return fmt.Sprintf("simulate.Lag{After: %q%s}", d.After, forField(d.For))
+}
+
+// String returns the Go expression of the disturbance.
+func (d Gap) String() string {
+	return fmt.Sprintf("simulate.Gap{After: %q%s}", d.After, forField(d.For))
+}
+
+func forField(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", For: %d", d)
+}
+
+// atEach returns d itself, if it has a place, and otherwise the disturbance at each of the writes.
+func atEach(d Disturbance, writes []string, build func(string) Disturbance) []Disturbance {
+	if d.place() != "" {
+		return []Disturbance{d}
+	}
+	return each(writes, build)
+}
+
+func each(writes []string, build func(string) Disturbance) []Disturbance {
+	all := make([]Disturbance, len(writes))
+	for i, w := range writes {
+		all[i] = build(w)
+	}
+	return all
+}

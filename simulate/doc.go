@@ -1,0 +1,55 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package simulate finds the bugs of a controller that appear when it crashes between two writes, acts on
+// a stale cache, or never sees a state in between. It runs the program many times under go test, without a
+// cluster, and needs no assertions. The program may be written with client-go, controller-runtime or
+// kinformer; it needs no change if its entry point takes a rest.Config.
+//
+//	func TestWebsites(t *testing.T) {
+//		simulate.Run(t, simulate.Test{
+//			CustomResources: []fake.CustomResource{websites},
+//			Objects:         []fake.Object{website},
+//			Start:           func(ctx context.Context, config *rest.Config) error { return run(ctx, config) },
+//			Steps:           func(w *simulate.World) { w.Update(scaledUp); w.Settle(); w.Delete(website) },
+//		})
+//	}
+//
+// # How a run works
+//
+// Each run has a bubble of testing/synctest, a fake.APIServer without a port, and the program, whose
+// clients have the scheduler as transport:
+//
+//	program --request--> scheduler --> fake.APIServer
+//	program <--events--- scheduler <---+
+//	cluster's actions -> scheduler
+//
+// Every request, every watch event and every action of the cluster is a stimulus. The scheduler waits until all
+// goroutines are blocked, picks one stimulus, delivers it, and begins again. When there is none, the
+// bubble's clock advances to the program's next timer. The order is that of arrival, or drawn by a seed,
+// so that a run can be repeated, up to the order of Go's maps and of select.
+//
+// The first run is undisturbed. Others have one or more disturbances, each at a write that is named by
+// what it does: see [Disturbance].
+//
+// # What makes a run fail
+//
+// When the program is at rest at the end of a [World.Settle], all objects are compared with those of the
+// undisturbed run. UIDs, versions, generations, managedFields and times are not compared, and generated
+// names are matched by the content of their objects. A run also fails if
+//
+//   - an undisturbed run in another order ends in another state;
+//   - the program does not come to rest: it writes again and again;
+//   - Start returns before its context is cancelled, unless a disturbance has caused it, in which case it
+//     is called again; or it does not return after its context is cancelled;
+//   - a goroutine is left after Start has returned;
+//   - a panic is recovered by client-go's handlers;
+//   - an invariant of the test returns an error.
+//
+// # What it cannot find
+//
+// A crash cancels the context, and the process's requests fail from then on; its code runs on until Start
+// returns. What a program does outside of the API server is not undone and not simulated: a database needs a
+// fake in the bubble. A program that listens on a port, or holds a mutex while it sleeps,
+// makes no progress; after ten seconds the test ends with the stacks of its goroutines.
+package simulate

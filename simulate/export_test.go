@@ -1,0 +1,49 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import "testing"
+
+// Found is the failure that a search has found. Its fields are empty if there is none.
+type Found struct {
+	Oracle, Text, Plan string
+	Timeline           []string
+	Runs               int
+}
+
+// Find is like Run, and returns the failure instead of reporting it.
+func Find(t *testing.T, test Test, runs int) (found Found) {
+	t.Helper()
+	withRunner(t, test, func(r *runner) {
+		p, failed := r.search(runs, 1)
+		found.Runs = r.runs
+		if failed != nil {
+			p, failed = r.shorten(p, failed)
+			found.Oracle, found.Text, found.Plan, found.Timeline = string(failed.failure.oracle), failed.failure.text, p.String(), failed.timeline
+		}
+	})
+	return found
+}
+
+// RunPlan executes the undisturbed run and one more, and returns the failure of the latter.
+func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) (found Found) {
+	t.Helper()
+	withRunner(t, test, func(r *runner) {
+		first := r.run(plan{})
+		if first.failed() {
+			t.Fatalf("the undisturbed run failed: %s", first.failure.text)
+		}
+		r.want, r.points = first.states, first.points
+		got := r.run(plan{seed: seed, disturbances: disturbances})
+		r.check(&got, plan{seed: seed, disturbances: disturbances})
+		found.Timeline = got.timeline
+		if got.failed() {
+			found.Oracle, found.Text = string(got.failure.oracle), got.failure.text
+		}
+	})
+	return found
+}
+
+// Orders is the number of undisturbed runs in other orders.
+const Orders = orders

@@ -1,0 +1,96 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package canonical
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// flatten returns the fields of an object by path, with names replaced in the values, and without the
+// ignored ones.
+func flatten(obj *unstructured.Unstructured, names map[string]string, ignored Ignored) map[string]string {
+	f := flattener{kind: obj.GetKind(), names: names, ignored: ignored, fields: map[string]string{}}
+	for key, value := range obj.Object {
+		f.add(key, value)
+	}
+	return f.fields
+}
+
+type flattener struct {
+	kind    string
+	names   map[string]string
+	ignored Ignored
+	fields  map[string]string
+}
+
+// serverFields are set by the server, and differ between runs.
+func serverFields() []string {
+	return []string{
+		"metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.managedFields",
+		"metadata.creationTimestamp", "metadata.name", "metadata.selfLink", "status.observedGeneration",
+	}
+}
+
+func (f *flattener) add(path string, value any) {
+	if slices.Contains(serverFields(), path) || f.ignored.has(f.kind, path) {
+		return
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for key, field := range value {
+			f.add(path+"."+key, field)
+		}
+	case []any:
+		f.addList(path, value)
+	case string:
+		f.fields[path] = f.text(value)
+	case nil:
+	default:
+		f.fields[path] = fmt.Sprint(value)
+	}
+}
+
+// addList adds the items of a list: by their keys where the order says nothing, else by their positions.
+func (f *flattener) addList(path string, items []any) {
+	for i, item := range items {
+		f.add(path+"["+f.itemKey(path, i, item)+"]", item)
+	}
+}
+
+// itemKey returns the key of an item of a list.
+func (f *flattener) itemKey(path string, i int, item any) string {
+	switch item := item.(type) {
+	case string:
+		if path == "metadata.finalizers" {
+			return item
+		}
+	case map[string]any:
+		if path == "metadata.ownerReferences" {
+			return fmt.Sprintf("%v %v", item["kind"], f.text(fmt.Sprint(item["name"])))
+		}
+		if name, ok := item["type"].(string); ok && strings.HasSuffix(path, "onditions") {
+			return name
+		}
+	}
+	return strconv.Itoa(i)
+}
+
+// text returns a string value with names replaced, and "(time)" for a time.
+func (f *flattener) text(value string) string {
+	if name, ok := f.names[value]; ok {
+		return name
+	}
+	if len(value) >= len("2006-01-02T15:04:05Z") && value[4] == '-' {
+		if _, err := time.Parse(time.RFC3339Nano, value); err == nil {
+			return "(time)"
+		}
+	}
+	return value
+}

@@ -1,0 +1,161 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// target is what a request to the API server is about.
+type target struct {
+	verb                         string // as in authorization: get, list, watch, create, update, patch, delete, deletecollection
+	resource                     schema.GroupVersionResource
+	namespace, name, subresource string
+}
+
+// targetOf returns the target of a request. The resource is empty for discovery and other requests that
+// name no resource.
+func targetOf(r *http.Request) target {
+	segments := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	var t target
+	switch {
+	case len(segments) > 2 && segments[0] == "api":
+		t.resource, segments = schema.GroupVersionResource{Version: segments[1]}, segments[2:]
+	case len(segments) > 3 && segments[0] == "apis":
+		t.resource, segments = schema.GroupVersionResource{Group: segments[1], Version: segments[2]}, segments[3:]
+	default:
+		return target{verb: "get"}
+	}
+	if len(segments) > 2 && segments[0] == "namespaces" && segments[2] != "finalize" && segments[2] != "status" {
+		t.namespace, segments = segments[1], segments[2:]
+	}
+	segments = append(segments, "", "")
+	t.resource.Resource, t.name, t.subresource = segments[0], segments[1], segments[2]
+	t.verb = verbOf(r, t.name)
+	return t
+}
+
+func verbOf(r *http.Request, name string) string {
+	switch r.Method {
+	case http.MethodPost:
+		return "create"
+	case http.MethodPut:
+		return "update"
+	case http.MethodPatch:
+		return "patch"
+	case http.MethodDelete:
+		if name == "" {
+			return "deletecollection"
+		}
+		return "delete"
+	}
+	switch {
+	case name != "":
+		return "get"
+	case r.URL.Query().Get("watch") == "true" || r.URL.Query().Get("watch") == "1":
+		return "watch"
+	}
+	return "list"
+}
+
+func (t target) isWrite() bool {
+	switch t.verb {
+	case "get", "list", "watch":
+		return false
+	}
+	return true
+}
+
+// isTraffic reports whether the resource is one whose writes say nothing about a program's work: Leases,
+// which are renewed on a timer, and Events.
+func (t target) isTraffic() bool {
+	return t.resource.Resource == "leases" || t.resource.Resource == "events"
+}
+
+// String returns the target as points name it, such as "update of pods/status default/web".
+func (t target) String() string {
+	what := t.resource.Resource
+	if t.subresource != "" {
+		what += "/" + t.subresource
+	}
+	return strings.TrimSpace(t.verb + " of " + what + " " + t.key())
+}
+
+func (t target) key() string {
+	return strings.Trim(t.namespace+"/"+t.name, "/")
+}
+
+// points names the writes of a run by what they do: "2nd update of pods default/web". A generated name is
+// replaced by its prefix and a number, in the order of creation.
+type points struct {
+	counts  map[string]int
+	aliases map[string]string // of generated names
+	created map[string]int    // generated names, by their prefixes
+}
+
+func newPoints() *points {
+	return &points{counts: map[string]int{}, aliases: map[string]string{}, created: map[string]int{}}
+}
+
+// next returns the name of the next write of a target. The object of a create is in the body.
+func (p *points) next(t target, created objectName) string {
+	t = p.anonymous(t)
+	if t.verb == "create" && t.name == "" {
+		t.name = created.Name
+		if t.name == "" {
+			t.name = created.GenerateName + "*"
+		}
+	}
+	p.counts[t.String()]++
+	return ordinal(p.counts[t.String()]) + " " + t.String()
+}
+
+// anonymous returns the target with its alias in place of a generated name.
+func (p *points) anonymous(t target) target {
+	if alias, ok := p.aliases[t.resource.Resource+" "+t.key()]; ok {
+		t.name = alias
+	}
+	return t
+}
+
+// generated notes the name that the server has generated.
+func (p *points) generated(t target, prefix, name string) {
+	p.created[prefix]++
+	t.name = name
+	p.aliases[t.resource.Resource+" "+t.key()] = fmt.Sprintf("%s*%d", prefix, p.created[prefix])
+}
+
+// objectName is the part of an object's metadata that names it.
+type objectName struct{ Name, GenerateName string }
+
+// ordinal returns 1st, 2nd, 3rd, 4th and so on.
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprintf("%d%s", n, suffix)
+}
+
+// digest returns a short hash of a request's body.
+func digest(body []byte) string {
+	if len(body) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:4])
+}

@@ -1,0 +1,166 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"syscall"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// process is one replica of the program, from one call of Start to its return. It is the transport of the
+// replica's clients.
+type process struct {
+	scheduler *scheduler
+	number    int // of the replica, from 1
+	cancel    context.CancelFunc
+	dead      bool          // its requests fail; guarded by scheduler.mu
+	stopping  bool          // the run has ended or the process has crashed: Start may return
+	done      chan struct{} // closed when Start has returned
+	err       error         // of Start; set before done is closed
+	panicked  string        // with the stack; set before done is closed
+}
+
+// start calls Start in a goroutine.
+func (s *scheduler) start(number int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{scheduler: s, number: number, cancel: cancel, done: make(chan struct{})}
+	s.processes = append(s.processes, p)
+	go func() {
+		defer s.notify()
+		defer close(p.done)
+		defer func() {
+			if cause := recover(); cause != nil {
+				p.panicked = fmt.Sprintf("%v\n%s", cause, debug.Stack())
+			}
+		}()
+		p.err = s.test.Start(ctx, &rest.Config{Host: "http://simulated", Transport: p, QPS: -1})
+	}()
+}
+
+// hasReturned reports whether Start has returned.
+func (p *process) hasReturned() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// request is a request of a process that the scheduler has not executed yet.
+type request struct {
+	process *process
+	http    *http.Request
+	body    []byte
+	target  target
+	round   int // in which it arrived
+	sortKey string
+	answer  chan answer
+}
+
+type answer struct {
+	response *http.Response
+	err      error
+}
+
+// RoundTrip implements http.RoundTripper. It blocks until the scheduler has executed the request.
+func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, fmt.Errorf("read body of request: %w", err)
+		}
+		_ = r.Body.Close() // of a reader in memory
+	}
+	q := &request{process: p, http: r.Clone(r.Context()), body: body, target: targetOf(r), answer: make(chan answer, 1)}
+	q.http.Body = io.NopCloser(bytes.NewReader(body))
+	q.http.RequestURI = r.URL.RequestURI()
+	q.sortKey = fmt.Sprintf("%d %s %s %s %s", p.number, q.target.verb, q.target.resource.Resource, r.URL.RequestURI(), digest(body))
+	if !p.scheduler.submit(q) {
+		return nil, errRefused
+	}
+	select {
+	case a := <-q.answer:
+		return a.response, a.err
+	case <-r.Context().Done():
+		p.scheduler.withdraw(q)
+		return nil, r.Context().Err()
+	}
+}
+
+// nameOf returns the name of the object in a body. It is empty for a body that is no object.
+func nameOf(body []byte) objectName {
+	var obj struct{ Metadata objectName }
+	if json.Unmarshal(body, &obj) == nil {
+		return obj.Metadata
+	}
+	decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil) // protobuf
+	if typed, ok := decoded.(metav1.Object); ok && err == nil {
+		return objectName{Name: typed.GetName(), GenerateName: typed.GetGenerateName()}
+	}
+	return objectName{}
+}
+
+// key implements stimulus.
+func (q *request) key() string { return q.sortKey }
+
+// since implements stimulus.
+func (q *request) since() int { return q.round }
+
+// deliver implements stimulus.
+func (q *request) deliver(s *scheduler) {
+	s.withdraw(q)
+	s.serve(q)
+}
+
+func (q *request) respond(response *http.Response) {
+	response.Request = q.http
+	q.answer <- answer{response: response}
+}
+
+func (q *request) fail(err error) { q.answer <- answer{err: err} }
+
+var (
+	// errRefused is the error of a request of a process that has crashed.
+	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	// errReset is the error of a request whose response is lost.
+	errReset = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+)
+
+// recorder is the http.ResponseWriter of a request that is not a watch.
+type recorder struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func newRecorder() *recorder { return &recorder{header: http.Header{}, code: http.StatusOK} }
+
+// Header implements http.ResponseWriter.
+func (r *recorder) Header() http.Header { return r.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(code int) { r.code = code }
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+
+func (r *recorder) response() *http.Response {
+	return &http.Response{
+		Status: http.StatusText(r.code), StatusCode: r.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: r.header, Body: io.NopCloser(bytes.NewReader(r.body.Bytes())), ContentLength: int64(r.body.Len()),
+	}
+}

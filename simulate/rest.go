@@ -1,0 +1,134 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kinformer/kinformer/simulate/internal/canonical"
+)
+
+// restOracle decides when a program has come to rest: no write has changed anything for a time. Leases,
+// Events and ignored fields do not count.
+type restOracle struct {
+	period     time.Duration
+	lastChange time.Time
+	began      time.Time      // of the Settle in progress
+	writes     map[string]int // that changed something since began, by their targets
+}
+
+// settling begins a Settle.
+func (r *restOracle) settling() {
+	r.began, r.lastChange, r.writes = time.Now(), time.Now(), map[string]int{}
+}
+
+// deadline returns the time at which the program is at rest if it does not write before.
+func (r *restOracle) deadline() time.Time { return r.lastChange.Add(r.period) }
+
+// overdue reports whether the program has written for so long that it does not come to rest.
+func (r *restOracle) overdue() bool { return time.Since(r.began) > maxRestPeriods*r.period }
+
+// maxRestPeriods is the number of periods after which a program that still writes does not come to rest.
+const maxRestPeriods = 10
+
+func (r *restOracle) changed(write string) {
+	r.lastChange = time.Now()
+	if r.writes != nil {
+		r.writes[write]++
+	}
+}
+
+// repeated returns the writes that repeat, the most frequent first.
+func (r *restOracle) repeated() string {
+	names := slices.SortedFunc(maps.Keys(r.writes), func(a, b string) int {
+		return cmp.Or(-cmp.Compare(r.writes[a], r.writes[b]), cmp.Compare(a, b))
+	})
+	var b strings.Builder
+	for _, name := range names[:min(len(names), 5)] {
+		fmt.Fprintf(&b, "  %d times %s\n", r.writes[name], name)
+	}
+	return b.String()
+}
+
+// settle runs until the program is at rest, and records the state.
+func (s *scheduler) settle() {
+	s.rest.settling()
+	s.runUntil(func() time.Time {
+		if s.rest.overdue() {
+			s.record.fail(oracleRest, "the program does not come to rest: it has written within each %v for %v\n%s"+
+				"If it writes on a timer, set a Rest that is shorter than the timer's period, or ignore the field.",
+				s.rest.period, time.Since(s.rest.began), s.rest.repeated())
+			return time.Now()
+		}
+		return s.rest.deadline()
+	})
+	if s.record.failed() {
+		return
+	}
+	state, err := canonical.Of(s.objects(), s.test.ignored)
+	if err != nil {
+		s.record.fail(oracleSteps, "compare the state: %v", err)
+		return
+	}
+	s.record.states = append(s.record.states, state)
+}
+
+// before is what is known before a write.
+type before struct {
+	version string
+	state   State
+	object  canonical.State // of the written object, if fields are ignored
+}
+
+func (s *scheduler) beforeWrite(q *request) before {
+	b := before{version: s.server.ResourceVersion()}
+	if !q.target.isWrite() {
+		return b
+	}
+	if len(s.test.Invariants) > 0 {
+		b.state = s.state()
+	}
+	if len(s.test.Ignore) > 0 {
+		b.object = s.canonicalObject(q.target)
+	}
+	return b
+}
+
+// afterWrite notes a write that has changed something, and checks the invariants.
+func (s *scheduler) afterWrite(q *request, before before) {
+	if !q.target.isWrite() || s.server.ResourceVersion() == before.version || q.target.isTraffic() {
+		return
+	}
+	if len(s.test.Ignore) == 0 || len(canonical.Diff(before.object, s.canonicalObject(q.target))) > 0 {
+		s.rest.changed(s.points.anonymous(q.target).String())
+	}
+	for _, invariant := range s.test.Invariants {
+		t := q.target
+		write := Write{
+			Process: q.process.number, Verb: t.verb, Resource: t.resource, Namespace: t.namespace, Name: t.name, Subresource: t.subresource,
+			Before: before.state, After: s.state(),
+		}
+		if err := invariant(write); err != nil {
+			s.record.fail(oracleInvariant, "%s: %v", t, err)
+		}
+	}
+}
+
+// canonicalObject returns the state of one object, which is empty if there is none.
+func (s *scheduler) canonicalObject(t target) canonical.State {
+	obj, err := s.mapper.object(t)
+	if err != nil || s.server.Get(obj) != nil {
+		return nil
+	}
+	state, err := canonical.Of(func(yield func(canonical.Object) bool) { yield(obj) }, s.test.ignored)
+	if err != nil {
+		s.record.fail(oracleSteps, "compare %s: %v", t, err)
+	}
+	return state
+}

@@ -1,0 +1,234 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/simulate/internal/canonical"
+)
+
+var (
+	runsFlag = flag.Int("simulate.runs", intOf("SIMULATE_RUNS", 200), "number of runs of each simulation")
+	seedFlag = flag.Uint64("simulate.seed", uint64(intOf("SIMULATE_SEED", 1)), "seed of the simulations")
+)
+
+// intOf returns the number in an environment variable.
+func intOf(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// simulating is held during a simulation: it changes settings of the process.
+var simulating sync.Mutex
+
+// runner executes the runs of one test.
+type runner struct {
+	t        *testing.T
+	test     *Test
+	mapper   mapper
+	watchdog *watchdog
+	current  atomic.Pointer[scheduler]
+	want     []canonical.State // of the undisturbed run
+	points   []string          // of the undisturbed run
+	runs     int
+	stimuli  int
+}
+
+// withRunner calls do with the settings of the process that simulations need.
+func withRunner(t *testing.T, test Test, do func(*runner)) {
+	t.Helper()
+	t.Setenv("SIMULATE_RUNNING", t.Name()) // fails in a parallel test
+	ignored, err := canonical.Ignore(test.Ignore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if test.Start == nil {
+		t.Fatal("simulate: Test.Start is nil")
+	}
+	test.ignored = ignored
+	if test.Rest == 0 {
+		test.Rest = defaultRest
+	}
+	simulating.Lock()
+	defer simulating.Unlock()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer utilrand.Seed(time.Now().UnixNano())
+	r := &runner{t: t, test: &test, watchdog: startWatchdog()}
+	defer r.watchdog.stop()
+	defer r.interceptErrors()()
+	do(r)
+}
+
+// interceptErrors makes the panics that client-go recovers failures of the run, and errors that it reports lines of
+// the timeline. It silences klog. The returned function undoes it.
+func (r *runner) interceptErrors() func() {
+	panics, errs, crashes, logs := utilruntime.PanicHandlers, utilruntime.ErrorHandlers, utilruntime.ReallyCrash, klog.CaptureState()
+	utilruntime.ReallyCrash = false
+	utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, cause any) {
+		if s := r.current.Load(); s != nil {
+			s.report(func() { s.record.fail(oraclePanic, "a panic was recovered: %v", cause) })
+		}
+	}}
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, message string, _ ...any) {
+		if s := r.current.Load(); s != nil {
+			s.report(func() { s.record.note("program", strings.TrimSpace(fmt.Sprintf("%s %v", message, err))) })
+		}
+	}}
+	klog.SetLogger(klog.Logger{})
+	return func() {
+		utilruntime.PanicHandlers, utilruntime.ErrorHandlers, utilruntime.ReallyCrash = panics, errs, crashes
+		logs.Restore()
+	}
+}
+
+// check compares a run with the undisturbed one.
+func (r *runner) check(got *record, p plan) {
+	if got.failed() {
+		return
+	}
+	for i, want := range r.want {
+		if i == len(got.states) {
+			return
+		}
+		lines := canonical.Diff(want, got.states[i])
+		if len(lines) == 0 {
+			continue
+		}
+		o, than := oracleEndState, "than without the disturbance"
+		if len(p.disturbances) == 0 {
+			o, than = oracleOrder, "in another order of the same requests and events: it depends on order"
+		}
+		got.fail(o, "the program ends in another state %s (settle %d):\n  %s", than, i+1, strings.Join(lines, "\n  "))
+		return
+	}
+}
+
+// orders is the number of undisturbed runs in other orders.
+const orders = 10
+
+// search executes runs until one fails or their number is reached. It returns the plan and the record of the
+// one that failed.
+func (r *runner) search(runs int, seed uint64) (plan, *record) {
+	first := r.run(plan{})
+	r.want, r.points = first.states, first.points
+	if first.failed() {
+		return plan{}, &first
+	}
+	for i := range uint64(orders) {
+		if p, failed := r.try(plan{seed: seed + i}); failed != nil {
+			return p, failed
+		}
+	}
+	random := rand.New(rand.NewPCG(seed, 1))
+	singles := r.singles()
+	random.Shuffle(len(singles), func(i, j int) { singles[i], singles[j] = singles[j], singles[i] })
+	for i := 0; r.runs < runs && len(singles) > 0; i++ {
+		if p, failed := r.try(r.planAt(i, singles, random)); failed != nil {
+			return p, failed
+		}
+	}
+	return plan{}, nil
+}
+
+// planAt returns the plan of the i-th disturbed run: first all single disturbances, then as many pairs, then one to four
+// in a random order.
+func (r *runner) planAt(i int, singles []Disturbance, random *rand.Rand) plan {
+	if i < len(singles) {
+		return plan{disturbances: singles[i : i+1]}
+	}
+	p, n := plan{}, 2
+	if i >= 2*len(singles) {
+		p.seed, n = 1+random.Uint64N(1_000_000), 1+random.IntN(4)
+	}
+	for range n {
+		p.disturbances = append(p.disturbances, singles[random.IntN(len(singles))])
+	}
+	return p
+}
+
+// try executes a plan, and returns its record if it has failed.
+func (r *runner) try(p plan) (plan, *record) {
+	got := r.run(p)
+	r.check(&got, p)
+	if got.failed() {
+		return p, &got
+	}
+	return p, nil
+}
+
+// singles returns all single disturbances of the undisturbed run.
+func (r *runner) singles() []Disturbance {
+	disturb := r.test.Disturb
+	if disturb == nil {
+		disturb = everything()
+	}
+	var all []Disturbance
+	for _, d := range disturb {
+		all = append(all, d.at(r.points)...)
+	}
+	return all
+}
+
+// shorten returns the shortest plan, got by leaving parts of p out, that fails by the same oracle.
+func (r *runner) shorten(p plan, failed *record) (plan, *record) {
+	for i := 0; i < len(p.disturbances) && len(p.disturbances) > 1; {
+		shorter := plan{seed: p.seed}
+		shorter.disturbances = append(append(shorter.disturbances, p.disturbances[:i]...), p.disturbances[i+1:]...)
+		if _, again := r.try(shorter); again != nil && again.failure.oracle == failed.failure.oracle {
+			p, failed = shorter, again
+			continue
+		}
+		i++
+	}
+	if p.seed != 0 && len(p.disturbances) > 0 {
+		if shorter, again := r.try(plan{disturbances: p.disturbances}); again != nil && again.failure.oracle == failed.failure.oracle {
+			return shorter, again
+		}
+	}
+	return p, failed
+}
+
+// repeats is the number of times that a failure is repeated before it is reported.
+const repeats = 5
+
+// report fails the test with a description of the run.
+func (r *runner) report(p plan, failed *record) {
+	r.t.Helper()
+	again := 0
+	for range repeats {
+		if _, repeated := r.try(p); repeated != nil && repeated.failure.oracle == failed.failure.oracle {
+			again++
+		}
+	}
+	r.t.Errorf("%s\n\ntimeline:\n%s\n\nreplay it by:\n  simulate.Replay(t, test, %s)\nIt failed again in %d of %d repeats.",
+		failed.failure.text, strings.Join(last(failed.timeline, maxTimeline), "\n"), p, again, repeats)
+}
+
+// maxTimeline is the number of lines of a timeline that are printed.
+const maxTimeline = 80
+
+func last(lines []string, n int) []string {
+	if len(lines) <= n {
+		return lines
+	}
+	return append([]string{fmt.Sprintf("(%d lines)", len(lines)-n)}, lines[len(lines)-n:]...)
+}

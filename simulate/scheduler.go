@@ -1,0 +1,362 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"cmp"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/fake"
+)
+
+// scheduler executes one run. All that can happen next is a stimulus: a request, a watch event, an action
+// of the cluster. It waits until every goroutine of the program is blocked, picks one stimulus, delivers
+// it, and begins again. Only when there is none does the bubble's clock advance.
+type scheduler struct {
+	test       *Test
+	plan       plan
+	random     *rand.Rand // nil picks the oldest stimulus
+	server     *fake.APIServer
+	quiescence quiescence
+	watchdog   *watchdog
+	mapper     *mapper
+	began      time.Time
+	points     *points
+	record     record
+	rest       restOracle
+	stopped    bool // the run has ended: processes are not started again
+	holds      map[schema.GroupVersionResource]hold
+	processes  []*process
+	disturbed  bool // a disturbance has happened
+	actions    []*act
+	actionsAt  string // the resourceVersion that actions were computed at
+
+	arrived chan struct{} // has an element after a request, an event or the return of Start
+	mu      sync.Mutex    // guards the fields below, and those of watchStreams
+	pending []*request
+	watches []*watchStream
+	reports []func() // of the program's goroutines, to be called by the scheduler
+	round   int      // number of deliveries
+}
+
+// stimulus is something that can happen next.
+type stimulus interface {
+	// key orders stimuli that arrived in the same round.
+	key() string
+	// since returns the round in which it arrived.
+	since() int
+	deliver(s *scheduler)
+}
+
+// errDisturbed is the cause in a response that a disturbance has put in place of the server's.
+var errDisturbed = errors.New("a simulated failure")
+
+// hold is a time in which the events of a resource are not delivered.
+type hold struct {
+	until time.Time
+	gap   bool // the events are lost
+}
+
+// submit adds a request. It reports whether the process is alive.
+func (s *scheduler) submit(q *request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q.process.dead {
+		return false
+	}
+	q.round = s.round
+	s.pending = append(s.pending, q)
+	s.notify()
+	return true
+}
+
+// withdraw removes a request.
+func (s *scheduler) withdraw(q *request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = slices.DeleteFunc(s.pending, func(other *request) bool { return other == q })
+}
+
+// report makes the scheduler call add, which adds to its record. It is called by the program's goroutines.
+func (s *scheduler) report(add func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reports = append(s.reports, add)
+	s.notify()
+}
+
+// takeReports calls the functions of report.
+func (s *scheduler) takeReports() {
+	s.mu.Lock()
+	reports := s.reports
+	s.reports = nil
+	s.mu.Unlock()
+	for _, add := range reports {
+		add()
+	}
+}
+
+func (s *scheduler) notify() {
+	select {
+	case s.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// runUntil executes stimuli until deadline returns a time that has passed, and nothing else can happen at
+// that time. It fails the run if more than maxStimuli are needed.
+func (s *scheduler) runUntil(deadline func() time.Time) {
+	for range maxStimuli {
+		next := s.next()
+		s.takeReports()
+		s.reviveProcesses()
+		if s.record.failed() {
+			return
+		}
+		if next != nil {
+			s.deliver(next)
+			continue
+		}
+		end := deadline()
+		if !time.Now().Before(end) {
+			return
+		}
+		s.sleepUntil(end)
+	}
+	s.record.fail(oracleRest, "the program does not come to rest: %d requests and events since the last step\n%s", maxStimuli, s.rest.repeated())
+}
+
+// maxStimuli is the number of stimuli after which a run is given up. A step of a program that is correct takes
+// a few hundred.
+const maxStimuli = 50_000
+
+// next waits for quiescence and picks a stimulus, or returns nil if there is none.
+func (s *scheduler) next() stimulus {
+	s.quiescence.wait()
+	s.endHolds()
+	stimuli := s.stimuli()
+	if len(stimuli) == 0 {
+		return nil
+	}
+	slices.SortFunc(stimuli, func(a, b stimulus) int {
+		return cmp.Or(cmp.Compare(a.since(), b.since()), cmp.Compare(a.key(), b.key()))
+	})
+	if s.random == nil {
+		return stimuli[0]
+	}
+	return stimuli[s.random.IntN(len(stimuli))]
+}
+
+// stimuli returns all that can happen.
+func (s *scheduler) stimuli() []stimulus {
+	var all []stimulus
+	for _, a := range s.enabled() {
+		all = append(all, a)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.pending {
+		all = append(all, q)
+	}
+	for _, w := range s.watches {
+		if _, held := s.holds[w.target.resource]; !held && (len(w.frames) > 0 || w.ended) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+func (s *scheduler) deliver(next stimulus) {
+	s.watchdog.progress.Add(1)
+	s.mu.Lock()
+	s.round++
+	s.mu.Unlock()
+	s.record.stimuli++
+	next.deliver(s)
+}
+
+// sleepUntil lets the clock advance until something happens, at most until end or the end of a hold.
+func (s *scheduler) sleepUntil(end time.Time) {
+	for _, h := range s.holds {
+		if h.until.Before(end) {
+			end = h.until
+		}
+	}
+	s.watchdog.progress.Add(1)
+	timer := time.NewTimer(time.Until(end))
+	defer timer.Stop()
+	select {
+	case <-s.arrived:
+	case <-timer.C:
+	}
+}
+
+// endHolds delivers or loses the events of holds whose time has come.
+func (s *scheduler) endHolds() {
+	for resource, h := range s.holds {
+		if time.Now().Before(h.until) {
+			continue
+		}
+		delete(s.holds, resource)
+		if !h.gap {
+			s.record.note("", "the events of "+resource.Resource+" are delivered")
+			continue
+		}
+		lost := s.loseEvents(resource)
+		s.record.note("", strconv.Itoa(lost)+" events of "+resource.Resource+" are lost")
+	}
+}
+
+// loseEvents ends the watches of a resource that have events. The next watches get 410. It returns the number
+// of events.
+func (s *scheduler) loseEvents(resource schema.GroupVersionResource) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lost := 0
+	for _, w := range slices.Clone(s.watches) {
+		if w.target.resource != resource || len(w.frames) == 0 {
+			continue
+		}
+		lost += len(w.frames)
+		w.frames, w.ended, w.round = nil, true, s.round
+		w.cancel()
+		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" && r.GroupVersionResource == resource },
+			fake.RequestFault{Err: apierrors.NewResourceExpired("too old resource version")})
+	}
+	return lost
+}
+
+// serve executes a request, with the disturbances that are planned for it.
+func (s *scheduler) serve(q *request) {
+	switch {
+	case q.target.verb == "watch":
+		s.record.request(q, "")
+		s.openWatch(q)
+		return
+	case !q.target.isWrite(), q.target.isTraffic():
+		q.respond(s.execute(q, fake.RequestFault{}).response())
+		return
+	}
+	name := nameOf(q.body)
+	point := s.points.next(q.target, name)
+	s.record.points = append(s.record.points, point)
+	s.disturb(q, name, s.plan.at(point))
+}
+
+// disturb executes a write with its disturbances.
+func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturbance) {
+	var fault fake.RequestFault
+	lost, crash := false, false
+	hold := hold{}
+	for _, d := range disturbances {
+		s.disturbed = true
+		s.record.note("", d.String())
+		switch d := d.(type) {
+		case Crash:
+			if d.Before != "" {
+				s.crash(q.process)
+				return
+			}
+			crash = true
+		case LostResponse:
+			lost = true
+		case Conflict:
+			fault.Err = apierrors.NewConflict(q.target.resource.GroupResource(), q.target.name, errDisturbed)
+		case ServerError:
+			fault.Err = apierrors.NewInternalError(errDisturbed)
+		case TooManyRequests:
+			fault.Err = apierrors.NewTooManyRequests("simulated", 1)
+		case Lag:
+			hold.until = time.Now().Add(cmp.Or(d.For, defaultHold))
+		case Gap:
+			hold.until, hold.gap = time.Now().Add(cmp.Or(d.For, defaultHold)), true
+		}
+	}
+	if !hold.until.IsZero() {
+		s.holds[q.target.resource] = hold
+	}
+	response := s.execute(q, fault)
+	s.noteGenerated(q, name, response)
+	switch {
+	case crash:
+		s.crash(q.process)
+	case lost:
+		q.fail(errReset)
+	default:
+		q.respond(response.response())
+	}
+}
+
+// execute calls the server's handler with a request.
+func (s *scheduler) execute(q *request, fault fake.RequestFault) *recorder {
+	if fault.Err != nil {
+		s.server.InjectFault(1, nil, fault)
+	}
+	response := newRecorder()
+	before := s.beforeWrite(q)
+	s.server.ServeHTTP(response, q.http)
+	s.record.request(q, strconv.Itoa(response.code))
+	s.afterWrite(q, before)
+	return response
+}
+
+// noteGenerated notes the name that the server has generated for an object.
+func (s *scheduler) noteGenerated(q *request, name objectName, response *recorder) {
+	if q.target.verb != "create" || name.GenerateName == "" || name.Name != "" || response.code != http.StatusCreated {
+		return
+	}
+	created := nameOf(response.body.Bytes())
+	s.points.generated(q.target, name.GenerateName, created.Name)
+}
+
+// crash ends a process: its requests and watches fail, and its context is cancelled.
+func (s *scheduler) crash(p *process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.dead, p.stopping = true, true
+	for _, q := range s.pending {
+		if q.process == p {
+			q.fail(errRefused)
+		}
+	}
+	s.pending = slices.DeleteFunc(s.pending, func(q *request) bool { return q.process == p })
+	for _, w := range slices.Clone(s.watches) {
+		if w.process == p {
+			w.end(errReset)
+		}
+	}
+	p.cancel()
+}
+
+// reviveProcesses starts the replicas again whose Start has returned after a crash, or with an error that
+// a disturbance has caused. Any other return is a failure.
+func (s *scheduler) reviveProcesses() {
+	for i, p := range s.processes {
+		if !p.hasReturned() || s.stopped {
+			continue
+		}
+		switch {
+		case p.panicked != "":
+			s.record.fail(oraclePanic, "Start panicked: %s", p.panicked)
+			return
+		case !p.stopping && (!s.disturbed || p.err == nil):
+			s.record.fail(oracleStart, "Start returned while its context is not cancelled: %v", p.err)
+			return
+		}
+		s.crash(p)
+		s.processes = slices.Delete(s.processes, i, i+1)
+		s.record.note("", "process "+strconv.Itoa(p.number)+" is started again")
+		s.start(p.number)
+		return
+	}
+}

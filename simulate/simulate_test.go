@@ -1,0 +1,135 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/simulate"
+)
+
+func source(data string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", Labels: map[string]string{"copy": "yes"}},
+		Data:       map[string]string{"key": data},
+	}
+}
+
+// copying is a test of a program that copies ConfigMaps.
+func copying(reconcile reconcileFunc) simulate.Test {
+	return simulate.Test{
+		Start:   start(reconcile),
+		Objects: []fake.Object{source("1")},
+		Steps: func(w *simulate.World) {
+			w.Update(source("2"))
+			w.Settle()
+			w.Delete(source("2"))
+		},
+	}
+}
+
+func TestCorrectProgramPasses(t *testing.T) {
+	simulate.Run(t, copying(copyConfigMap))
+}
+
+func wantFound(t *testing.T, found simulate.Found, oracle string, texts ...string) {
+	t.Helper()
+	if found.Oracle != oracle {
+		t.Fatalf("got %q after %d runs, want a failure of %q: %s\n%s", found.Oracle, found.Runs, oracle, found.Text, strings.Join(found.Timeline, "\n"))
+	}
+	for _, text := range texts {
+		if !strings.Contains(found.Text+found.Plan, text) {
+			t.Errorf("got plan %s and text\n%s\nwant %q in it", found.Plan, found.Text, text)
+		}
+	}
+}
+
+// The program creates a second Secret if its first create has no answer and the event is late.
+func TestEndStateOfStaleCacheIsFound(t *testing.T) {
+	found := simulate.Find(t, copying(createUnlessCached), 300)
+	wantFound(t, found, "end state", "Secret default/a-*2 is there, and should not be", "simulate.LostResponse")
+}
+
+func TestProgramThatWritesAgainAndAgainIsFound(t *testing.T) {
+	wantFound(t, simulate.Find(t, copying(writeAlways), 300), "rest", "update of configmaps default/a")
+}
+
+// Which watch delivers its event first is not decided by the API server.
+func TestDependenceOnOrderIsFound(t *testing.T) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}
+	test := simulate.Test{Start: start(writeFirst), Objects: []fake.Object{source("1"), secret}}
+	wantFound(t, simulate.Find(t, test, 300), "order", `data.key is "default/b"`)
+}
+
+func TestInvariantIsCheckedAfterEachWrite(t *testing.T) {
+	test := copying(copyConfigMap)
+	test.Invariants = []func(simulate.Write) error{func(w simulate.Write) error {
+		before, after := len(simulate.All[*corev1.Secret](w.Before)), len(simulate.All[*corev1.Secret](w.After))
+		if after < before {
+			return fmt.Errorf("%s %s %s/%s: %d Secrets after %d", w.Verb, w.Resource.Resource, w.Namespace, w.Name, after, before)
+		}
+		return nil
+	}}
+	wantFound(t, simulate.Find(t, test, 300), "invariant", "delete secrets default/a: 0 Secrets after 1")
+}
+
+func TestStart(t *testing.T) {
+	for _, test := range []struct {
+		name, oracle, text string
+		start              func(context.Context, *rest.Config) error
+	}{
+		{"returns", "start", "no leader", func(context.Context, *rest.Config) error { return errors.New("no leader") }},
+		{"returns nil", "start", "<nil>", func(context.Context, *rest.Config) error { return nil }},
+		{"panics", "panic", "no map", func(context.Context, *rest.Config) error { panic("no map") }},
+		{"recovers a panic", "panic", "no slice", func(ctx context.Context, _ *rest.Config) error {
+			func() {
+				defer utilruntime.HandleCrash()
+				panic("no slice")
+			}()
+			<-ctx.Done()
+			return nil
+		}},
+		{"does not return", "start", "has not returned 5m0s after", func(ctx context.Context, _ *rest.Config) error {
+			<-ctx.Done()
+			time.Sleep(time.Hour)
+			return nil
+		}},
+		{"leaves a goroutine", "goroutines", "1 goroutines are left", func(ctx context.Context, _ *rest.Config) error {
+			go time.Sleep(24 * time.Hour)
+			<-ctx.Done()
+			return nil
+		}},
+		{"leaves a blocked goroutine", "goroutines", "1 goroutines are left", func(ctx context.Context, _ *rest.Config) error {
+			go func() { <-make(chan int) }()
+			<-ctx.Done()
+			return nil
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			wantFound(t, simulate.Find(t, simulate.Test{Start: test.start}, 20), test.oracle, test.text)
+		})
+	}
+}
+
+// A write on a timer is work, unless its field is ignored or the program rests between two of them.
+func TestRestAndIgnore(t *testing.T) {
+	test := simulate.Test{Objects: []fake.Object{source("1")}, Start: stampEvery(10 * time.Minute)}
+	wantFound(t, simulate.Find(t, test, 30), "rest", "patch of configmaps default/a")
+	test.Rest = time.Minute
+	test.Ignore = []string{"metadata.annotations.checked"}
+	wantFound(t, simulate.Find(t, test, 30), "")
+	test.Rest = 0
+	wantFound(t, simulate.Find(t, test, 30), "")
+}

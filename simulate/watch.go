@@ -1,0 +1,153 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+)
+
+// watchStream is an open watch of a process: the body of the response on the one side, the writer of the
+// server's handler on the other. The scheduler carries the events from one to the other. Its fields are
+// guarded by scheduler.mu.
+type watchStream struct {
+	scheduler *scheduler
+	process   *process
+	target    target
+	sortKey   string
+	cancel    context.CancelFunc // ends the server's handler
+	header    http.Header
+	code      int
+	opened    chan struct{} // closed when the handler has written the header
+	isOpen    bool
+
+	frames  [][]byte // written by the server and not delivered
+	ended   bool     // the server's handler has returned
+	round   int      // in which the first frame was written
+	body    bytes.Buffer
+	err     error         // of the next read, after the body; io.EOF at the end of the watch
+	changed chan struct{} // has an element after a change of body or err
+}
+
+// openWatch calls the server's handler in a goroutine, and responds when the header is written.
+func (s *scheduler) openWatch(q *request) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &watchStream{
+		scheduler: s, process: q.process, target: q.target, sortKey: q.sortKey, cancel: cancel,
+		header: http.Header{}, code: http.StatusOK, opened: make(chan struct{}), changed: make(chan struct{}, 1),
+	}
+	go func() {
+		s.server.ServeHTTP(w, q.http.WithContext(ctx))
+		w.WriteHeader(http.StatusOK)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		w.ended = true
+		if len(w.frames) == 0 {
+			w.round = s.round
+		}
+	}()
+	<-w.opened
+	s.mu.Lock()
+	s.watches = append(s.watches, w)
+	s.mu.Unlock()
+	q.respond(&http.Response{
+		Status: http.StatusText(w.code), StatusCode: w.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.header, Body: w, ContentLength: -1,
+	})
+}
+
+// Header implements http.ResponseWriter.
+func (w *watchStream) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *watchStream) WriteHeader(code int) {
+	if !w.isOpen {
+		w.isOpen, w.code = true, code
+		close(w.opened)
+	}
+}
+
+// Write implements http.ResponseWriter. The server writes each event in one call.
+func (w *watchStream) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	w.scheduler.mu.Lock()
+	defer w.scheduler.mu.Unlock()
+	if len(w.frames) == 0 {
+		w.round = w.scheduler.round
+	}
+	w.frames = append(w.frames, slices.Clone(p))
+	w.scheduler.notify()
+	return len(p), nil
+}
+
+// Flush implements http.Flusher.
+func (w *watchStream) Flush() {}
+
+// Read implements io.Reader, for the client.
+func (w *watchStream) Read(p []byte) (int, error) {
+	for {
+		w.scheduler.mu.Lock()
+		n, _ := w.body.Read(p) // io.EOF of an empty buffer
+		err := w.err
+		w.scheduler.mu.Unlock()
+		if n > 0 {
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		<-w.changed
+	}
+}
+
+// Close implements io.Closer, for the client.
+func (w *watchStream) Close() error {
+	w.scheduler.mu.Lock()
+	defer w.scheduler.mu.Unlock()
+	w.end(http.ErrBodyReadAfterClose)
+	return nil
+}
+
+// end ends the watch. The client's next read returns err, after what was delivered. The caller must hold
+// scheduler.mu.
+func (w *watchStream) end(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+	w.frames = nil
+	w.cancel()
+	w.signal()
+	s := w.scheduler
+	s.watches = slices.DeleteFunc(s.watches, func(other *watchStream) bool { return other == w })
+}
+
+func (w *watchStream) signal() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// key implements stimulus.
+func (w *watchStream) key() string { return w.sortKey }
+
+// since implements stimulus.
+func (w *watchStream) since() int { return w.round }
+
+// deliver implements stimulus: it passes the first event on, or the end of the watch.
+func (w *watchStream) deliver(s *scheduler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(w.frames) == 0 {
+		w.end(io.EOF)
+		return
+	}
+	w.body.Write(w.frames[0])
+	w.frames = w.frames[1:]
+	w.round = s.round
+	w.signal()
+}

@@ -1,0 +1,95 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// watchdog ends the test binary with an explanation if a run makes no progress: nothing else could, because the
+// bubble's clock stands still. It runs outside of the bubble.
+type watchdog struct {
+	progress atomic.Int64
+	stopped  chan struct{}
+}
+
+const watchdogPeriod = 10 * time.Second
+
+func startWatchdog() *watchdog {
+	w := &watchdog{stopped: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *watchdog) stop() { close(w.stopped) }
+
+func (w *watchdog) run() {
+	last := int64(-1)
+	for {
+		select {
+		case <-w.stopped:
+			return
+		case <-time.After(watchdogPeriod):
+		}
+		now := w.progress.Load()
+		if now == last {
+			stacks := bubbleStacks()
+			fmt.Fprintf(os.Stderr, "simulate: the run has made no progress for %v: %s\n\n%s\n", watchdogPeriod, explain(stacks), strings.Join(stacks, "\n\n"))
+			panic("simulate: no progress; see above")
+		}
+		last = now
+	}
+}
+
+// explain says why goroutines of a bubble keep its clock from advancing.
+func explain(stacks []string) string {
+	for _, stack := range stacks {
+		header, _, _ := strings.Cut(stack, "\n")
+		switch {
+		case strings.Contains(header, "IO wait"):
+			return "a goroutine waits for the network. Listen on no port, and use no client but those of the configuration that Start receives"
+		case strings.Contains(header, "syscall"):
+			return "a goroutine is in a system call"
+		}
+	}
+	for _, stack := range stacks {
+		if strings.Contains(stack, "sync.Mutex.Lock") || strings.Contains(stack, "sync.RWMutex") {
+			return "a goroutine waits for a mutex whose holder sleeps or waits for what does not come"
+		}
+	}
+	return "a goroutine runs without end, or waits for something outside of the bubble"
+}
+
+// bubbleStacks returns the stacks of all goroutines in bubbles.
+func bubbleStacks() []string {
+	buffer := make([]byte, 1<<20)
+	buffer = buffer[:runtime.Stack(buffer, true)]
+	var stacks []string
+	for stack := range strings.SplitSeq(string(buffer), "\n\n") {
+		if header, _, _ := strings.Cut(stack, "\n"); strings.Contains(header, "synctest bubble") {
+			stacks = append(stacks, stack)
+		}
+	}
+	return stacks
+}
+
+// programStacks returns the stacks of the goroutines of the caller's bubble, but for those of the simulation.
+func programStacks() []string {
+	all := bubbleStacks() // the caller's is the first
+	header, _, _ := strings.Cut(all[0], "\n")
+	bubble := header[strings.Index(header, "synctest bubble"):]
+	var stacks []string
+	for _, stack := range all[1:] {
+		header, _, _ := strings.Cut(stack, "\n")
+		if strings.HasSuffix(header, bubble) && !strings.Contains(stack, "testing/synctest.") {
+			stacks = append(stacks, stack)
+		}
+	}
+	return stacks
+}

@@ -1,0 +1,180 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/simulate/internal/canonical"
+)
+
+// World is what the Steps of a test act on: the API server, as its users see it, and the clock. A method
+// whose request fails ends the run, and the test fails. Its methods must be called by Steps alone, in its
+// goroutine.
+type World struct{ scheduler *scheduler }
+
+// stepFailed ends Steps by a panic.
+type stepFailed struct{ cause error }
+
+func (w *World) must(verb string, obj fake.Object, err error) {
+	if err != nil {
+		panic(stepFailed{fmt.Errorf("%s %T %s/%s: %w", verb, obj, obj.GetNamespace(), obj.GetName(), err)})
+	}
+	w.scheduler.record.note("steps", fmt.Sprintf("%s %T %s/%s", verb, obj, obj.GetNamespace(), obj.GetName()))
+}
+
+// Create creates an object, with its status. The argument is not changed.
+func (w *World) Create(obj fake.Object) {
+	w.must("create", obj, w.scheduler.create(obj))
+}
+
+// Update sets the spec, and all other fields but the status, of an object to those of obj. Labels,
+// annotations, finalizers and owner references stay as they are if obj has none. A resourceVersion
+// of obj is ignored. The argument is not changed.
+func (w *World) Update(obj fake.Object) {
+	w.must("update", obj, w.scheduler.update(obj))
+}
+
+// Delete deletes an object as a user does: an object with finalizers stays until they are removed. The argument
+// is not changed.
+func (w *World) Delete(obj fake.Object) {
+	w.must("delete", obj, w.scheduler.delete(obj))
+}
+
+// Get sets obj to the stored object of its namespace and name. It reports whether there is one.
+func (w *World) Get(obj fake.Object) bool {
+	return w.scheduler.server.Get(obj) == nil
+}
+
+// State returns all objects.
+func (w *World) State() State { return w.scheduler.state() }
+
+// Sleep lets the program run for a time of the bubble's clock.
+func (w *World) Sleep(d time.Duration) {
+	end := time.Now().Add(d)
+	w.scheduler.runUntil(func() time.Time { return end })
+	w.stopIfFailed()
+}
+
+// Settle lets the program run until it is at rest: until no write has changed anything for Test.Rest. The state is
+// compared with that of the undisturbed run.
+func (w *World) Settle() {
+	w.scheduler.record.note("steps", "settle")
+	w.scheduler.settle()
+	w.stopIfFailed()
+}
+
+// stopIfFailed ends Steps if the run has failed.
+func (w *World) stopIfFailed() {
+	if w.scheduler.record.failed() {
+		panic(stepFailed{})
+	}
+}
+
+// create stores a copy of an object, with its status.
+func (s *scheduler) create(obj fake.Object) error {
+	created := obj.DeepCopyObject().(fake.Object)
+	if err := s.server.Create(created); err != nil {
+		return err
+	}
+	withStatus := obj.DeepCopyObject().(fake.Object)
+	withStatus.SetName(created.GetName())
+	withStatus.SetResourceVersion("")
+	if !hasStatus(withStatus) {
+		return nil
+	}
+	return s.server.UpdateStatus(withStatus)
+}
+
+func hasStatus(obj fake.Object) bool {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	status, ok := fields["status"].(map[string]any)
+	return err == nil && ok && len(status) > 0
+}
+
+func (s *scheduler) update(obj fake.Object) error {
+	next := obj.DeepCopyObject().(fake.Object)
+	current := obj.DeepCopyObject().(fake.Object)
+	if err := s.server.Get(current); err != nil {
+		return err
+	}
+	next.SetResourceVersion("")
+	if next.GetLabels() == nil {
+		next.SetLabels(current.GetLabels())
+	}
+	if next.GetAnnotations() == nil {
+		next.SetAnnotations(current.GetAnnotations())
+	}
+	if next.GetFinalizers() == nil {
+		next.SetFinalizers(current.GetFinalizers())
+	}
+	if next.GetOwnerReferences() == nil {
+		next.SetOwnerReferences(current.GetOwnerReferences())
+	}
+	return s.server.Update(next)
+}
+
+// delete sends a delete request.
+func (s *scheduler) delete(obj fake.Object) error {
+	resource, err := s.mapper.resource(obj)
+	if err != nil {
+		return err
+	}
+	path := "/apis/" + resource.Group
+	if resource.Group == "" {
+		path = "/api"
+	}
+	path += "/" + resource.Version
+	if obj.GetNamespace() != "" {
+		path += "/namespaces/" + obj.GetNamespace()
+	}
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, "http://simulated"+path+"/"+resource.Resource+"/"+obj.GetName(), strings.NewReader("{}"))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response := newRecorder()
+	s.server.ServeHTTP(response, request)
+	if response.code >= http.StatusBadRequest {
+		return fmt.Errorf("%d %s", response.code, response.body.String())
+	}
+	return nil
+}
+
+// state returns all objects.
+func (s *scheduler) state() State {
+	var state State
+	for obj := range s.server.Objects() {
+		state.objects = append(state.objects, obj)
+	}
+	return state
+}
+
+// objects yields the objects that end states are made of: all but APIServices, Leases and Events.
+func (s *scheduler) objects() iter.Seq[canonical.Object] {
+	return func(yield func(canonical.Object) bool) {
+		for obj := range s.server.Objects() {
+			if !isTrafficKind(obj) && !yield(obj) {
+				return
+			}
+		}
+	}
+}
+
+func isTrafficKind(obj fake.Object) bool {
+	if u, ok := obj.(*unstructured.Unstructured); ok && u.GetKind() == "APIService" {
+		return true
+	}
+	kind := obj.GetObjectKind().GroupVersionKind().Kind
+	return kind == "Lease" || kind == "Event"
+}
