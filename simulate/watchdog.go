@@ -68,8 +68,13 @@ func explain(stacks []string) string {
 
 // bubbleStacks returns the stacks of all goroutines in bubbles.
 func bubbleStacks() []string {
-	buffer := make([]byte, 1<<20)
-	buffer = buffer[:runtime.Stack(buffer, true)]
+	buffer := make([]byte, 1<<14)
+	n := runtime.Stack(buffer, true)
+	for n == len(buffer) {
+		buffer = make([]byte, 4*len(buffer))
+		n = runtime.Stack(buffer, true)
+	}
+	buffer = buffer[:n]
 	var stacks []string
 	for stack := range strings.SplitSeq(string(buffer), "\n\n") {
 		if header, _, _ := strings.Cut(stack, "\n"); strings.Contains(header, "synctest bubble") {

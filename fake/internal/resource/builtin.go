@@ -6,7 +6,9 @@ package resource
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -15,11 +17,19 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// BuiltIn returns the resources of all types that client-go's clientset can list, in a fixed order.
+// BuiltIn returns the resources of all types that client-go's clientset can list, in a fixed order. They are
+// shared by all servers.
 //
 // Each version of a group is a separate resource with separate objects, because client-go has no
 // conversion between versions.
 func BuiltIn() []*Resource {
+	return slices.Clone(builtIn())
+}
+
+var builtIn = sync.OnceValue(clientsetResources)
+
+// clientsetResources finds the resources by reflection on client-go's clientset.
+func clientsetResources() []*Resource {
 	var all []*Resource
 	for method := range reflect.TypeFor[kubernetes.Interface]().Methods() {
 		group := method.Type // func() corev1.CoreV1Interface
