@@ -8,7 +8,7 @@ import "testing"
 // Found is the failure that a search has found. Its fields are empty if there is none.
 type Found struct {
 	Oracle, Text, Plan string
-	Timeline           []string
+	Timeline           string
 	Runs               int
 }
 
@@ -20,7 +20,7 @@ func Find(t *testing.T, test Test, runs int) (found Found) {
 		found.Runs = r.runs
 		if failed != nil {
 			p, failed = r.shorten(p, failed)
-			found.Oracle, found.Text, found.Plan, found.Timeline = string(failed.failure.oracle), failed.failure.text, p.String(), failed.timeline
+			found.Oracle, found.Text, found.Plan, found.Timeline = string(failed.failure.oracle), failed.failure.text, p.String(), failed.lines(1000)
 		}
 	})
 	return found
@@ -37,7 +37,7 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 		r.want, r.points = first.states, first.points
 		got := r.run(plan{seed: seed, disturbances: disturbances})
 		r.check(&got, plan{seed: seed, disturbances: disturbances})
-		found.Timeline = got.timeline
+		found.Timeline = got.lines(1000)
 		if got.failed() {
 			found.Oracle, found.Text = string(got.failure.oracle), got.failure.text
 		}

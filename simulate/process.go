@@ -49,6 +49,8 @@ func (s *scheduler) start(number int) {
 	}()
 }
 
+func (p *process) name() string { return fmt.Sprintf("process %d", p.number) }
+
 // hasReturned reports whether Start has returned.
 func (p *process) hasReturned() bool {
 	select {
@@ -65,7 +67,8 @@ type request struct {
 	http    *http.Request
 	body    []byte
 	target  target
-	round   int // in which it arrived
+	point   string // the name of a write
+	round   int    // in which it arrived
 	sortKey string
 	answer  chan answer
 }

@@ -5,63 +5,116 @@ package simulate
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
 )
 
-// oracle is a rule that decides whether a run was correct.
-type oracle string
+// Oracle is a rule that decides whether a run was correct.
+type Oracle string
+
+// The oracles. Test.Without switches them off.
+const (
+	// EndState requires that a disturbed run ends in the same state as the undisturbed run.
+	EndState Oracle = "end state"
+	// Order requires that an undisturbed run in another order ends in the same state.
+	Order Oracle = "order"
+	// Rest requires that the program comes to rest. Without it, a Settle ends after ten times Test.Rest.
+	Rest Oracle = "rest"
+	// Return requires that Start returns when its context is cancelled, and not before, unless a disturbance has
+	// caused it.
+	Return Oracle = "return"
+	// Panic requires that no panic is recovered by Start's caller or by client-go.
+	Panic Oracle = "panic"
+	// Goroutines requires that no goroutine is left after Start has returned.
+	Goroutines Oracle = "goroutines"
+)
 
 const (
-	oracleEndState   oracle = "end state"
-	oracleOrder      oracle = "order"
-	oracleRest       oracle = "rest"
-	oracleStart      oracle = "start"
-	oraclePanic      oracle = "panic"
-	oracleGoroutines oracle = "goroutines"
-	oracleInvariant  oracle = "invariant"
-	oracleSteps      oracle = "steps"
+	oracleInvariant Oracle = "invariant" // of the test
+	oracleSteps     Oracle = "steps"     // a step of the test, or the set-up, has failed
 )
 
 // failure is a rule that a run has broken.
 type failure struct {
-	oracle oracle
+	oracle Oracle
 	text   string
 }
 
 // record is what a run has done.
 type record struct {
 	began    time.Time
+	without  []Oracle
 	stimuli  int
 	points   []string          // the writes of the program
+	happened []Disturbance
 	states   []canonical.State // at the end of each Settle
-	timeline []string
+	timeline []entry
 	failure  *failure // the first one
 }
 
 func (r *record) failed() bool { return r.failure != nil }
 
-func (r *record) fail(o oracle, format string, args ...any) {
-	if r.failure == nil {
+func (r *record) fail(o Oracle, format string, args ...any) {
+	if r.failure == nil && !slices.Contains(r.without, o) {
 		r.failure = &failure{oracle: o, text: fmt.Sprintf(format, args...)}
 	}
 }
 
-// note adds a line to the timeline. Who is empty for what the scheduler does.
-func (r *record) note(who, what string) {
-	r.timeline = append(r.timeline, fmt.Sprintf("%10s  %-9s  %s", time.Since(r.began).Round(time.Millisecond), who, what))
+// entry is a line of the timeline.
+type entry struct {
+	at    time.Duration // since the beginning of the run
+	who   string        // empty for what the scheduler does
+	what  string
+	event []byte // the frame of a watch event, if it is one
 }
 
-// request adds a request and its result.
-func (r *record) request(q *request, result string) {
+// String returns the line.
+func (e entry) String() string {
+	what := e.what
+	if e.event != nil {
+		what += " " + describeEvent(e.event)
+	}
+	return fmt.Sprintf("%10s  %-9s  %s", e.at.Round(time.Millisecond), e.who, what)
+}
+
+// note adds a line to the timeline. Who is empty for what the scheduler does.
+func (r *record) note(who, what string) {
+	r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: who, what: what})
+}
+
+// request adds a request, with the status code of its response, and the version that it has read or written.
+func (r *record) request(q *request, code int, version string) {
 	if q.target.resource.Empty() || q.target.isTraffic() {
 		return
 	}
-	what := strings.TrimSpace(q.target.String() + "  " + result)
-	if version := q.http.URL.Query().Get("resourceVersion"); version != "" {
-		what += " at " + version
+	what := q.point
+	if what == "" {
+		what = q.target.String()
 	}
-	r.note(fmt.Sprintf("process %d", q.process.number), what)
+	if code >= http.StatusBadRequest {
+		what += fmt.Sprintf(": %d %s", code, http.StatusText(code))
+	} else {
+		what += " at version " + version
+	}
+	r.note(q.process.name(), what)
+}
+
+// delivered adds an event that a process receives.
+func (r *record) delivered(w *watchStream, frame []byte) {
+	if !w.target.isTraffic() {
+		r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: w.process.name(), what: "receives", event: frame})
+	}
+}
+
+// lines returns the timeline as text, at most the last n lines.
+func (r *record) lines(n int) string {
+	var b strings.Builder
+	for _, e := range r.timeline[max(0, len(r.timeline)-n):] {
+		b.WriteString(e.String() + "\n")
+	}
+	return b.String()
 }

@@ -61,7 +61,7 @@ func (s *scheduler) settle() {
 	s.rest.settling()
 	s.runUntil(func() time.Time {
 		if s.rest.overdue() {
-			s.record.fail(oracleRest, "the program does not come to rest: it has written within each %v for %v\n%s"+
+			s.record.fail(Rest, "the program does not come to rest: it has written within each %v for %v\n%s"+
 				"If it writes on a timer, set a Rest that is shorter than the timer's period, or ignore the field.",
 				s.rest.period, time.Since(s.rest.began), s.rest.repeated())
 			return time.Now()

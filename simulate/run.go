@@ -57,6 +57,7 @@ func (r *runner) run(p plan) (result record) {
 			}
 		}
 		r.stimuli += result.stimuli
+		r.happened = append(r.happened, result.happened...)
 	}()
 	utilrand.Seed(int64(p.seed)) // generated names
 	synctest.Test(r.t, func(*testing.T) {
@@ -76,7 +77,7 @@ func (r *runner) run(p plan) (result record) {
 func (r *runner) newScheduler(p plan) *scheduler {
 	s := &scheduler{
 		test: r.test, plan: p, quiescence: newQuiescence(), watchdog: r.watchdog, mapper: &r.mapper, began: time.Now(),
-		points: newPoints(), record: record{began: time.Now()}, rest: restOracle{period: r.test.Rest},
+		points: newPoints(), record: record{began: time.Now(), without: r.test.Without}, rest: restOracle{period: r.test.Rest},
 		holds: map[schema.GroupVersionResource]hold{}, arrived: make(chan struct{}, 1),
 	}
 	if p.seed != 0 {
@@ -158,7 +159,7 @@ func (s *scheduler) shutDown() {
 			return end
 		})
 		if !p.hasReturned() {
-			s.record.fail(oracleStart, "Start has not returned %v after its context was cancelled\n%s", stopTimeout, strings.Join(bubbleStacks(), "\n\n"))
+			s.record.fail(Return, "Start has not returned %v after its context was cancelled\n%s", stopTimeout, strings.Join(bubbleStacks(), "\n\n"))
 		}
 	}
 	for _, p := range s.processes {
@@ -170,7 +171,7 @@ func (s *scheduler) shutDown() {
 	s.sleepUntil(time.Now().Add(stopTimeout))
 	synctest.Wait()
 	if left := programStacks(); len(left) > 0 {
-		s.record.fail(oracleGoroutines, "%d goroutines are left after Start has returned\n%s", len(left), strings.Join(left, "\n\n"))
+		s.record.fail(Goroutines, "%d goroutines are left after Start has returned\n%s", len(left), strings.Join(left, "\n\n"))
 	}
 	if failed != nil {
 		s.record.failure = failed

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,8 +26,9 @@ import (
 )
 
 var (
-	runsFlag = flag.Int("simulate.runs", intOf("SIMULATE_RUNS", 200), "number of runs of each simulation")
-	seedFlag = flag.Uint64("simulate.seed", uint64(intOf("SIMULATE_SEED", 1)), "seed of the simulations")
+	runsFlag   = flag.Int("simulate.runs", intOf("SIMULATE_RUNS", 200), "number of runs of each simulation")
+	replayFlag = flag.String("simulate.replay", os.Getenv("SIMULATE_REPLAY"), "the run to execute instead, as a failure prints it")
+	seedFlag   = flag.Uint64("simulate.seed", uint64(intOf("SIMULATE_SEED", 1)), "seed of the simulations")
 )
 
 // intOf returns the number in an environment variable.
@@ -49,6 +51,7 @@ type runner struct {
 	current  atomic.Pointer[scheduler]
 	want     []canonical.State // of the undisturbed run
 	points   []string          // of the undisturbed run
+	happened []Disturbance // in all runs
 	runs     int
 	stimuli  int
 }
@@ -85,7 +88,7 @@ func (r *runner) interceptErrors() func() {
 	utilruntime.ReallyCrash = false
 	utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, cause any) {
 		if s := r.current.Load(); s != nil {
-			s.report(func() { s.record.fail(oraclePanic, "a panic was recovered: %v", cause) })
+			s.report(func() { s.record.fail(Panic, "a panic was recovered: %v", cause) })
 		}
 	}}
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, message string, _ ...any) {
@@ -113,9 +116,9 @@ func (r *runner) check(got *record, p plan) {
 		if len(lines) == 0 {
 			continue
 		}
-		o, than := oracleEndState, "than without the disturbance"
+		o, than := EndState, "than without the disturbance"
 		if len(p.disturbances) == 0 {
-			o, than = oracleOrder, "in another order of the same requests and events: it depends on order"
+			o, than = Order, "in another order of the same requests and events: it depends on order"
 		}
 		got.fail(o, "the program ends in another state %s (settle %d):\n  %s", than, i+1, strings.Join(lines, "\n  "))
 		return
@@ -175,6 +178,31 @@ func (r *runner) try(p plan) (plan, *record) {
 	return p, nil
 }
 
+// replay executes the undisturbed run and that of a plan, and reports the failure of either.
+func (r *runner) replay(p plan) {
+	r.t.Helper()
+	first := r.run(plan{})
+	r.want, r.points = first.states, first.points
+	if first.failed() {
+		r.report(plan{}, &first)
+		return
+	}
+	if _, failed := r.try(p); failed != nil {
+		r.report(p, failed)
+	}
+	r.checkPlaces(p.disturbances)
+}
+
+// checkPlaces fails the test for each disturbance whose place no run has reached.
+func (r *runner) checkPlaces(disturbances []Disturbance) {
+	r.t.Helper()
+	for _, d := range disturbances {
+		if d.place() != "" && !slices.Contains(r.happened, d) {
+			r.t.Errorf("%s has not happened: no run has this write. The writes of the undisturbed run are\n  %s", d, strings.Join(r.points, "\n  "))
+		}
+	}
+}
+
 // singles returns all single disturbances of the undisturbed run.
 func (r *runner) singles() []Disturbance {
 	disturb := r.test.Disturb
@@ -219,16 +247,9 @@ func (r *runner) report(p plan, failed *record) {
 			again++
 		}
 	}
-	r.t.Errorf("%s\n\ntimeline:\n%s\n\nreplay it by:\n  simulate.Replay(t, test, %s)\nIt failed again in %d of %d repeats.",
-		failed.failure.text, strings.Join(last(failed.timeline, maxTimeline), "\n"), p, again, repeats)
+	r.t.Errorf("%s\n\nTimeline:\n%s\nReplay it by\n  simulate.Replay(t, test, %s)\nor by\n  go test -run '^%s$' -simulate.replay '%s'\nIt failed again in %d of %d repeats.",
+		failed.failure.text, failed.lines(maxTimeline), p, r.t.Name(), p, again, repeats)
 }
 
 // maxTimeline is the number of lines of a timeline that are printed.
-const maxTimeline = 80
-
-func last(lines []string, n int) []string {
-	if len(lines) <= n {
-		return lines
-	}
-	return append([]string{fmt.Sprintf("(%d lines)", len(lines)-n)}, lines[len(lines)-n:]...)
-}
+const maxTimeline = 100

@@ -37,6 +37,7 @@ type scheduler struct {
 	stopped    bool // the run has ended: processes are not started again
 	holds      map[schema.GroupVersionResource]hold
 	processes  []*process
+	restarts   int  // of all processes
 	disturbed  bool // a disturbance has happened
 	actions    []*act
 	actionsAt  string // the resourceVersion that actions were computed at
@@ -133,7 +134,7 @@ func (s *scheduler) runUntil(deadline func() time.Time) {
 		}
 		s.sleepUntil(end)
 	}
-	s.record.fail(oracleRest, "the program does not come to rest: %d requests and events since the last step\n%s", maxStimuli, s.rest.repeated())
+	s.record.fail(Rest, "the program does not come to rest: %d requests and events since the last step\n%s", maxStimuli, s.rest.repeated())
 }
 
 // maxStimuli is the number of stimuli after which a run is given up. A step of a program that is correct takes
@@ -240,7 +241,7 @@ func (s *scheduler) loseEvents(resource schema.GroupVersionResource) int {
 func (s *scheduler) serve(q *request) {
 	switch {
 	case q.target.verb == "watch":
-		s.record.request(q, "")
+		s.record.request(q, 0, cmp.Or(q.http.URL.Query().Get("resourceVersion"), s.server.ResourceVersion()))
 		s.openWatch(q)
 		return
 	case !q.target.isWrite(), q.target.isTraffic():
@@ -248,9 +249,9 @@ func (s *scheduler) serve(q *request) {
 		return
 	}
 	name := nameOf(q.body)
-	point := s.points.next(q.target, name)
-	s.record.points = append(s.record.points, point)
-	s.disturb(q, name, s.plan.at(point))
+	q.point = s.points.next(q.target, name)
+	s.record.points = append(s.record.points, q.point)
+	s.disturb(q, name, s.plan.at(q.point))
 }
 
 // disturb executes a write with its disturbances.
@@ -260,6 +261,7 @@ func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturba
 	hold := hold{}
 	for _, d := range disturbances {
 		s.disturbed = true
+		s.record.happened = append(s.record.happened, d)
 		s.record.note("", d.String())
 		switch d := d.(type) {
 		case Crash:
@@ -305,7 +307,7 @@ func (s *scheduler) execute(q *request, fault fake.RequestFault) *recorder {
 	response := newRecorder()
 	before := s.beforeWrite(q)
 	s.server.ServeHTTP(response, q.http)
-	s.record.request(q, strconv.Itoa(response.code))
+	s.record.request(q, response.code, s.server.ResourceVersion())
 	s.afterWrite(q, before)
 	return response
 }
@@ -338,6 +340,9 @@ func (s *scheduler) crash(p *process) {
 	p.cancel()
 }
 
+// maxRestarts is the number of restarts in a run after which the program is not started again.
+const maxRestarts = 20
+
 // reviveProcesses starts the replicas again whose Start has returned after a crash, or with an error that
 // a disturbance has caused. Any other return is a failure.
 func (s *scheduler) reviveProcesses() {
@@ -347,15 +352,19 @@ func (s *scheduler) reviveProcesses() {
 		}
 		switch {
 		case p.panicked != "":
-			s.record.fail(oraclePanic, "Start panicked: %s", p.panicked)
+			s.record.fail(Panic, "Start panicked: %s", p.panicked)
 			return
 		case !p.stopping && (!s.disturbed || p.err == nil):
-			s.record.fail(oracleStart, "Start returned while its context is not cancelled: %v", p.err)
+			s.record.fail(Return, "Start returned while its context is not cancelled: %v", p.err)
 			return
 		}
 		s.crash(p)
 		s.processes = slices.Delete(s.processes, i, i+1)
-		s.record.note("", "process "+strconv.Itoa(p.number)+" is started again")
+		if s.restarts++; s.restarts > maxRestarts {
+			s.record.fail(Return, "Start has returned %d times, the last time with %v", s.restarts, p.err)
+			return
+		}
+		s.record.note(p.name(), "is started again")
 		s.start(p.number)
 		return
 	}

@@ -35,6 +35,8 @@ type Test struct {
 
 	// Disturb is the disturbances to try. Nil means all.
 	Disturb []Disturbance
+	// Without switches oracles off.
+	Without []Oracle
 	// Invariants are called after each write of the program that has changed something. An error fails the
 	// test.
 	Invariants []func(Write) error
@@ -63,6 +65,14 @@ func Run(t *testing.T, test Test) {
 	t.Helper()
 	withRunner(t, test, func(r *runner) {
 		t.Helper()
+		if *replayFlag != "" {
+			p, err := parsePlan(*replayFlag)
+			if err != nil {
+				t.Fatalf("-simulate.replay: %v", err)
+			}
+			r.replay(p)
+			return
+		}
 		began := time.Now()
 		p, failed := r.search(*runsFlag, *seedFlag)
 		if failed != nil {
@@ -72,6 +82,7 @@ func Run(t *testing.T, test Test) {
 			t.Logf("found after %d runs", found)
 			return
 		}
+		r.checkPlaces(test.Disturb)
 		t.Logf("%d runs, %d places, %d requests and events a run, %.0f runs a second",
 			r.runs, len(r.points), r.stimuli/r.runs, float64(r.runs)/time.Since(began).Seconds())
 	})
@@ -83,15 +94,6 @@ func Replay(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) {
 	t.Helper()
 	withRunner(t, test, func(r *runner) {
 		t.Helper()
-		first := r.run(plan{})
-		r.want, r.points = first.states, first.points
-		if first.failed() {
-			r.report(plan{}, &first)
-			return
-		}
-		p := plan{seed: seed, disturbances: disturbances}
-		if _, failed := r.try(p); failed != nil {
-			r.report(p, failed)
-		}
+		r.replay(plan{seed: seed, disturbances: disturbances})
 	})
 }

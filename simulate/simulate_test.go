@@ -47,7 +47,7 @@ func TestCorrectProgramPasses(t *testing.T) {
 func wantFound(t *testing.T, found simulate.Found, oracle string, texts ...string) {
 	t.Helper()
 	if found.Oracle != oracle {
-		t.Fatalf("got %q after %d runs, want a failure of %q: %s\n%s", found.Oracle, found.Runs, oracle, found.Text, strings.Join(found.Timeline, "\n"))
+		t.Fatalf("got %q after %d runs, want a failure of %q: %s\n%s", found.Oracle, found.Runs, oracle, found.Text, found.Timeline)
 	}
 	for _, text := range texts {
 		if !strings.Contains(found.Text+found.Plan, text) {
@@ -90,8 +90,8 @@ func TestStart(t *testing.T) {
 		name, oracle, text string
 		start              func(context.Context, *rest.Config) error
 	}{
-		{"returns", "start", "no leader", func(context.Context, *rest.Config) error { return errors.New("no leader") }},
-		{"returns nil", "start", "<nil>", func(context.Context, *rest.Config) error { return nil }},
+		{"returns", "return", "no leader", func(context.Context, *rest.Config) error { return errors.New("no leader") }},
+		{"returns nil", "return", "<nil>", func(context.Context, *rest.Config) error { return nil }},
 		{"panics", "panic", "no map", func(context.Context, *rest.Config) error { panic("no map") }},
 		{"recovers a panic", "panic", "no slice", func(ctx context.Context, _ *rest.Config) error {
 			func() {
@@ -101,7 +101,7 @@ func TestStart(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}},
-		{"does not return", "start", "has not returned 5m0s after", func(ctx context.Context, _ *rest.Config) error {
+		{"does not return", "return", "has not returned 5m0s after", func(ctx context.Context, _ *rest.Config) error {
 			<-ctx.Done()
 			time.Sleep(time.Hour)
 			return nil

@@ -146,6 +146,7 @@ func (w *watchStream) deliver(s *scheduler) {
 		w.end(io.EOF)
 		return
 	}
+	s.record.delivered(w, w.frames[0])
 	w.body.Write(w.frames[0])
 	w.frames = w.frames[1:]
 	w.round = s.round
