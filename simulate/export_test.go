@@ -3,7 +3,10 @@
 
 package simulate
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // Found is the failure that a search has found. Its fields are empty if there is none.
 type Found struct {
@@ -45,5 +48,5 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 	return found
 }
 
-// Orders is the number of undisturbed runs in other orders.
-const Orders = orders
+// ShortenWatchdog sets the time after which a run without progress is stuck.
+func ShortenWatchdog(period time.Duration) { watchdogPeriod = period }

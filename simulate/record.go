@@ -49,7 +49,7 @@ type record struct {
 	began    time.Time
 	without  []Oracle
 	stimuli  int
-	points   []string          // the writes of the program
+	points   []string // the writes of the program
 	happened []Disturbance
 	states   []canonical.State // at the end of each Settle
 	timeline []entry

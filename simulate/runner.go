@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
@@ -51,7 +50,7 @@ type runner struct {
 	current  atomic.Pointer[scheduler]
 	want     []canonical.State // of the undisturbed run
 	points   []string          // of the undisturbed run
-	happened []Disturbance // in all runs
+	happened []Disturbance     // in all runs
 	runs     int
 	stimuli  int
 }
@@ -59,7 +58,6 @@ type runner struct {
 // withRunner calls do with the settings of the process that simulations need.
 func withRunner(t *testing.T, test Test, do func(*runner)) {
 	t.Helper()
-	t.Setenv("SIMULATE_RUNNING", t.Name()) // fails in a parallel test
 	ignored, err := canonical.Ignore(test.Ignore)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +72,8 @@ func withRunner(t *testing.T, test Test, do func(*runner)) {
 	simulating.Lock()
 	defer simulating.Unlock()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer utilrand.Seed(time.Now().UnixNano())
+	t.Setenv("GODEBUG", os.Getenv("GODEBUG")+",randseednop=0") // so that math/rand can be seeded; panics in a parallel test
+	defer seedGlobal(time.Now().UnixNano())
 	r := &runner{t: t, test: &test, watchdog: startWatchdog()}
 	defer r.watchdog.stop()
 	defer r.interceptErrors()()
@@ -149,7 +148,7 @@ func (r *runner) search(runs int, seed uint64) (plan, *record) {
 			return p, failed
 		}
 	}
-	return plan{}, nil
+	return plan{}, r.unreached(r.test.Disturb)
 }
 
 // planAt returns the plan of the i-th disturbed run: first all single disturbances, then as many pairs, then one to four
@@ -187,20 +186,25 @@ func (r *runner) replay(p plan) {
 		r.report(plan{}, &first)
 		return
 	}
-	if _, failed := r.try(p); failed != nil {
+	_, failed := r.try(p)
+	if failed == nil {
+		failed = r.unreached(p.disturbances)
+	}
+	if failed != nil {
 		r.report(p, failed)
 	}
-	r.checkPlaces(p.disturbances)
 }
 
-// checkPlaces fails the test for each disturbance whose place no run has reached.
-func (r *runner) checkPlaces(disturbances []Disturbance) {
-	r.t.Helper()
+// unreached returns the record of a failure if there is a disturbance whose place no run has reached.
+func (r *runner) unreached(disturbances []Disturbance) *record {
 	for _, d := range disturbances {
 		if d.place() != "" && !slices.Contains(r.happened, d) {
-			r.t.Errorf("%s has not happened: no run has this write. The writes of the undisturbed run are\n  %s", d, strings.Join(r.points, "\n  "))
+			failed := &record{}
+			failed.fail(oracleSteps, "%s has not happened: no run has this write. The writes of the undisturbed run are\n  %s", d, strings.Join(r.points, "\n  "))
+			return failed
 		}
 	}
+	return nil
 }
 
 // singles returns all single disturbances of the undisturbed run.
@@ -241,6 +245,10 @@ const repeats = 5
 // report fails the test with a description of the run.
 func (r *runner) report(p plan, failed *record) {
 	r.t.Helper()
+	if failed.failure.oracle == oracleSteps {
+		r.t.Errorf("%s\n\nTimeline:\n%s", failed.failure.text, failed.lines(maxTimeline))
+		return
+	}
 	again := 0
 	for range repeats {
 		if _, repeated := r.try(p); repeated != nil && repeated.failure.oracle == failed.failure.oracle {

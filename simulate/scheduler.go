@@ -241,7 +241,6 @@ func (s *scheduler) loseEvents(resource schema.GroupVersionResource) int {
 func (s *scheduler) serve(q *request) {
 	switch {
 	case q.target.verb == "watch":
-		s.record.request(q, 0, cmp.Or(q.http.URL.Query().Get("resourceVersion"), s.server.ResourceVersion()))
 		s.openWatch(q)
 		return
 	case !q.target.isWrite(), q.target.isTraffic():
@@ -266,6 +265,7 @@ func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturba
 		switch d := d.(type) {
 		case Crash:
 			if d.Before != "" {
+				q.fail(errRefused)
 				s.crash(q.process)
 				return
 			}
@@ -291,6 +291,7 @@ func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturba
 	s.noteGenerated(q, name, response)
 	switch {
 	case crash:
+		q.fail(errReset)
 		s.crash(q.process)
 	case lost:
 		q.fail(errReset)

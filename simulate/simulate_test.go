@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -132,4 +133,51 @@ func TestRestAndIgnore(t *testing.T) {
 	wantFound(t, simulate.Find(t, test, 30), "")
 	test.Rest = 0
 	wantFound(t, simulate.Find(t, test, 30), "")
+}
+
+// Runs of one plan are equal, with the delays that client-go draws.
+func TestRunsAreRepeatable(t *testing.T) {
+	gap := simulate.Gap{After: "1st create of secrets default/a"}
+	var want string
+	for i := range 20 {
+		got := simulate.RunPlan(t, copying(copyConfigMap), 7, gap).Timeline
+		if i == 0 {
+			want = got
+		}
+		if got != want {
+			t.Fatalf("run %d:\n%s\nwant, as in the first:\n%s", i, got, want)
+		}
+	}
+}
+
+func TestParallelTestIsRefused(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("Run in a parallel test did not panic")
+		}
+	}()
+	t.Parallel()
+	simulate.Run(t, copying(copyConfigMap))
+}
+
+func TestSettingsOfProcessAreRestored(t *testing.T) {
+	procs, handlers, crash := runtime.GOMAXPROCS(0), len(utilruntime.ErrorHandlers), utilruntime.ReallyCrash
+	simulate.Find(t, copying(copyConfigMap), 1)
+	if got := runtime.GOMAXPROCS(0); got != procs {
+		t.Errorf("got GOMAXPROCS %d, want %d", got, procs)
+	}
+	if len(utilruntime.ErrorHandlers) != handlers || utilruntime.ReallyCrash != crash {
+		t.Errorf("got %d error handlers and ReallyCrash %t, want %d and %t", len(utilruntime.ErrorHandlers), utilruntime.ReallyCrash, handlers, crash)
+	}
+}
+
+func TestOracleIsSwitchedOff(t *testing.T) {
+	test := simulate.Test{Start: func(ctx context.Context, _ *rest.Config) error {
+		go time.Sleep(24 * time.Hour)
+		<-ctx.Done()
+		return nil
+	}}
+	wantFound(t, simulate.Find(t, test, 5), "goroutines")
+	test.Without = []simulate.Oracle{simulate.Goroutines}
+	wantFound(t, simulate.Find(t, test, 5), "")
 }

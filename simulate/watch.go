@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -33,14 +34,17 @@ type watchStream struct {
 	changed chan struct{} // has an element after a change of body or err
 }
 
-// openWatch calls the server's handler in a goroutine, and responds when the header is written.
+// openWatch calls the server's handler in a goroutine, and responds when the header is written. An error is
+// a response like any other.
 func (s *scheduler) openWatch(q *request) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watchStream{
 		scheduler: s, process: q.process, target: q.target, sortKey: q.sortKey, cancel: cancel,
 		header: http.Header{}, code: http.StatusOK, opened: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
+	returned := make(chan struct{})
 	go func() {
+		defer close(returned)
 		s.server.ServeHTTP(w, q.http.WithContext(ctx))
 		w.WriteHeader(http.StatusOK)
 		s.mu.Lock()
@@ -51,11 +55,18 @@ func (s *scheduler) openWatch(q *request) {
 		}
 	}()
 	<-w.opened
+	s.record.request(q, w.code, cmp.Or(q.http.URL.Query().Get("resourceVersion"), s.server.ResourceVersion()))
+	if w.code != http.StatusOK {
+		<-returned
+		response := &recorder{header: w.header, code: w.code, body: *bytes.NewBuffer(bytes.Join(w.frames, nil))}
+		q.respond(response.response())
+		return
+	}
 	s.mu.Lock()
 	s.watches = append(s.watches, w)
 	s.mu.Unlock()
 	q.respond(&http.Response{
-		Status: http.StatusText(w.code), StatusCode: w.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: http.StatusText(http.StatusOK), StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.header, Body: w, ContentLength: -1,
 	})
 }

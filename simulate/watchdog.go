@@ -19,7 +19,11 @@ type watchdog struct {
 	stopped  chan struct{}
 }
 
-const watchdogPeriod = 10 * time.Second
+// watchdogPeriod is the real time without progress after which a run is stuck. Tests shorten it.
+var watchdogPeriod = 10 * time.Second
+
+// watchdogChecks is the number of checks in a period.
+const watchdogChecks = 10
 
 func startWatchdog() *watchdog {
 	w := &watchdog{stopped: make(chan struct{})}
@@ -30,20 +34,24 @@ func startWatchdog() *watchdog {
 func (w *watchdog) stop() { close(w.stopped) }
 
 func (w *watchdog) run() {
-	last := int64(-1)
+	last, idle := int64(-1), 0
 	for {
 		select {
 		case <-w.stopped:
 			return
-		case <-time.After(watchdogPeriod):
+		case <-time.After(watchdogPeriod / watchdogChecks):
 		}
 		now := w.progress.Load()
 		if now == last {
+			idle++
+		} else {
+			last, idle = now, 0
+		}
+		if idle == watchdogChecks {
 			stacks := bubbleStacks()
 			fmt.Fprintf(os.Stderr, "simulate: the run has made no progress for %v: %s\n\n%s\n", watchdogPeriod, explain(stacks), strings.Join(stacks, "\n\n"))
 			panic("simulate: no progress; see above")
 		}
-		last = now
 	}
 }
 

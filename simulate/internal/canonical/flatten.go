@@ -51,6 +51,9 @@ func (f *flattener) add(path string, value any) {
 		f.addList(path, value)
 	case string:
 		f.fields[path] = f.text(value)
+		if strings.HasSuffix(path, ".uid") && f.names[value] == "" {
+			f.fields[path] = "(no object)"
+		}
 	case nil:
 	default:
 		f.fields[path] = fmt.Sprint(value)

@@ -1,0 +1,143 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/simulate"
+)
+
+// writer creates the ConfigMap default/b, and reports the results of its requests. Then it waits.
+func writer(results *[]string) func(context.Context, *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		configMaps := client.CoreV1().ConfigMaps("default")
+		for ctx.Err() == nil {
+			_, err = configMaps.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, metav1.CreateOptions{})
+			*results = append(*results, resultOf(err))
+			if err == nil || apierrors.IsAlreadyExists(err) {
+				break
+			}
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
+func resultOf(err error) string {
+	if err == nil {
+		return "created"
+	}
+	if reason := apierrors.ReasonForError(err); reason != "" {
+		return string(reason)
+	}
+	return err.Error()[strings.LastIndex(err.Error(), ": ")+2:]
+}
+
+func TestDisturbancesOfWrites(t *testing.T) {
+	const write = "1st create of configmaps default/b"
+	for _, test := range []struct {
+		disturbance simulate.Disturbance
+		want        string
+	}{
+		{simulate.Crash{Before: write}, "connection refused, created"},
+		{simulate.Crash{After: write}, "connection reset by peer, AlreadyExists"},
+		{simulate.LostResponse{To: write}, "connection reset by peer, AlreadyExists"},
+		{simulate.Conflict{To: write}, "Conflict, created"},
+		{simulate.ServerError{To: write}, "InternalError, created"},
+		{simulate.TooManyRequests{To: write}, "created"}, // client-go has tried again
+	} {
+		t.Run(test.disturbance.String(), func(t *testing.T) {
+			var results []string
+			found := simulate.RunPlan(t, simulate.Test{Start: writer(&results)}, 0, test.disturbance)
+			wantFound(t, found, "")
+			if got := strings.Join(results, ", "); got != "created, "+test.want { // the first is of the undisturbed run
+				t.Errorf("got %s, want created, %s\n%s", got, test.want, found.Timeline)
+			}
+		})
+	}
+}
+
+// observer reports what a watch of ConfigMaps in the store of an informer receives, and when.
+func observer(events *[]string) func(context.Context, *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		began := time.Now()
+		reconcile := func(_ context.Context, c *copier, key string) error {
+			state := "absent"
+			if source, err := c.configMaps.ConfigMaps("default").Get("a"); err == nil {
+				state = source.Data["key"]
+			}
+			*events = append(*events, fmt.Sprintf("%s after %v", state, time.Since(began)))
+			if state == "1" {
+				changed := source("2")
+				changed.Labels = nil
+				_, err := c.client.CoreV1().ConfigMaps("default").Update(context.Background(), changed, metav1.UpdateOptions{})
+				return err
+			}
+			return nil
+		}
+		return start(reconcile)(ctx, config)
+	}
+}
+
+func TestDisturbancesOfWatches(t *testing.T) {
+	const write = "1st update of configmaps default/a"
+	for _, test := range []struct {
+		disturbance simulate.Disturbance
+		want        string
+	}{
+		{simulate.Lag{After: write}, "1 after 0s, 2 after 10s, 3 after 10s"},
+		{simulate.Lag{After: write, For: time.Minute}, "1 after 0s, 2 after 1m0s, 3 after 1m0s"},
+		{simulate.Gap{After: write}, "1 after 0s, 3 after 10."}, // and the delay of the reflector
+	} {
+		t.Run(test.disturbance.String(), func(t *testing.T) {
+			var events []string
+			found := simulate.RunPlan(t, simulate.Test{
+				Start:   observer(&events),
+				Objects: []fake.Object{source("1")},
+				Steps:   func(w *simulate.World) { w.Sleep(time.Second) },
+				Cluster: []simulate.Actor{thirdWrite{}},
+			}, 0, test.disturbance)
+			wantFound(t, found, "")
+			events = events[3:] // of the undisturbed run
+			if got := strings.Join(events, ", "); !strings.HasPrefix(got, test.want) {
+				t.Errorf("got %s, want %s\n%s", got, test.want, found.Timeline)
+			}
+		})
+	}
+}
+
+// thirdWrite updates the ConfigMap after the program has.
+type thirdWrite struct{}
+
+// Actions implements simulate.Actor.
+func (thirdWrite) Actions(s simulate.State) []simulate.Action {
+	for _, configMap := range simulate.All[*corev1.ConfigMap](s) {
+		if configMap.Data["key"] == "2" {
+			return []simulate.Action{{Verb: "update", Object: source("3")}}
+		}
+	}
+	return nil
+}
+
+// A disturbance with a place that no run reaches would be a test that tests nothing.
+func TestPlaceThatNoRunReachesFails(t *testing.T) {
+	found := simulate.Find(t, simulate.Test{Start: writer(new([]string)), Disturb: []simulate.Disturbance{simulate.Crash{Before: "1st create of pods default/a"}}}, 20)
+	wantFound(t, found, "steps", "has not happened", "1st create of configmaps default/b")
+}

@@ -1,0 +1,110 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package canonical_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinformer/kinformer/simulate/internal/canonical"
+)
+
+// pod returns a Pod with a generated name and an owner, as a server stores it.
+func pod(name, uid, image string) *corev1.Pod {
+	return &corev1.Pod{
+		TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", GenerateName: "web-", Name: name, UID: types.UID(uid), ResourceVersion: uid, Generation: 3,
+			CreationTimestamp: metav1.Now(), ManagedFields: []metav1.ManagedFieldsEntry{{Manager: uid}},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: "owner-" + types.UID(uid)}},
+			Annotations:     map[string]string{"at": "2026-11-26T10:00:0" + uid + "Z"},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: image}}},
+	}
+}
+
+// claim returns an object that names a Pod.
+func claim(podName string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "claim"},
+		Data: map[string]string{"pod": podName},
+	}
+}
+
+func stateOf(t *testing.T, ignored []string, objects ...canonical.Object) canonical.State {
+	t.Helper()
+	fields, err := canonical.Ignore(ignored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := canonical.Of(slices.Values(objects), fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+func TestWhatServerAssignsIsNoDifference(t *testing.T) {
+	want := stateOf(t, nil, pod("web-abcde", "1", "a"), pod("web-fghij", "2", "b"), claim("web-abcde"))
+	got := stateOf(t, nil, claim("web-zzzzz"), pod("web-bbbbb", "8", "b"), pod("web-zzzzz", "9", "a"))
+	// The owners differ in their UIDs only.
+	if lines := canonical.Diff(want, got); len(lines) > 0 {
+		t.Errorf("got differences\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		want, got []canonical.Object
+		ignored   []string
+		lines     []string
+	}{
+		{"missing", []canonical.Object{claim("a"), pod("web-a", "1", "a")}, []canonical.Object{claim("a")}, nil, []string{"Pod ns/web-*1 is missing"}},
+		{"too many", []canonical.Object{claim("a")}, []canonical.Object{claim("a"), pod("web-a", "1", "a")}, nil, []string{"Pod ns/web-*1 is there, and should not be"}},
+		{"field", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, nil, []string{`ConfigMap ns/claim: data.pod is "b", want "a"`}},
+		{"another of two generated", []canonical.Object{pod("web-a", "1", "a"), pod("web-b", "2", "b"), claim("web-a")}, []canonical.Object{pod("web-a", "1", "a"), pod("web-b", "2", "b"), claim("web-b")}, nil, []string{`ConfigMap ns/claim: data.pod is "web-*2", want "web-*1"`}},
+		{"no field", []canonical.Object{claim("a")}, []canonical.Object{&corev1.ConfigMap{TypeMeta: claim("").TypeMeta, ObjectMeta: claim("").ObjectMeta}}, nil, []string{`ConfigMap ns/claim: no data.pod, want "a"`}},
+		{"ignored", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"data"}, nil},
+		{"ignored in one kind", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"ConfigMap data.pod"}, nil},
+		{"ignored in another kind", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"Pod data.pod"}, []string{`ConfigMap ns/claim: data.pod is "b", want "a"`}},
+		{"ignored is no prefix", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"data.po"}, []string{`ConfigMap ns/claim: data.pod is "b", want "a"`}},
+		{"ignored in all items", []canonical.Object{pod("web-a", "1", "a")}, []canonical.Object{pod("web-a", "1", "b")}, []string{"spec.containers[*].image"}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := canonical.Diff(stateOf(t, test.ignored, test.want...), stateOf(t, test.ignored, test.got...))
+			if !slices.Equal(got, test.lines) {
+				t.Errorf("got %q, want %q", got, test.lines)
+			}
+		})
+	}
+}
+
+// The order of finalizers, conditions and owners says nothing.
+func TestOrderOfSetsIsNoDifference(t *testing.T) {
+	conditions := func(obj *corev1.Pod, order ...corev1.PodConditionType) *corev1.Pod {
+		for _, name := range order {
+			obj.Status.Conditions = append(obj.Status.Conditions, corev1.PodCondition{Type: name})
+			obj.Finalizers = append(obj.Finalizers, "example.com/"+string(name))
+		}
+		return obj
+	}
+	want := stateOf(t, nil, conditions(pod("web-a", "1", "a"), "Ready", "Scheduled"))
+	if lines := canonical.Diff(want, stateOf(t, nil, conditions(pod("web-a", "1", "a"), "Scheduled", "Ready"))); len(lines) > 0 {
+		t.Errorf("got differences %q", lines)
+	}
+}
+
+func TestIgnoreRefusesAnEmptyPath(t *testing.T) {
+	for _, field := range []string{"", "Pod ", "Pod status podIP"} {
+		if _, err := canonical.Ignore([]string{field}); err == nil {
+			t.Errorf("%q: no error", field)
+		}
+	}
+}
