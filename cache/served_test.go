@@ -123,6 +123,8 @@ func (h *servedHarness) do(step string) {
 		h.resource.Set(served.Unknown, nil)
 	case "not served":
 		h.resource.Set(served.NotServed, why("version"))
+	case "unlisted":
+		h.resource.Set(served.Unlisted, why("unlisted"))
 	case "gone":
 		h.resource.Set(served.Gone, why("deleted"))
 	}
@@ -191,7 +193,7 @@ const (
 	readsBefore  = "NotServed synced=false/false health=ok get=absent lister=absent index=absent key=absent sync=waits object=absent delete=absent version=absent now=absent"
 	readsServed  = "Watching synced=true/true health=ok get=ok lister=ok index=ok key=ok sync=ok object=waits delete=waits version=waits now=ok"
 	readsExist   = "NotServed synced=false/false health=ok get=absent lister=absent index=absent key=absent sync=waits object=absent delete=absent version=absent now=absent"
-	readsGone    = "NotServed synced=false/false health=ok get=none lister=none index=none key=ok sync=waits object=absent delete=ok version=absent now=ok"
+	readsGone    = "NotServed synced=false/false health=ok get=none lister=none index=none key=ok sync=waits object=absent delete=ok version=absent"
 	readsUnknown = "Retrying synced=true/true health=ok get=ok lister=ok index=ok key=ok sync=ok object=waits delete=waits version=waits now=ok"
 )
 
@@ -221,6 +223,7 @@ func TestServed(t *testing.T) {
 				added := "Add a, Add b"
 				expect("", "", readsBefore)
 				expect("not served", "", readsBefore)
+				expect("gone", "", readsBefore) // which the informer has never listed
 				expect("create", "", readsBefore)
 				expect("served", added, readsServed)
 				expect("not served", "", readsServed) // the server says the opposite
@@ -236,8 +239,8 @@ func TestServed(t *testing.T) {
 				}
 				registration.Cancel()
 				h.do("delete")
-				expect("gone", "Delete a, Delete b", readsGone)
-				expect("create", "", readsGone)
+				expect("gone", "Delete a, Delete b", readsGone+" now=ok")
+				expect("create", "", readsGone+" now=ok")
 				expect("served", "Add a, Add b", readsServed)
 			})
 		})
@@ -325,4 +328,49 @@ func TestUnknownIsRequested(t *testing.T) {
 			t.Errorf("events %q, %s", got, h.reads())
 		}
 	})
+}
+
+// A scope that is added says nothing of the others: their objects stay gone, or stay in the store.
+func TestScopeAddedWhileNotServed(t *testing.T) {
+	added := cache.Scope{Namespace: "other"}
+	for _, row := range []struct {
+		name, verdict string
+		events, reads string
+		deletes       bool   // the definition
+		then          string // the events after the resource is served again
+	}{
+		{"gone", "gone", "Add a, Delete a", readsGone + " now=absent", true, "Add a, Add b"}, // which no scope had listed: its version is not reached
+		{"unlisted", "unlisted", "Add a, Add b", readsServed, false, ""},
+		{"disproved", "not served", "Add a, Add b", readsServed, false, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			scopes := cache.NewScopes(cache.Scope{Namespace: "ns"})
+			runServed(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
+				h.do("create")
+				h.do("served")
+				if row.deletes {
+					h.do("delete")
+				}
+				h.do(row.verdict)
+				h.must(scopes.Add(added))
+				<-time.After(time.Minute)
+				if got := h.received(); got != row.events {
+					t.Errorf("events %q, want %q", got, row.events)
+				}
+				if got := h.reads(); got != row.reads {
+					t.Errorf("\n got %s\nwant %s", got, row.reads)
+				}
+				if row.deletes {
+					h.do("create")
+				}
+				h.do("served")
+				if got := h.received(); got != row.then {
+					t.Errorf("events %q, want %q", got, row.then)
+				}
+				if got := h.reads(); got != readsServed {
+					t.Errorf("\n got %s\nwant %s", got, readsServed)
+				}
+			})
+		})
+	}
 }

@@ -30,9 +30,8 @@ var (
 	ErrFunctionBlocked = errors.New("a transform, filter, index function or ErrorHandler has not returned")
 )
 
-// Config configures an informer. New sets Sink, Clock, HoldInitial, Vacate and Expect of Reflector, and
-// Log, Filter, Now,
-// Scoped, Absent and CompareBytes of Store.
+// Config configures an informer. New sets Sink, Clock, HoldInitial and Store of Reflector, and Log,
+// Filter, Now, Scoped, Absent and CompareBytes of Store.
 type Config[V any] struct {
 	Name      string
 	Store     store.Config[V]
@@ -106,10 +105,9 @@ func New[V any](config Config[V]) *Informer[V] {
 		config.Store.Absent = func(key string) error { return loop.WhyAbsent(key) }
 	}
 	objects := store.New(config.Store)
-	config.Reflector.Clock, config.Reflector.Vacate = config.Clock, objects.Vacate
-	config.Reflector.Expect = objects.Expect
+	config.Reflector.Clock, config.Reflector.Store = config.Clock, objects
 	if why := config.Reflector.WhyAbsent(); why != nil {
-		objects.Vacate(why) // for reads before Run
+		objects.Vacate(context.Background(), why, false) // for reads before Run
 	}
 	if report := config.Reflector.Report; report != nil {
 		config.Reflector.Report = func(ctx context.Context, err error) {

@@ -64,15 +64,21 @@
 //
 // Config.Served has what package follow knows of the resource, a served.Verdict. While that says that the
 // resource is absent, or there is none yet, the reflector is in the phase NotServed and makes no
-// requests: the context of each list and watch ends with the verdict (awaitServed). If the sink has had
-// a state, it makes one request before it enters the phase:
+// requests: the context of each list and watch ends with the verdict (awaitServed). If Config.Store has
+// a state, also that of another reflector's scope, it makes one request before it enters the phase:
 //
 //	that request           is followed by
 //	─────────────────────  ──────────────────────────────────────────────────────────────
-//	failed with 404        Config.Vacate, and the phase NotServed
-//	succeeded              a list, as the server lags. When that or its watch fails, again
-//	failed with another    the same request, after the backoff; the sink has the last good
+//	failed with 404        Vacatable.Vacate, and the phase NotServed
+//	succeeded              the same request, after 0.1, 0.2 and 0.4 s, and then a list, as the
+//	                       server lags. When that or its watch fails, again
+//	failed with another    the same request, after the backoff; the store has the last good
 //	error                  state
+//
+// The reflectors of an informer's scopes share the store. Each vacates it, as one may be removed before
+// the others. That of a scope that was not listed has no objects to lose, and does as the others do. A
+// call that comes after the verdict has changed, or after another reflector has listed a scope, does
+// nothing: Vacate decides so under the lock under which lists are committed.
 //
 // The requests of a collection that is served again start with a full bucket. The first five that fail
 // with a 404 in a row are repeated after 0.1, 0.2, 0.4, 0.8 and 1.6 s, and not reported: a server may be

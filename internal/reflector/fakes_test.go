@@ -86,11 +86,59 @@ func (emptyReplacement) CompareContents()    {}
 func (emptyReplacement) Commit(string) error { return nil }
 func (emptyReplacement) Differs(string) bool { return false }
 
+// vacatableSink accepts empty lists, and is the store that they are in.
+type vacatableSink struct {
+	emptySink
+
+	ever, now bool            // see Vacatable
+	vacated   func(why error) // called by Vacate
+	expected  func()          // called by Expect after Vacate
+}
+
+func (s *vacatableSink) Begin() feed.Replacement { return vacatableReplacement{sink: s} }
+
+func (s *vacatableSink) Listed() (ever, now bool) { return s.ever, s.now }
+
+func (s *vacatableSink) Vacate(ctx context.Context, why error, confirmed bool) bool {
+	if ctx.Err() != nil || s.now && !confirmed {
+		return false
+	}
+	s.now = false
+	s.vacated(why)
+	return true
+}
+
+func (s *vacatableSink) Expect(error) {
+	if s.ever && !s.now {
+		s.expected()
+	}
+}
+
+type vacatableReplacement struct {
+	emptyReplacement
+
+	sink *vacatableSink
+}
+
+func (r vacatableReplacement) Commit(string) error {
+	r.sink.ever, r.sink.now = true, true
+	return nil
+}
+
+// failIfVacated returns a sink that must not be vacated.
+func failIfVacated(t *testing.T) *vacatableSink {
+	t.Helper()
+	return &vacatableSink{vacated: func(error) { t.Error("vacated") }, expected: func() {}}
+}
+
 // runFor runs a reflector with an empty sink for d of fake time. It returns the reported errors.
 func runFor(t *testing.T, d time.Duration, config Config) (reported []error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		config.Sink = emptySink{}
+		if config.Store != nil {
+			config.Sink = config.Store.(*vacatableSink)
+		}
 		config.Backoff = withoutJitter()
 		config.Report = func(_ context.Context, err error) { reported = append(reported, err) }
 		ctx, cancel := context.WithTimeout(t.Context(), d)

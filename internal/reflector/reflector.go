@@ -63,12 +63,9 @@ type Config struct {
 	HoldInitial func() (release func())
 	// Served, if set, returns what is known of whether the server serves the collection, nil if nothing
 	// is. It is called before each list. While the server does not, the reflector makes no requests, and
-	// has called Vacate: with nil if the objects of the sink are gone, and otherwise with the reason,
-	// which wraps served.ErrNotServed. Once the server does again, it calls Expect with the error of reads
-	// before the next list. Both are required then.
+	// has vacated Store, which is required then: the sink's, which other reflectors may feed, too.
 	Served func() *served.Resource
-	Vacate func(why error)
-	Expect func(why error)
+	Store  Vacatable
 	// Clock is the real clock if nil.
 	Clock clock.Clock
 }
@@ -117,18 +114,14 @@ type Reflector struct {
 	pagesLists           bool        // the server has answered a list in pages
 	matchRefusedAt       time.Time   // when the server refused resourceVersionMatch last
 	quarantine           quarantineRetries
-	versionReused        sync.Once      // logs it
-	wasOpen              bool           // a watch has been open since the last list
-	clientDecodes        bool           // the client has decoded an object of a list
-	releaseInitial       func()         // returned by Config.HoldInitial; nil once it was called
-	startVersion         string         // of Config.Start, once it is known
-	startsMostRecent     bool           // Config.Start has no version: the first list is of the most recent state
-	startsWithWatch      bool           // the next request is a watch: the first one if Config.From is set
-	vacated              bool           // the sink was vacated after the last list
-	disproved            served.Verdict // the last one that the collection is absent, and requests have proved the opposite
-	ignoresServed        bool           // Config.Served did not know the collection when Run last asked
-	lacksVerdict         bool           // the collection is requested, as the sink has a state, and no verdict denies it
-	notFound             int            // attempts in a row that ended with a 404, while Config.Served said nothing of it
+	versionReused        sync.Once // logs it
+	wasOpen              bool      // a watch has been open since the last list
+	clientDecodes        bool      // the client has decoded an object of a list
+	releaseInitial       func()    // returned by Config.HoldInitial; nil once it was called
+	startVersion         string    // of Config.Start, once it is known
+	startsMostRecent     bool      // Config.Start has no version: the first list is of the most recent state
+	startsWithWatch      bool      // the next request is a watch: the first one if Config.From is set
+	served               servedState
 
 	journal         journal
 	confirmation    confirmation
@@ -202,8 +195,8 @@ func (r *Reflector) runWhileServed(ctx context.Context) {
 	defer cancel()
 	err := r.listAndWatch(ctx)
 	switch {
-	case ctx.Err() != nil: // the first verdict does not put the state of the sink in doubt
-		r.startsWithWatch = r.lacksVerdict && (r.state == stateListed || r.state == stateResuming) && r.canResume()
+	case ctx.Err() != nil: // the first verdict does not put the state of the store in doubt
+		r.startsWithWatch = r.served.lacksVerdict && (r.state == stateListed || r.state == stateResuming) && r.canResume()
 	case errors.Is(err, errLearnedServed):
 		r.startsWithWatch = true
 	case r.isBeforeVerdict(err):
@@ -372,7 +365,7 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 // committed records that the sink holds a list at resourceVersion, fresh at a time.
 func (r *Reflector) committed(ctx context.Context, resourceVersion string, freshAt time.Time) {
 	r.state, r.listFailures, r.expiredTokens = stateListed, 0, 0
-	r.vacated, r.notFound = false, 0
+	r.served.notFound = 0
 	r.committedAt = r.clock.Now()
 	r.received.Store(0)
 	r.status.advance(resourceVersion, freshAt)

@@ -27,6 +27,27 @@ const (
 	maxAnswered = 3
 )
 
+// Vacatable is a store whose objects leave it while the server does not serve the collection. Several
+// reflectors may feed it. A *store.Store is one.
+type Vacatable interface {
+	// Listed reports whether the collection, or a scope of it, has ever been listed, and whether it has
+	// been since Vacate.
+	Listed() (ever, now bool)
+	// Vacate removes all objects. If why is nil, they are gone. Otherwise they may exist, and why, which
+	// wraps served.ErrNotServed, is the error of reads. It does nothing, and returns false, if ctx has
+	// ended, or if Listed reports a state now and no request has confirmed that the collection is absent.
+	Vacate(ctx context.Context, why error, confirmed bool) bool
+	// Expect makes why the error of reads before the next list, if the objects were gone.
+	Expect(why error)
+}
+
+// servedState is what a reflector remembers of whether its collection is served.
+type servedState struct {
+	ignored      bool // Config.Served did not know the collection when Run last asked
+	lacksVerdict bool // the collection is requested, as the store has a state, and no verdict denies it
+	notFound     int  // attempts in a row that ended with a 404, while Config.Served said nothing of it
+}
+
 // WhyAbsent returns why the collection must not be requested, or nil.
 func (c Config) WhyAbsent() error {
 	if c.Served == nil {
@@ -46,22 +67,22 @@ var errLearnedServed = errors.New("it is known whether the collection is served"
 var errNotListed = fmt.Errorf("%w, or has just begun to: it has not been listed yet", served.ErrNotServed)
 
 // learnsServed reports whether Config.Served has come to know the collection since Run asked.
-func (r *Reflector) learnsServed() bool { return r.ignoresServed && r.config.Served() != nil }
+func (r *Reflector) learnsServed() bool { return r.served.ignored && r.config.Served() != nil }
 
 // awaitServed blocks in the phase NotServed until the server serves the collection, or ctx ends. It
 // returns a context that ends once the verdict is another one. If there is none, that is ctx.
 func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.CancelFunc) {
-	r.lacksVerdict = false
+	r.served.lacksVerdict = false
 	resource := r.config.Served()
-	if r.ignoresServed = resource == nil; r.ignoresServed {
+	if r.served.ignored = resource == nil; r.served.ignored {
 		return ctx, func() {}
 	}
 	for {
 		verdict := resource.Verdict()
 		current, cancel := resource.WithContext(ctx, verdict)
 		if ctx.Err() != nil || !verdict.IsAbsent() || !r.leave(current, resource, verdict) {
-			if r.vacated && ctx.Err() == nil {
-				r.config.Expect(errNotListed)
+			if ctx.Err() == nil {
+				r.config.Store.Expect(errNotListed)
 			}
 			r.status.served()
 			return current, cancel
@@ -71,51 +92,71 @@ func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.C
 	}
 }
 
-// leave enters the phase NotServed, and reports whether it did. It removes the objects of the sink
-// once a request has confirmed the verdict, and returns false if several requests prove the opposite.
-// Then the collection is requested all the same, until that ends, or the verdict changes, and its
-// objects are no more those of which the verdict says that they are gone. It also returns false if there
-// is no verdict, or the collection is only unlisted, and the sink has a state. ctx ends with the verdict.
+// leave enters the phase NotServed, and reports whether it did. If the store has a state, by whichever
+// reflector, it is vacated once a request has confirmed the verdict. leave returns false if several
+// requests prove the opposite. Then the collection is requested all the same, until that ends, or the
+// verdict changes, and its objects are no more those of which the verdict says that they are gone. It
+// also returns false if there is no verdict, or the collection is only unlisted, and the store has a
+// state. ctx ends with the verdict.
 func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdict served.Verdict) bool {
-	if r.lacksVerdict = (verdict.Outcome == served.Pending || verdict.Outcome == served.Unlisted) && r.hasState() && !r.vacated; r.lacksVerdict {
+	_, listed := r.config.Store.Listed()
+	if r.served.lacksVerdict = (verdict.Outcome == served.Pending || verdict.Outcome == served.Unlisted) && listed; r.served.lacksVerdict {
 		return false
 	}
-	for answered := 0; r.hasState() && !r.vacated; {
+	for confirmed := false; ctx.Err() == nil; {
+		ever, listed := r.config.Store.Listed()
+		if listed && !confirmed {
+			if confirmed = r.confirm(ctx, resource, verdict); !confirmed {
+				return ctx.Err() != nil
+			}
+		}
+		why := verdict.Err
+		if verdict.Outcome == served.Gone && ever && !resource.IsDisproved(verdict) {
+			why = nil
+		}
+		r.stopRequests(verdict.Err) // before a waiting caller is woken
+		if r.config.Store.Vacate(ctx, why, confirmed) {
+			break
+		}
+	}
+	return true
+}
+
+// confirm requests the collection until an answer confirms the verdict, and reports whether one did.
+// Otherwise several have proved the opposite, or ctx has ended.
+func (r *Reflector) confirm(ctx context.Context, resource *served.Resource, verdict served.Verdict) bool {
+	for answered := 0; ; {
 		absent, err := resource.Confirm(ctx, verdict, r.probeAbsent)
 		switch {
 		case ctx.Err() != nil:
-			return true
+			return false
 		case err != nil:
 			feed.RaisePanic(ctx, err)
 			err = &AttemptError{Op: OpList, Err: err}
 			r.failed(ctx, err)
 			if r.pause(ctx, err) != nil {
-				return true
+				return false
 			}
-		case !absent && (answered == maxAnswered || r.disproved.IsSame(verdict)):
-			r.disproved = verdict
+		case absent:
+			return true
+		case answered == maxAnswered || resource.IsDisproved(verdict):
+			resource.Disprove(verdict)
 			return false
-		case !absent: // by a replica that lags
+		default: // by a replica that lags
 			_ = r.sleep(ctx, firstNotFoundDelay<<answered)
 			answered++
-		default:
-			r.vacated = true
 		}
 	}
-	why := verdict.Err
-	if verdict.Outcome == served.Gone && r.hasState() && !r.disproved.IsSame(verdict) {
-		why = nil
-	}
-	r.watchAnswered()
-	r.status.notServed(verdict.Err) // before a waiting caller is woken
-	r.config.Vacate(why)
-	r.startsWithWatch = false
-	r.notFound, r.listFailures, r.budget = 0, 0, requestBudget{clock: r.clock} // the follower spaces the starts
-	return true
 }
 
-// hasState reports whether the sink has held a state of the collection.
-func (r *Reflector) hasState() bool { return r.version() != "" || !r.committedAt.IsZero() }
+// stopRequests enters the phase NotServed. The requests that follow it start with a list and a full
+// bucket: the follower spaces the starts.
+func (r *Reflector) stopRequests(why error) {
+	r.watchAnswered()
+	r.status.notServed(why)
+	r.startsWithWatch = false
+	r.served.notFound, r.listFailures, r.budget = 0, 0, requestBudget{clock: r.clock}
+}
 
 // probeAbsent requests one object, and reports whether the server does not serve the resource.
 func (r *Reflector) probeAbsent(ctx context.Context) (bool, error) {
@@ -130,7 +171,7 @@ func (r *Reflector) probeAbsent(ctx context.Context) (bool, error) {
 // yet: that of a resource that has just appeared at one of several servers, or of one whose absence
 // is known soon. Such an attempt is repeated soon, and not reported.
 func (r *Reflector) isBeforeVerdict(err error) bool {
-	if r.notFound == maxNotFound || !apierrors.IsNotFound(err) {
+	if r.served.notFound == maxNotFound || !apierrors.IsNotFound(err) {
 		return false
 	}
 	resource := r.config.Served()
@@ -140,7 +181,7 @@ func (r *Reflector) isBeforeVerdict(err error) bool {
 // pauseBeforeVerdict waits after such an attempt.
 func (r *Reflector) pauseBeforeVerdict(ctx context.Context) {
 	r.received.Store(0)
-	delay := firstNotFoundDelay << r.notFound
-	r.notFound++
+	delay := firstNotFoundDelay << r.served.notFound
+	r.served.notFound++
 	_ = r.sleep(ctx, delay)
 }

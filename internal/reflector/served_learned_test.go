@@ -36,7 +36,7 @@ func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
 			}}
 			vacated := false
 			runFor(t, time.Minute, Config{
-				Source: source, Vacate: func(error) { vacated = true }, Expect: func(error) {},
+				Source: source, Store: &vacatableSink{vacated: func(error) { vacated = true }, expected: func() {}},
 				Served: func() *served.Resource {
 					if source.listed == 0 || source.watched < knownAfterWatches {
 						return nil
@@ -60,7 +60,7 @@ func TestUnlistedResourceWithObjectsIsRequested(t *testing.T) {
 	source.lists = []func() (string, error){listAt("5"), listError(notFound), listAt("6")}
 	source.watches = []func(context.Context, feed.WatchSink) error{func(context.Context, feed.WatchSink) error { return notFound }, idleWatch}
 	runFor(t, time.Minute, Config{
-		Source: source, Vacate: func(error) { t.Error("vacated") }, Expect: func(error) {},
+		Source: source, Store: failIfVacated(t),
 		Served: func() *served.Resource {
 			if source.listed == 0 {
 				return nil
@@ -85,7 +85,7 @@ func TestFirstVerdictDoesNotListAgain(t *testing.T) {
 		return ctx.Err()
 	}}
 	runFor(t, time.Minute, Config{
-		Source: source, Vacate: func(error) { t.Error("vacated") }, Expect: func(error) {},
+		Source: source, Store: failIfVacated(t),
 		Served: func() *served.Resource {
 			if source.listed == 0 {
 				return nil

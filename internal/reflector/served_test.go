@@ -140,9 +140,10 @@ func TestPanicOfProbeIsRaised(t *testing.T) {
 	source := &scriptedSource{lists: []func() (string, error){func() (string, error) {
 		return "", fmt.Errorf("probe: %w", &feed.PanicError{Func: "listing", Value: "injected"})
 	}}}
+	store := failIfVacated(t)
+	store.ever, store.now = true, true
 	_ = New(Config{
-		Source: source, Sink: emptySink{}, From: "10", Served: func() *served.Resource { return resource },
-		Vacate: func(error) { t.Error("vacated") }, Expect: func(error) {},
+		Source: source, Sink: store, Store: store, From: "10", Served: func() *served.Resource { return resource },
 	}).Run(t.Context())
 }
 
@@ -171,15 +172,16 @@ func (h *servedHarness) run(t *testing.T, config Config, steps string) string {
 	synctest.Test(t, func(t *testing.T) {
 		h.resource = served.New(fmt.Errorf("pending: %w", served.ErrNotServed))
 		h.start, h.answer, h.version, h.watches = time.Now(), "ok", 10, make(chan error)
-		config.Source, config.Sink, config.Backoff = h, emptySink{}, withoutJitter()
-		config.Served = func() *served.Resource { return h.resource }
-		config.Vacate = func(why error) {
+		store := &vacatableSink{ever: config.From != "", now: config.From != ""}
+		store.vacated = func(why error) {
 			if why == nil {
 				why = errors.New("vacate, gone")
 			}
 			h.record("%v", strings.Replace(why.Error(), ": "+served.ErrNotServed.Error(), ", they exist", 1))
 		}
-		config.Expect = func(error) { h.record("expect") }
+		store.expected = func() { h.record("expect") }
+		config.Source, config.Sink, config.Store, config.Backoff = h, store, store, withoutJitter()
+		config.Served = func() *served.Resource { return h.resource }
 		config.Report = func(_ context.Context, err error) {
 			attempt, _ := errors.AsType[*AttemptError](err)
 			h.record("report %s", attempt.Op)

@@ -64,6 +64,7 @@ type Resource struct {
 	verdict   Verdict
 	waiting   map[*waiter]struct{}
 	confirmed uint64 // Verdict.changes of the last one that was confirmed
+	disproved uint64 // the same, of the last one that was disproved
 
 	confirming chan struct{} // a mutex with a context, held during a request that may confirm the verdict
 }
@@ -144,6 +145,21 @@ func (r *Resource) Confirm(ctx context.Context, verdict Verdict, probe func(cont
 		r.confirmed = verdict.changes
 	}
 	return absent, err
+}
+
+// Disprove records that requests have proved the opposite of a verdict that the resource is absent.
+func (r *Resource) Disprove(verdict Verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.disproved = verdict.changes
+}
+
+// IsDisproved reports whether Disprove was called with a verdict. The objects that informers have since
+// are not those of which the verdict says that they are gone.
+func (r *Resource) IsDisproved(verdict Verdict) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.disproved == verdict.changes && verdict.changes > 0
 }
 
 func (r *Resource) isConfirmed(verdict Verdict) bool {

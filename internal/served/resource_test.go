@@ -150,6 +150,22 @@ func TestConfirmationIsOfOneVerdict(t *testing.T) {
 	}
 }
 
+func TestDisproofIsOfOneVerdict(t *testing.T) {
+	r := New(errWhy)
+	for _, row := range []struct {
+		set                Outcome
+		disprove, expected bool
+	}{{Pending, false, false}, {Gone, false, false}, {Gone, true, true}, {Gone, false, true}, {Served, false, false}, {Gone, false, false}} {
+		r.Set(row.set, errWhy)
+		if row.disprove {
+			r.Disprove(r.Verdict())
+		}
+		if got := r.IsDisproved(r.Verdict()); got != row.expected {
+			t.Errorf("%+v: IsDisproved %v", row, got)
+		}
+	}
+}
+
 // A caller that waits for another one's probe ends with its context, and the lock is released after a panic.
 func TestConfirmEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

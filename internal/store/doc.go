@@ -105,11 +105,13 @@
 //
 // # A collection that is not served
 //
-// Vacate removes all entries at once, as the server no longer serves the collection. If its objects may
-// exist, their deletions have LeftScope, and what reads one key or an index returns the reason (Absence)
-// until every scope has been listed again. If they are gone, reads return no error until the server serves
-// the collection again (Expect). Feeds keep their versions, but what they have received before
-// is refused as outdated: each must begin another list.
+// Vacate removes all entries at once, as the server no longer serves the collection, unless it does
+// again, or a scope has been listed which the caller does not know of. If its objects may exist, their
+// deletions have LeftScope, and what reads one key or an index returns the reason (Absence) until every
+// scope has been listed again. If they are gone, reads return no error until the server serves the
+// collection again (Expect). Feeds keep their versions, but what they have received before is refused as
+// outdated: each must begin another list. What the program writes meanwhile is stored, until another
+// Vacate or a list removes it.
 //
 // # Failures
 //

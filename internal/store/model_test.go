@@ -223,7 +223,7 @@ func (m *machine) doReplace(t *rapid.T) {
 
 func (m *machine) doVacate(t *rapid.T) {
 	m.model.vacate()
-	m.Vacate(nil)
+	m.Vacate(t.Context(), nil, true)
 	m.replayLog(t, true, false)
 }
 

@@ -302,7 +302,7 @@ func (m *scopesMachine) doAdd(t *rapid.T) {
 // doVacate removes all objects, which exist. All scopes must be listed again.
 func (m *scopesMachine) doVacate(t *rapid.T) {
 	m.drawPart(t) // the feeds of scopes find out that they are not served
-	m.Vacate(errNotServed)
+	m.Vacate(t.Context(), errNotServed, true)
 	for _, p := range m.parts {
 		p.listed = false
 	}

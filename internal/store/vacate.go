@@ -3,16 +3,35 @@
 
 package store
 
+import "context"
+
 // absence is why the objects of a collection are not in the store. err is nil if they are gone.
 type absence struct{ err error }
+
+// Listed reports whether a scope has ever been listed, and whether one has been since Vacate.
+func (s *Store[V]) Listed() (ever, now bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, scope := range s.scopes.held {
+		ever = ever || scope.synced
+		now = now || scope.synced && !scope.vacated
+	}
+	return ever, now
+}
 
 // Vacate removes every entry, as the server no longer serves the collection. If why is nil, the
 // objects are gone. Otherwise they may exist: their deletions have LeftScope, and why is the error of
 // reads of one key or of an index until all scopes have been listed again. The deletions are one
 // batch of the log. What feeds received before is not stored any more.
-func (s *Store[V]) Vacate(why error) {
+//
+// It does nothing, and returns false, if ctx has ended, as the server serves the collection again, or if
+// a scope has been listed, and confirmed is false: a list proves that the server serves the collection.
+func (s *Store[V]) Vacate(ctx context.Context, why error, confirmed bool) bool {
 	s.lockCommit()
 	defer s.unlockCommit()
+	if _, listed := s.Listed(); ctx.Err() != nil || listed && !confirmed {
+		return false
+	}
 	if s.Len() > 0 || !s.quarantine.isEmpty() {
 		c := &commit[V]{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil, absence: why}
 		c.list.vacates = true
@@ -22,6 +41,7 @@ func (s *Store[V]) Vacate(why error) {
 		s.withMu(func() { s.beginAbsence(why) })
 	}
 	s.withMu(s.wakeAll)
+	return true
 }
 
 // beginAbsence begins the error of reads, unless why is nil, and refuses what feeds received before. It
@@ -39,9 +59,13 @@ func (s *Store[V]) beginAbsence(why error) {
 // Expect makes why the error of reads until all scopes have been listed again, if the objects were gone:
 // the server serves the collection again, and may have others.
 func (s *Store[V]) Expect(why error) {
+	isGone := func(absent *absence) bool { return absent != nil && absent.err == nil }
+	if !isGone(s.absence.Load()) {
+		return
+	}
 	s.lockBoth()
 	defer s.unlockBoth()
-	if absent := s.absence.Load(); absent != nil && absent.err == nil {
+	if isGone(s.absence.Load()) {
 		s.absence.Store(&absence{why})
 		s.current.Store(nil)
 	}

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -52,7 +53,7 @@ func TestVacate(t *testing.T) {
 						return "delete " + key + "/" + version
 					}
 				}
-				h.Vacate(why)
+				h.Vacate(t.Context(), why, true)
 				got := h.batches()
 				if len(got) == 1 {
 					changes := strings.Split(got[0], ", ")
@@ -76,10 +77,10 @@ func TestVacate(t *testing.T) {
 
 				// Again, for another reason: no event.
 				other := errors.New("gone")
-				h.Vacate(other)
+				h.Vacate(t.Context(), other, true)
 				h.expect(t, nil)
 				h.expectReads(t, other)
-				h.Vacate(why)
+				h.Vacate(t.Context(), why, true)
 
 				if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
 					t.Error(err)
@@ -92,6 +93,44 @@ func TestVacate(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A call of Vacate that comes late, or that no request has confirmed, does not remove a new state.
+func TestLateVacateDoesNothing(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, row := range []struct {
+		name              string
+		ctx               context.Context
+		before            string
+		confirmed, vacate bool
+	}{
+		{"confirmed", t.Context(), "a put k/1@11", true, true},
+		{"after the verdict has changed", ended, "a put k/1@11", true, false},
+		{"not confirmed", t.Context(), "a put k/1@11", false, false},
+		{"not confirmed, and a scope is listed again", t.Context(), "vacate; a list 20 k/1@11", false, false},
+		{"not confirmed, and no scope is listed again", t.Context(), "a put k/1@11; vacate", false, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := newScopedHarness(false)
+			h.vacate(t, row.before)
+			ever, listed := h.Listed()
+			before, absent := contents(h.Snapshot()), h.Absence()
+			h.batches()
+			if got := h.Vacate(row.ctx, nil, row.confirmed); got != row.vacate {
+				t.Errorf("Vacate returns %v, want %v", got, row.vacate)
+			}
+			if got := h.batches(); !row.vacate && (len(got) > 0 || !slices.Equal(contents(h.Snapshot()), before) || h.Absence() != absent) {
+				t.Errorf("the log received %q, the store has %q, Absence is %v", got, contents(h.Snapshot()), h.Absence())
+			}
+			if everNow, now := h.Listed(); !ever || !everNow || now != (listed && !row.vacate) {
+				t.Errorf("Listed: %v %v, before %v %v", everNow, now, ever, listed)
+			}
+			if h.vacate(t, "a list 30; b list 30"); h.Absence() != nil || h.IsVacant() {
+				t.Errorf("after lists: Absence %v, vacant %v", h.Absence(), h.IsVacant())
+			}
+		})
 	}
 }
 
@@ -127,7 +166,7 @@ func TestFeedIsOutdatedAfterVacate(t *testing.T) {
 			h := newHarness(row.options...)
 			h.relist("10", obj("a/1@5"))
 			begun := h.Begin()
-			h.Vacate(errNotServed)
+			h.Vacate(t.Context(), errNotServed, true)
 			h.batches()
 			h.reported()
 			if !row.late(h, h.Feed, begun) {
@@ -153,9 +192,9 @@ func (h *scopedHarness) vacate(t *testing.T, steps string) {
 	for step := range strings.SplitSeq(steps, "; ") {
 		switch step {
 		case "vacate":
-			h.Vacate(errNotServed)
+			h.Vacate(t.Context(), errNotServed, true)
 		case "gone":
-			h.Vacate(nil)
+			h.Vacate(t.Context(), nil, true)
 		default:
 			h.do(t, step)
 		}
@@ -230,7 +269,7 @@ func TestVacateWithScopes(t *testing.T) {
 func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
 	h := newScopedHarness(false)
 	h.run(t, "a put k/1@11; b reach 11")
-	h.Vacate(errNotServed)
+	h.Vacate(t.Context(), errNotServed, true)
 	all := slices.Collect(maps.Values(h.scopes))
 	joined := h.NewFeed(FeedConfig{Scopes: all, From: "11"})
 	if outcome := joined.Apply(watch.Added, obj("l/2@12").item()); outcome != feed.Outdated {
@@ -251,7 +290,7 @@ func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
 func TestFeedFromVersionBeforeVacateDoesNotCatchUp(t *testing.T) {
 	h := newScopedHarness(false)
 	h.run(t, "a put k/1@11; b reach 11")
-	h.Vacate(errNotServed)
+	h.Vacate(t.Context(), errNotServed, true)
 	joined := h.NewFeed(FeedConfig{Scopes: slices.Collect(maps.Values(h.scopes)), From: "11"})
 	joined.AdvanceVersion("30")
 	if joined.HasCaughtUp() {
@@ -274,7 +313,7 @@ func TestVacateWakesWaiters(t *testing.T) {
 			waiting, cancels = append(waiting, reached), append(cancels, cancel)
 		}
 	}
-	h.Vacate(errNotServed)
+	h.Vacate(t.Context(), errNotServed, true)
 	for i, reached := range waiting {
 		select {
 		case <-reached:
@@ -313,7 +352,7 @@ func TestVacateWhileRead(t *testing.T) {
 	group.Go(func() {
 		defer close(done)
 		for range 200 {
-			h.Vacate(errNotServed)
+			h.Vacate(t.Context(), errNotServed, true)
 			h.relist("10", list...)
 		}
 	})
