@@ -11,7 +11,10 @@ import "fmt"
 // are served again when it is created again.
 func (s *APIServer) Aggregate(resources ...CustomResource) error {
 	for _, custom := range resources {
-		definition := custom.Definition()
+		definition, err := custom.definition()
+		if err != nil {
+			return err
+		}
 		if err := s.registry.Extend(definition); err != nil {
 			return fmt.Errorf("aggregate %s: %w", definition.GetName(), err)
 		}

@@ -76,7 +76,7 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // APIServer is an in-process Kubernetes API server on a loopback port, or without a port for tests in
 // a testing/synctest bubble (see APIServerOptions.InMemory), with its objects in memory.
 // It is a test double: unmodified clients can use it, and its responses are those of
-// kube-apiserver, but it validates metadata only, applies no defaults, has no admission plugins and
+// kube-apiserver, but it validates metadata only, applies no defaults to built-in resources, has no admission plugins and
 // runs no controllers. Package internal/testing/conformance compares it with kube-apiserver and lists the
 // differences.
 //
@@ -100,7 +100,9 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // makes such an API answer 503 and its entry in aggregated discovery stale.
 //
 // Each version of a built-in group has its own objects. The versions of a custom resource share
-// their objects, which differ only in apiVersion.
+// their objects, which differ in apiVersion and in the fields of their schemas. By the schema of a
+// CustomResourceDefinition, or of [CustomResource].Schema, the server removes unknown fields and sets
+// defaults, with the warnings or errors that fieldValidation asks for. It does not validate values.
 //
 // A deleted Pod that is bound to a node stays, with a deletionTimestamp, until a request deletes it
 // with gracePeriodSeconds 0, as the kubelet's does on a real cluster. A deleted Namespace stays
@@ -148,8 +150,12 @@ func StartAPIServer(options APIServerOptions) (*APIServer, error) {
 	}
 	memory.SetSharding(options.ShardedListAndWatch)
 	for _, custom := range options.CustomResources {
-		if err := s.Create(custom.Definition()); err != nil {
-			return nil, fmt.Errorf("define custom resource %q: %w", custom.Definition().GetName(), err)
+		definition, err := custom.definition()
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Create(definition); err != nil {
+			return nil, fmt.Errorf("define custom resource %q: %w", definition.GetName(), err)
 		}
 	}
 	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: time.Minute, ErrorLog: klog.NewStandardLogger("WARNING")}

@@ -4,9 +4,12 @@
 package fake
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // CustomResource describes a custom resource for a test. For a CustomResourceDefinition with other
@@ -25,11 +28,27 @@ type CustomResource struct {
 	ClusterScoped bool
 	// StatusSubresource enables the status subresource.
 	StatusSubresource bool
+	// Schema is the structural OpenAPI v3 schema of all versions, in YAML or JSON, as under
+	// openAPIV3Schema in a CustomResourceDefinition. If empty, any field is accepted.
+	//
+	// The server removes fields that are not in the schema and sets defaults, as kube-apiserver does,
+	// when objects are written, and when they are read after a change of the schema. It never removes
+	// fields of metadata. It does not validate values: a string where the schema has an integer is
+	// stored.
+	Schema string
 }
 
-// Definition returns the CustomResourceDefinition. Its schema accepts any field, and a real API
-// server accepts it too.
+// Definition returns the CustomResourceDefinition. A real API server accepts it, too. It panics if
+// Schema is not the YAML or JSON of an object.
 func (c CustomResource) Definition() *unstructured.Unstructured {
+	definition, err := c.definition()
+	if err != nil {
+		panic(err)
+	}
+	return definition
+}
+
+func (c CustomResource) definition() (*unstructured.Unstructured, error) {
 	singular := strings.ToLower(c.Kind)
 	plural := c.Plural
 	if plural == "" {
@@ -39,9 +58,13 @@ func (c CustomResource) Definition() *unstructured.Unstructured {
 	if c.ClusterScoped {
 		scope = "Cluster"
 	}
+	schema, err := c.schema()
+	if err != nil {
+		return nil, fmt.Errorf("define custom resource %s.%s: %w", plural, c.Group, err)
+	}
 	var versions []any
 	for i, name := range c.Versions {
-		versions = append(versions, c.version(name, i == 0))
+		versions = append(versions, c.version(name, i == 0, schema))
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1",
@@ -53,13 +76,24 @@ func (c CustomResource) Definition() *unstructured.Unstructured {
 			"scope":    scope,
 			"versions": versions,
 		},
-	}}
+	}}, nil
 }
 
-func (c CustomResource) version(name string, storage bool) map[string]any {
+// schema returns the schema in the form of unstructured objects.
+func (c CustomResource) schema() (schema map[string]any, err error) {
+	if c.Schema == "" {
+		return map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}, nil
+	}
+	if err := yaml.Unmarshal([]byte(c.Schema), &schema); err != nil {
+		return nil, fmt.Errorf("decode Schema: %w", err)
+	}
+	return schema, nil
+}
+
+func (c CustomResource) version(name string, storage bool, schema map[string]any) map[string]any {
 	version := map[string]any{
 		"name": name, "served": true, "storage": storage,
-		"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+		"schema": map[string]any{"openAPIV3Schema": runtime.DeepCopyJSON(schema)},
 	}
 	if c.StatusSubresource {
 		version["subresources"] = map[string]any{"status": map[string]any{}}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,6 +67,91 @@ func TestInvalidCustomResourceIsAnError(t *testing.T) {
 			t.Errorf("got error %v, want one with %q", err, want)
 		}
 	}
+}
+
+const gearSchema = `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      size: {type: integer, default: 3}
+  status: {type: object, properties: {ready: {type: boolean, default: false}}}
+`
+
+var gear = fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, Kind: "Gear", StatusSubresource: true, Schema: gearSchema}
+
+func newGear(name string, spec map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Gear", "metadata": map[string]any{"namespace": "ns", "name": name}, "spec": spec,
+	}}
+}
+
+// Writes without HTTP are pruned and defaulted, too. The script schema in
+// internal/testing/conformance has those of requests.
+func TestSchemaPrunesAndDefaults(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{gear}})
+	a := newGear("a", map[string]any{"other": "x"})
+	must(t, server.Create(a))
+	expectField(t, a, map[string]any{"size": int64(3)}, "spec")
+	a.Object["spec"] = map[string]any{"size": nil, "other": "x"}
+	must(t, server.Update(a))
+	expectField(t, a, map[string]any{"size": int64(3)}, "spec")
+	a.Object["status"] = map[string]any{"other": "x"}
+	must(t, server.UpdateStatus(a))
+	expectField(t, a, map[string]any{"ready": false}, "status")
+
+	changed := gear
+	changed.Schema = strings.ReplaceAll(strings.ReplaceAll(gearSchema, "size", "weight"), "ready", "done")
+	must(t, server.Update(changed.Definition()))
+	got := newGear("a", nil)
+	must(t, server.Get(got))
+	expectField(t, got, map[string]any{"weight": int64(3)}, "spec")
+	expectField(t, got, map[string]any{"done": false}, "status")
+	if got.GetResourceVersion() != a.GetResourceVersion() {
+		t.Errorf("get after a change of the schema: got resourceVersion %s, want %s", got.GetResourceVersion(), a.GetResourceVersion())
+	}
+}
+
+// expectField requires the value of a top-level field.
+func expectField(t *testing.T, obj *unstructured.Unstructured, want map[string]any, field string) {
+	t.Helper()
+	if diff := cmp.Diff(want, obj.Object[field]); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", field, diff)
+	}
+}
+
+func TestInvalidSchemaIsAnError(t *testing.T) {
+	for schema, want := range map[string]string{
+		"- a":                     "decode Schema",
+		"{":                       "decode Schema",
+		"properties: [a]":         "openAPIV3Schema.properties is",
+		"properties: {spec: [a]}": "openAPIV3Schema.properties.spec is",
+	} {
+		invalid := gear
+		invalid.Schema = schema
+		if _, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{invalid}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got error %v, want one with %q", schema, err, want)
+		}
+	}
+	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{gear}})
+	definition := gear.Definition()
+	versions := definition.Object["spec"].(map[string]any)["versions"].([]any)
+	versions[0].(map[string]any)["schema"] = map[string]any{"openAPIV3Schema": map[string]any{"properties": "text"}}
+	if err := server.Update(definition); !apierrors.IsBadRequest(err) {
+		t.Errorf("update to an invalid schema: got %v, want 400", err)
+	}
+	invalid := gear
+	invalid.Schema = "- a"
+	if err := server.Aggregate(invalid); err == nil {
+		t.Error("aggregate with an invalid schema: got no error")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("Definition did not panic")
+		}
+	}()
+	invalid.Definition()
 }
 
 // An update of a CustomResourceDefinition adds and removes versions and keeps the objects. Its

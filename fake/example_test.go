@@ -227,10 +227,19 @@ func ExampleAPIServer_Create() {
 	// updated at 3
 }
 
-// A dynamic client creates a custom resource.
+// A dynamic client creates a custom resource. The server sets the default and removes the field that
+// is not in the schema.
 func ExampleCustomResource() {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{
-		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}},
+		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget", Schema: `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      replicas: {type: integer, default: 1}
+      color: {type: string}
+`}},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -244,11 +253,12 @@ func ExampleCustomResource() {
 	widgets := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}).Namespace("default")
 	widget := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "gear"},
+		"spec": map[string]any{"color": "red", "colour": "blue"},
 	}}
 	widget, err = widgets.Create(context.Background(), widget, metav1.CreateOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(widget.GetKind(), widget.GetNamespace(), widget.GetName())
-	// Output: Widget default gear
+	fmt.Println(widget.GetKind(), widget.GetNamespace(), widget.GetName(), widget.Object["spec"])
+	// Output: Widget default gear map[color:red replicas:1]
 }

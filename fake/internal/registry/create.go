@@ -34,6 +34,9 @@ func (s *Store) Create(namespace string, obj history.Object, mode Mode) (history
 	if obj.GetResourceVersion() != "" {
 		return nil, errVersionSet
 	}
+	if err := s.conform(obj); err != nil {
+		return nil, err
+	}
 	if err := s.checkNamespaceActive(obj); err != nil {
 		return nil, err
 	}
@@ -87,7 +90,7 @@ func (s *Store) alreadyExists(current history.Object) error {
 
 // setServerFields sets the fields of a new object that the server assigns.
 func (s *Store) setServerFields(obj history.Object) {
-	obj.GetObjectKind().SetGroupVersionKind(s.Stored)
+	s.ToStored(obj)
 	obj.SetUID(s.memory.NewUID())
 	obj.SetCreationTimestamp(now())
 	obj.SetDeletionTimestamp(nil)

@@ -24,8 +24,10 @@ const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io"
 // customResource is what all versions of a custom resource share.
 type customResource struct {
 	objects     *history.Collection
-	spec        any         // of the definition that is served
-	terminating atomic.Bool // the definition is being deleted
+	spec        any            // of the definition that is served
+	schema      map[string]any // the JSON of the stored version's schema
+	outdated    bool           // objects may have been stored with another schema
+	terminating atomic.Bool    // the definition is being deleted
 }
 
 func (s *Store) storesDefinitions() bool {
@@ -112,10 +114,13 @@ func (r *Registry) serve(name string, defined *resource.CustomResource, spec any
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	custom.spec = spec
+	stored := defined.Stored.Schema.Source()
+	custom.outdated = custom.outdated || custom.spec != nil && !apiequality.Semantic.DeepEqual(custom.schema, stored)
+	custom.spec, custom.schema = spec, stored
 	r.custom[name] = custom
 	r.withdraw(custom)
 	for _, res := range defined.Served {
+		res.Outdated = custom.outdated
 		r.add(r.newStore(res, custom.objects, custom))
 	}
 	return custom

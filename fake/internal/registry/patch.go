@@ -31,7 +31,7 @@ const (
 )
 
 // Writer is a method of Store that replaces an object: Update, UpdateStatus or Finalize.
-type Writer func(namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error)
+type Writer func(s *Store, namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error)
 
 // PatchTypes returns the content types of the patches that the resource supports.
 func (s *Store) PatchTypes() []string {
@@ -57,7 +57,7 @@ func (s *Store) Patch(namespace, name string, patchType types.PatchType, patch [
 		if uid := next.GetUID(); uid != "" && uid != current.GetUID() {
 			return nil, s.invalid(next, field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
 		}
-		stored, _, err := write(namespace, name, next, mode)
+		stored, _, err := write(s, namespace, name, next, mode)
 		lostRace := apierrors.IsConflict(err) && next.GetResourceVersion() == current.GetResourceVersion() && next.GetUID() == current.GetUID()
 		if !lostRace || attempt == patchAttempts {
 			return stored, err

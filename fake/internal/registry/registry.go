@@ -138,6 +138,7 @@ type Store struct {
 	objects   *history.Collection
 	custom    *customResource // nil for a built-in resource
 	withdrawn chan struct{}   // closed when the store is no longer served
+	caller    *Caller         // nil for writes without a request
 }
 
 // Withdrawn returns a channel that is closed when the store is no longer served. Watches must end

@@ -40,7 +40,7 @@ func TestConcurrentPatchesAreNotLost(t *testing.T) {
 			for i := range patches {
 				patch := fmt.Appendf(nil, `{"metadata":{"labels":{"w%d-%d":"x"}}}`, w, i)
 				err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-					_, err := pods.Patch("ns", "a", types.MergePatchType, patch, pods.Update, Checked)
+					_, err := pods.Patch("ns", "a", types.MergePatchType, patch, (*Store).Update, Checked)
 					return err
 				})
 				if err != nil {
@@ -130,7 +130,7 @@ func TestWritesDoNotModifyStoredObjects(t *testing.T) {
 		},
 		func() error {
 			patch := []byte(`[{"op":"replace","path":"/metadata/labels/l","value":"3"}]`)
-			_, err := pods.Patch("ns", "a", types.JSONPatchType, patch, pods.UpdateStatus, Checked)
+			_, err := pods.Patch("ns", "a", types.JSONPatchType, patch, (*Store).UpdateStatus, Checked)
 			return err
 		},
 		func() error { _, _, err := pods.Delete("ns", "a", &metav1.DeleteOptions{}); return err },

@@ -79,13 +79,16 @@ func (s *Store) update(
 	if err := s.checkUpdate(namespace, name, obj); err != nil {
 		return nil, false, err
 	}
-	obj.GetObjectKind().SetGroupVersionKind(s.Stored)
+	if err := s.conform(obj); err != nil {
+		return nil, false, err
+	}
 	var last history.Object // the updated object, if the update removes it
 	stored, err := s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
 		if err := s.checkCurrent(name, current, obj, mode); err != nil {
 			return nil, err
 		}
-		next := prepare(obj, current)
+		next := prepare(obj, s.Present(current))
+		s.ToStored(next)
 		keepIdentity(next, current)
 		setNameLabel(next)
 		if err := s.checkMetadataUpdate(next, current, mode); err != nil {
@@ -124,7 +127,6 @@ func lastFinalizerRemoved(next, current history.Object) bool {
 // keepIdentity copies the metadata that no client may change, and the managedFields if next has
 // none. It also copies the resourceVersion, so that next and current can be compared.
 func keepIdentity(next, current history.Object) {
-	next.GetObjectKind().SetGroupVersionKind(current.GetObjectKind().GroupVersionKind())
 	next.SetUID(current.GetUID())
 	next.SetResourceVersion(current.GetResourceVersion())
 	next.SetCreationTimestamp(current.GetCreationTimestamp())

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"strings"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/fake/internal/history"
+	"github.com/kinformer/kinformer/fake/internal/structural"
 )
 
 // Definitions returns the resource of CustomResourceDefinitions. They are unstructured, because
@@ -27,8 +29,8 @@ func Definitions() *Resource {
 	return r
 }
 
-// definition is the part of a CustomResourceDefinition that this package uses. Schemas and
-// conversion are ignored.
+// definition is the part of a CustomResourceDefinition that this package uses. The
+// conversion is ignored.
 type definition struct {
 	Spec struct {
 		Group string `json:"group"`
@@ -45,9 +47,12 @@ type definition struct {
 }
 
 type definitionVersion struct {
-	Name         string `json:"name"`
-	Served       bool   `json:"served"`
-	Storage      bool   `json:"storage"`
+	Name    string `json:"name"`
+	Served  bool   `json:"served"`
+	Storage bool   `json:"storage"`
+	Schema  struct {
+		OpenAPI map[string]any `json:"openAPIV3Schema"`
+	} `json:"schema"`
 	Subresources struct {
 		Status map[string]any `json:"status"`
 	} `json:"subresources"`
@@ -138,6 +143,11 @@ func (d *definition) resources() (*CustomResource, error) {
 			defined.Stored = r
 		}
 	}
+	defined.Stored.StoredSchema = defined.Stored.Schema
+	for _, r := range defined.Served {
+		r.StoredSchema = defined.Stored.Schema
+		r.converts = !apiequality.Semantic.DeepEqual(r.Schema.Source(), r.StoredSchema.Source())
+	}
 	return defined, nil
 }
 
@@ -153,6 +163,13 @@ func (d *definition) resource(v definitionVersion, kind, stored schema.GroupVers
 	r.Rules = Rules{Generation: true, NeedsVersion: true, StatusKeepsMetadata: true, KeepsStatus: !r.HasStatus}
 	for _, field := range v.Selectable {
 		r.Selectable = append(r.Selectable, strings.TrimPrefix(field.JSONPath, "."))
+	}
+	if v.Schema.OpenAPI != nil {
+		s, err := structural.Parse(v.Schema.OpenAPI)
+		if err != nil {
+			return nil, fmt.Errorf("schema of version %s: %w", v.Name, err)
+		}
+		r.Schema = s
 	}
 	columns, err := v.columns()
 	r.Columns = columns

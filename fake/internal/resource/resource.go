@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/fake/internal/history"
+	"github.com/kinformer/kinformer/fake/internal/structural"
 )
 
 // Resource describes a kind of objects and the API path that serves it. It must not be modified.
@@ -31,6 +32,14 @@ type Resource struct {
 	Selectable []string // selectable fields of a custom resource, besides name and namespace
 	Columns    []Column
 	Rules      Rules
+	// Schema and StoredSchema are those of the served and the stored version of a custom resource. They
+	// are nil if any field is accepted.
+	Schema       *structural.Schema
+	StoredSchema *structural.Schema
+	// Outdated is set if objects may have been stored with another StoredSchema. Reads prune and default
+	// them.
+	Outdated bool
+	converts bool // Schema differs from StoredSchema
 
 	// New returns an empty object with the stored kind and apiVersion set.
 	New     func() history.Object
@@ -48,14 +57,47 @@ func (r *Resource) Verbs() []string {
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
-// Present returns a stored object in the resource's served version. Versions differ only in
-// apiVersion; there is no other conversion. The returned object must not be modified.
+// Conform prunes and defaults a new object of a custom resource by the schema of the served version.
+// It returns the paths of the fields that this version does not have.
+func (r *Resource) Conform(obj history.Object) (unknown []string) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	unknown = r.Schema.Prune(u.Object)
+	r.Schema.Default(u.Object)
+	return unknown
+}
+
+// ToStored converts a new object in the served version to the stored version. It may have been
+// converted before.
+func (r *Resource) ToStored(obj history.Object) {
+	obj.GetObjectKind().SetGroupVersionKind(r.Stored)
+	if u, ok := obj.(*unstructured.Unstructured); ok && r.converts {
+		r.StoredSchema.Prune(u.Object)
+		r.StoredSchema.Default(u.Object)
+	}
+}
+
+// Present returns a stored object in the resource's served version. Versions differ in apiVersion and
+// in the fields of their schemas; there is no other conversion. The returned object must not be
+// modified.
 func (r *Resource) Present(obj history.Object) history.Object {
 	u, ok := obj.(*unstructured.Unstructured)
-	if !ok || r.Kind == r.Stored {
+	if !ok || r.Kind == r.Stored && !r.Outdated {
 		return obj
 	}
 	shown := maps.Clone(u.Object)
+	if r.Outdated || r.converts {
+		shown = runtime.DeepCopyJSON(u.Object)
+	}
+	if r.Outdated {
+		r.StoredSchema.Prune(shown)
+		r.StoredSchema.Default(shown)
+	}
+	if r.converts {
+		r.Schema.Prune(shown)
+	}
 	shown["apiVersion"] = r.Kind.GroupVersion().String()
 	return &unstructured.Unstructured{Object: shown}
 }

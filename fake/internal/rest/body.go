@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/kinformer/kinformer/fake/internal/codec"
 	"github.com/kinformer/kinformer/fake/internal/history"
@@ -54,7 +54,7 @@ func (c *call) object(fieldValidation string) (history.Object, error) {
 		return nil, err
 	}
 	if c.store.Custom {
-		return c.customObject(data)
+		return c.customObject(data, fieldValidation)
 	}
 	obj := c.store.New()
 	if err := c.decode(data, format, c.store.Kind, obj, fieldValidation); err != nil {
@@ -74,7 +74,7 @@ func (c *call) decode(data []byte, format *codec.Format, want schema.GroupVersio
 	}
 	switch {
 	case err != nil && kind != nil && kind.Kind != "":
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, want.Kind, err))
+		return cannotHandle(*kind, want, err)
 	case err != nil:
 		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", want.Kind, err))
 	case *kind != want || decoded != obj:
@@ -94,10 +94,38 @@ func (c *call) warn(err error) {
 	}
 }
 
+// invalidFields rejects unknown or duplicate fields of a custom resource, reports them as warnings or
+// ignores them, depending on fieldValidation.
+func (c *call) invalidFields(problems []error, fieldValidation string) error {
+	if len(problems) == 0 || fieldValidation == metav1.FieldValidationIgnore {
+		return nil
+	}
+	err := runtime.NewStrictDecodingError(problems)
+	if fieldValidation == metav1.FieldValidationStrict {
+		return cannotHandle(c.store.Kind, c.store.Kind, err)
+	}
+	c.warn(err)
+	return nil
+}
+
+// unknownFields is like invalidFields, for the paths of unknown fields.
+func (c *call) unknownFields(fields []string, fieldValidation string) error {
+	var problems []error
+	for _, path := range fields {
+		problems = append(problems, fmt.Errorf("unknown field %q", path))
+	}
+	return c.invalidFields(problems, fieldValidation)
+}
+
+func cannotHandle(kind, want schema.GroupVersionKind, err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, want.Kind, err))
+}
+
 // customObject decodes an unstructured object, which must have its kind and apiVersion set.
-func (c *call) customObject(data []byte) (history.Object, error) {
+func (c *call) customObject(data []byte, fieldValidation string) (history.Object, error) {
 	u := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(data, &u.Object); err != nil {
+	duplicates, err := kjson.UnmarshalStrict(data, &u.Object)
+	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", c.store.Kind.Kind, err))
 	}
 	kind := u.GroupVersionKind()
@@ -113,7 +141,7 @@ func (c *call) customObject(data []byte) (history.Object, error) {
 			field.Invalid(field.NewPath("kind"), kind.Kind, "must be "+c.store.Kind.Kind),
 		})
 	}
-	return u, nil
+	return u, c.invalidFields(duplicates, fieldValidation)
 }
 
 func wrongKind(kind, want schema.GroupVersionKind) error {

@@ -141,9 +141,9 @@ func (c *call) dispatch() error {
 	case "create":
 		return c.create()
 	case "update":
-		return c.update(c.store.Update)
+		return c.update((*registry.Store).Update)
 	case "patch":
-		return c.patch(c.store.Update)
+		return c.patch((*registry.Store).Update)
 	case "delete":
 		return c.delete()
 	case "deletecollection":
@@ -160,11 +160,11 @@ func (c *call) dispatchSubresource() error {
 	case name == "status" && c.store.HasStatus && verb == "get":
 		return c.get()
 	case name == "status" && c.store.HasStatus && verb == "update":
-		return c.update(c.store.UpdateStatus)
+		return c.update((*registry.Store).UpdateStatus)
 	case name == "status" && c.store.HasStatus && verb == "patch":
-		return c.patch(c.store.UpdateStatus)
+		return c.patch((*registry.Store).UpdateStatus)
 	case name == "finalize" && isNamespace && verb == "update":
-		return c.update(c.store.Finalize)
+		return c.update((*registry.Store).Finalize)
 	case name == "binding" && isPod && verb == "create":
 		return c.bind(c.target.name)
 	case name == "status" && c.store.HasStatus, name == "finalize" && isNamespace, name == "binding" && isPod:

@@ -52,6 +52,13 @@ func (c *call) writeOptions() (writeOptions, error) {
 	return writeOptions{mode: mode, validation: opts.FieldValidation}, nil
 }
 
+// storeFor returns the store for a write request with the options.
+func (c *call) storeFor(opts writeOptions) *registry.Store {
+	return c.store.For(registry.Caller{
+		Unknown: func(fields []string) error { return c.unknownFields(fields, opts.validation) },
+	})
+}
+
 func invalidOptions(kind string, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil

@@ -47,7 +47,7 @@ func (c *call) create() error {
 	if err != nil {
 		return err
 	}
-	stored, err := c.store.Create(c.target.namespace, obj, opts.mode)
+	stored, err := c.storeFor(opts).Create(c.target.namespace, obj, opts.mode)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (c *call) update(write registry.Writer) error {
 	if err != nil {
 		return err
 	}
-	stored, created, err := write(c.target.namespace, c.target.name, obj, opts.mode)
+	stored, created, err := write(c.storeFor(opts), c.target.namespace, c.target.name, obj, opts.mode)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c *call) patch(write registry.Writer) error {
 	if err != nil {
 		return err
 	}
-	stored, err := c.store.Patch(c.target.namespace, c.target.name, types.PatchType(patchType), data, write, opts.mode)
+	stored, err := c.storeFor(opts).Patch(c.target.namespace, c.target.name, types.PatchType(patchType), data, write, opts.mode)
 	if err != nil {
 		return err
 	}
