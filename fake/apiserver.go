@@ -76,9 +76,8 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // APIServer is an in-process Kubernetes API server on a loopback port, or without a port for tests in
 // a testing/synctest bubble (see APIServerOptions.InMemory), with its objects in memory.
 // It is a test double: unmodified clients can use it, and its responses are those of
-// kube-apiserver, but it validates metadata only, applies no defaults to built-in resources, has no admission plugins and
-// runs no controllers. Package internal/testing/conformance compares it with kube-apiserver and lists the
-// differences.
+// kube-apiserver, but it validates metadata only, has no admission plugins and runs no controllers.
+// Package internal/testing/conformance compares it with kube-apiserver and lists the differences.
 //
 // It serves every resource of client-go's clientset, CustomResourceDefinitions, the custom resources
 // that these define, and APIServices, with:
@@ -99,6 +98,12 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // Aggregate creates those of aggregated APIs. SetAvailable, or a write of an APIService's status,
 // makes such an API answer 503 and its entry in aggregated discovery stale.
 //
+// Built-in objects get the defaults that kube-apiserver sets, and what else it sets for controllers:
+// selector and labels of a Job, cluster IPs and node ports of a Service, and QoS class, priority and
+// the usual tolerations of a Pod. Cluster IPs and node ports are a sequence, and are not checked
+// against those that clients choose. A Pod has the service account of its spec only. PersistentVolumes
+// and their claims have no protection finalizer, and Nodes no taints: only controllers remove these.
+//
 // Each version of a built-in group has its own objects. The versions of a custom resource share
 // their objects, which differ in apiVersion and in the fields of their schemas. By the schema of a
 // CustomResourceDefinition, or of [CustomResource].Schema, the server removes unknown fields and sets
@@ -117,10 +122,10 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // without them keeps the stored ones.
 //
 // The methods Get, Create, Update, UpdateStatus and Delete act as the requests of the same names,
-// without HTTP and without validation of metadata, for simulations with many writes. Their argument
-// must have apiVersion and kind unless its Go type is in client-go's scheme. Delete removes an
-// object at once, where a request may only set its deletionTimestamp, and a CustomResourceDefinition
-// with all objects of its resource. All methods are safe for concurrent use.
+// without HTTP and without validation of metadata, for simulations with many writes. They set the
+// same defaults. Their argument must have apiVersion and kind unless its Go type is in client-go's
+// scheme. Delete removes an object at once, where a request may only set its deletionTimestamp, and a
+// CustomResourceDefinition with all objects of its resource. All methods are safe for concurrent use.
 type APIServer struct {
 	memory    *history.Memory
 	registry  *registry.Registry

@@ -74,7 +74,8 @@ func serve(t *testing.T, contentType string) (*fake.APIServer, *kubernetes.Clien
 	return server, clientFor(t, server, contentType)
 }
 
-// fullPod returns a Pod that has metadata, spec and status, with fields of many types.
+// fullPod returns a Pod that has metadata, spec and status, with fields of many types, among them all
+// with defaults.
 func fullPod(name string) *corev1.Pod {
 	seconds := int64(30)
 	return &corev1.Pod{
@@ -94,10 +95,20 @@ func fullPod(name string) *corev1.Pod {
 			NodeName:                      "n1",
 			TerminationGracePeriodSeconds: &seconds,
 			Containers: []corev1.Container{{
-				Name: "c", Image: "img",
-				Env:       []corev1.EnvVar{{Name: "A", Value: "b"}},
-				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m")}},
+				Name: "c", Image: "img", ImagePullPolicy: corev1.PullAlways,
+				Env:                      []corev1.EnvVar{{Name: "A", Value: "b"}},
+				Resources:                corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m")}},
+				TerminationMessagePath:   corev1.TerminationMessagePathDefault,
+				TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 			}},
+			RestartPolicy:      corev1.RestartPolicyAlways,
+			DNSPolicy:          corev1.DNSClusterFirst,
+			SecurityContext:    &corev1.PodSecurityContext{},
+			SchedulerName:      corev1.DefaultSchedulerName,
+			Tolerations:        []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			Priority:           new(int32),
+			PreemptionPolicy:   new(corev1.PreemptNever),
+			EnableServiceLinks: new(true),
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
@@ -117,7 +128,7 @@ func TestCreateGetAndListReturnTheSameObject(t *testing.T) {
 			}
 			want := fullPod("a")
 			want.UID, want.ResourceVersion, want.CreationTimestamp, want.Generation = created.UID, created.ResourceVersion, created.CreationTimestamp, 1
-			want.Status = corev1.PodStatus{Phase: corev1.PodPending} // the create drops the status
+			want.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: corev1.PodQOSBurstable} // the create drops the status
 			expectEqual(t, "created", created, want)
 			got, err := client.CoreV1().Pods("ns").Get(ctx, "a", metav1.GetOptions{})
 			if err != nil {

@@ -43,18 +43,20 @@ func (s *Store) Create(namespace string, obj history.Object, mode Mode) (history
 	defer s.lockServed()()
 	generate := obj.GetName() == "" && obj.GetGenerateName() != ""
 	for attempt := 1; ; attempt++ {
+		next := obj
 		if generate {
+			next = deepCopy(obj) // some defaults have the name
 			prefix := obj.GetGenerateName()
-			obj.SetName(prefix[:min(len(prefix), maxPrefixLength)] + utilrand.String(suffixLength))
+			next.SetName(prefix[:min(len(prefix), maxPrefixLength)] + utilrand.String(suffixLength))
 		}
-		stored, err := s.create(obj, mode)
+		stored, err := s.create(next, mode)
 		switch {
 		case err == nil:
 			return s.afterCreate(stored, mode)
 		case !generate || !apierrors.IsAlreadyExists(err):
 			return nil, err
 		case attempt == nameAttempts:
-			return nil, apierrors.NewGenerateNameConflict(s.GroupResource(), obj.GetName(), 1)
+			return nil, apierrors.NewGenerateNameConflict(s.GroupResource(), next.GetName(), 1)
 		}
 	}
 }
@@ -103,15 +105,15 @@ func (s *Store) setServerFields(obj history.Object) {
 		resource.CopyStatus(obj, nil)
 	}
 	s.setInitialStatus(obj)
+	s.setNewDefaults(obj)
 }
 
-// setInitialStatus sets the initial status of the kinds that have one.
+// setInitialStatus sets the initial status of the kinds that have one, except Pods, which have a
+// default.
 func (s *Store) setInitialStatus(obj history.Object) {
 	switch obj := obj.(type) {
-	case *corev1.Pod:
-		obj.Status.Phase = corev1.PodPending
 	case *corev1.PersistentVolume:
-		obj.Status.Phase = corev1.VolumePending
+		obj.Status.Phase, obj.Status.LastPhaseTransitionTime = corev1.VolumePending, new(now())
 	case *corev1.PersistentVolumeClaim:
 		obj.Status.Phase = corev1.ClaimPending
 	case *corev1.Namespace:

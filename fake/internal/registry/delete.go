@@ -123,7 +123,7 @@ func (d *deletion) mark(current history.Object) (history.Object, error) {
 		return marked, nil
 	}
 	next := resource.Copy(current)
-	next.SetFinalizers(deletionFinalizers(current, d.opts))
+	next.SetFinalizers(d.finalizers(current))
 	graceful, pending := applyGracePeriod(next, d.opts)
 	if pending {
 		d.markedOnly, d.blocked = true, true
@@ -222,28 +222,39 @@ func bumpGeneration(obj history.Object) {
 	}
 }
 
-// deletionFinalizers returns the finalizers of an object that is being deleted: its own and, as the
-// propagation policy of the options requires, that of the garbage collector.
-func deletionFinalizers(obj history.Object, opts *metav1.DeleteOptions) []string {
+// finalizers returns the finalizers of an object that is being deleted: its own and, as the
+// propagation policy requires, that of the garbage collector.
+func (d *deletion) finalizers(obj history.Object) []string {
 	gcFinalizers := []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
-	wanted := ""
-	switch {
-	case opts.OrphanDependents != nil: //nolint:staticcheck // old clients still send it
-		if *opts.OrphanDependents { //nolint:staticcheck // as above
-			wanted = metav1.FinalizerOrphanDependents
-		}
-	case opts.PropagationPolicy == nil:
+	wanted, ok := d.gcFinalizer(obj)
+	if !ok {
 		return obj.GetFinalizers()
-	case *opts.PropagationPolicy == metav1.DeletePropagationOrphan:
-		wanted = metav1.FinalizerOrphanDependents
-	case *opts.PropagationPolicy == metav1.DeletePropagationForeground:
-		wanted = metav1.FinalizerDeleteDependents
 	}
 	finalizers := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool { return slices.Contains(gcFinalizers, f) && f != wanted })
 	if wanted != "" && !slices.Contains(finalizers, wanted) {
 		finalizers = append(finalizers, wanted)
 	}
 	return finalizers
+}
+
+// gcFinalizer returns the finalizer for the propagation policy of the options or, without one, of
+// the resource. It returns false if neither has a policy, or the object has chosen one.
+func (d *deletion) gcFinalizer(obj history.Object) (string, bool) {
+	switch policy := d.opts.PropagationPolicy; {
+	case d.opts.OrphanDependents != nil: //nolint:staticcheck // old clients still send it
+		if *d.opts.OrphanDependents { //nolint:staticcheck // as above
+			return metav1.FinalizerOrphanDependents, true
+		}
+		return "", true
+	case policy == nil:
+		chosen := slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents)
+		return metav1.FinalizerOrphanDependents, d.store.Rules.Orphans && !chosen
+	case *policy == metav1.DeletePropagationOrphan:
+		return metav1.FinalizerOrphanDependents, true
+	case *policy == metav1.DeletePropagationForeground:
+		return metav1.FinalizerDeleteDependents, true
+	}
+	return "", true
 }
 
 // DeleteCollection deletes all objects that a list request selects. It returns them as they were

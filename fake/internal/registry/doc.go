@@ -6,11 +6,18 @@
 // conflicts, and handles generations, status, finalizers and graceful deletion.
 //
 // The registry validates an object's metadata with apimachinery's own validation, and nothing else.
+// It runs no admission plugins and does not write managedFields: an object has those that a client
+// has set. Objects can be created in a Namespace that does not exist, but not in one that is being
+// deleted.
+//
 // It prunes and defaults custom resources by their schemas (package structural): in Create and update
 // by that of the served version, then by that of the stored version, and in reads only after a change of
-// the schema. It applies no defaults to built-in resources, runs no admission plugins and does not write managedFields: an
-// object has those that a client has set. Objects can be created in a Namespace that does not exist,
-// but not in one that is being deleted.
+// the schema.
+//
+// Every write of a built-in object sets its defaults, with package defaults, whatever its mode:
+// create after the metadata, update before the object is compared with the stored one. What depends
+// on other objects is in defaults.go and service.go: the priority of a Pod, and the addresses and
+// node ports of a Service.
 //
 // No controllers run. A Pod that is deleted with a grace period keeps its deletionTimestamp until a
 // client deletes it with grace period 0, as a kubelet does. A deleted Namespace stays until a

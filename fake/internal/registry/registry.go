@@ -22,8 +22,9 @@ import (
 // Registry holds a Store for each resource. All stores share one memory. Custom resources are added
 // and removed with their definitions. It is safe for concurrent use.
 type Registry struct {
-	memory *history.Memory
-	limit  int
+	memory   *history.Memory
+	limit    int
+	services serviceAllocator
 
 	// reconciling is held during a write that decides what is served, up to its effects. It precedes mu
 	// and the memory's lock.

@@ -10,6 +10,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kinformer/kinformer/fake/internal/defaults"
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
@@ -24,6 +25,7 @@ func (s *Store) Update(namespace, name string, obj history.Object, mode Mode) (h
 			resource.CopyStatus(next, current)
 		}
 		keepFinalizers(next, current)
+		s.keepDefaults(next, current)
 		next.SetGeneration(current.GetGeneration())
 		if s.Rules.Generation && s.bumpsGeneration(next, current) {
 			next.SetGeneration(current.GetGeneration() + 1)
@@ -53,6 +55,7 @@ func (s *Store) UpdateStatus(namespace, name string, obj history.Object, mode Mo
 	defer s.lockServed()()
 	stored, created, err := s.update(namespace, name, obj, mode, func(next, current history.Object) history.Object {
 		resource.CopyContent(next, current)
+		s.keepDefaults(next, current)
 		next.SetGeneration(current.GetGeneration())
 		if s.Rules.StatusKeepsMetadata || s.Rules.StatusKeepsLabels {
 			next.SetLabels(current.GetLabels())
@@ -82,6 +85,7 @@ func (s *Store) update(
 	if err := s.conform(obj); err != nil {
 		return nil, false, err
 	}
+	defaults.Set(obj)
 	var last history.Object // the updated object, if the update removes it
 	stored, err := s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
 		if err := s.checkCurrent(name, current, obj, mode); err != nil {

@@ -13,6 +13,7 @@ type Rules struct {
 	CreateOnUpdate       bool // update creates an object that does not exist
 	NeedsVersion         bool // update requires a resourceVersion
 	ReturnsDeleted       bool // delete returns the object instead of a Status
+	Orphans              bool // delete orphans the dependents by default
 	StatusKeepsLabels    bool // the status subresource does not update labels
 	StatusKeepsMetadata  bool // the status subresource does not update any metadata
 }
@@ -28,6 +29,7 @@ func rulesOf(kind schema.GroupKind) Rules {
 		CreateOnUpdate:       allowsCreateOnUpdate(name),
 		NeedsVersion:         requiresVersion(name),
 		ReturnsDeleted:       returnsDeleted(name),
+		Orphans:              name == "Job.batch" || name == "ReplicationController",
 		StatusKeepsLabels:    name == "Deployment.apps",
 		StatusKeepsMetadata:  statusKeepsMetadata(name),
 	}

@@ -17,6 +17,7 @@ type Difference struct {
 
 // Differences returns the accepted differences between the fake server and kube-apiserver v1.36.3.
 func Differences() []Difference {
+	const protection = "the finalizer is set by an admission plugin and removed by a controller; the fake server has neither"
 	differences := []Difference{
 		{
 			"create", `quiet POST /api/v1/namespaces/{ns}-absent/configmaps`,
@@ -24,11 +25,27 @@ func Differences() []Difference {
 		},
 		{
 			"create", `show=.status POST /api/v1/namespaces/{ns}/persistentvolumeclaims`,
-			"the finalizer is set by an admission plugin and removed by a controller; the fake server has neither",
+			protection,
 		},
 		{
-			"create", `show=.status POST /apis/batch/v1/namespaces/{ns}/jobs`,
-			"the labels are defaults, and the fake server applies no defaults",
+			"defaults", `show=.spec,.status.phase POST /api/v1/namespaces/{ns}/persistentvolumeclaims`,
+			protection,
+		},
+		{
+			"defaults", `show=.spec,.status.phase POST /api/v1/persistentvolumes`,
+			protection,
+		},
+		{
+			"defaults", `show=.spec,.status POST /api/v1/nodes`,
+			"the taint is set by an admission plugin and removed by a controller, too",
+		},
+		{
+			"defaults", `show=.subsets POST /api/v1/namespaces/{ns}/endpoints`,
+			"the fake server sends no warnings of deprecated kinds",
+		},
+		{
+			"defaults", `DELETE /apis/batch/v1/namespaces/{ns}/jobs`,
+			"the fake server does not warn of Pods that are preserved by default",
 		},
 		{
 			"forms", `quiet accept=application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1 WATCH l`,

@@ -49,7 +49,10 @@ func (n *normalizer) expand(text string) string {
 
 var (
 	numbers = regexp.MustCompile(`\b\d+\b`)
-	ages    = regexp.MustCompile(`^(\d+[smhd])+$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
+	// clusterIPs and nodePorts match what the servers assign to Services, each from its own range.
+	clusterIPs = regexp.MustCompile(`\b10(\.\d+){3}\b`)
+	nodePorts  = regexp.MustCompile(`((?:nodePort|healthCheckNodePort)"?[:=])3\d{4}\b`)
+	ages       = regexp.MustCompile(`^(\d+[smhd])+$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 )
 
 // normalize replaces values with names. It reverses expand.
@@ -61,16 +64,31 @@ func (n *normalizer) normalize(text string) string {
 	return text
 }
 
-// normalizeIdentity replaces UIDs and the Namespace with names.
+// normalizeIdentity replaces UIDs, addresses of Services and the Namespace with names.
 func (n *normalizer) normalizeIdentity(text string) string {
 	for uid, name := range n.uids {
 		text = strings.ReplaceAll(text, uid, name)
 	}
+	text = nodePorts.ReplaceAllString(clusterIPs.ReplaceAllString(text, "{ip}"), "${1}{port}")
 	return strings.ReplaceAll(text, n.namespace, "{ns}")
+}
+
+// generateName matches the prefix of a name that the server generates.
+var generateName = regexp.MustCompile(`"generateName":"([^"]+)"`)
+
+// hideSuffix replaces the random suffix of a generated name in the response to a request.
+func hideSuffix(request string, response []byte) []byte {
+	match := generateName.FindStringSubmatch(request)
+	if match == nil {
+		return response
+	}
+	generated := regexp.MustCompile(regexp.QuoteMeta(match[1]) + `[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
+	return generated.ReplaceAllLiteral(response, []byte(match[1]+"{suffix}"))
 }
 
 // response formats a response in normalized form.
 func (n *normalizer) response(step step, code int, header http.Header, body []byte) string {
+	body = hideSuffix(step.body, body)
 	contentType := header.Get("Content-Type")
 	text := strconv.Itoa(code)
 	if value := header.Get("Retry-After"); value != "" {
