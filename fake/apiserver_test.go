@@ -235,7 +235,7 @@ func TestInvalidRequestsGetAPIErrors(t *testing.T) {
 			}{
 				"existing":         {create(pod("a")), apierrors.IsAlreadyExists, `pods "a" already exists`},
 				"no name":          {create(pod("")), apierrors.IsInvalid, "name or generateName is required"},
-				"bad name":         {create(pod("a/b")), apierrors.IsInvalid, "may not contain '/'"},
+				"bad name":         {create(pod("a/b")), apierrors.IsInvalid, "a lowercase RFC 1123 subdomain"},
 				"create with rv":   {create(stale), func(err error) bool { return apierrors.ReasonForError(err) == "" }, "resourceVersion should not be set"},
 				"other namespace":  {create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "other"}}), apierrors.IsBadRequest, "does not match the namespace"},
 				"stale":            {update(func(p *corev1.Pod) { p.ResourceVersion = stale.ResourceVersion }), apierrors.IsConflict, "the object has been modified"},

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,18 +36,12 @@ func (s *Store) matchNamespace(namespace string, obj history.Object) error {
 	return nil
 }
 
-// checkNew returns an error if the metadata of a new object is invalid: its name, which must be a
-// valid path segment, its labels, annotations, finalizers or owner references.
+// checkNew returns an error if the metadata of a new object is invalid: its name, its labels,
+// annotations, finalizers or owner references.
 func (s *Store) checkNew(obj history.Object, mode Mode) error {
-	segment := func(name string, prefix bool) []string {
-		if prefix {
-			return content.IsPathSegmentPrefix(name)
-		}
-		return content.IsPathSegmentName(name)
-	}
 	var errs field.ErrorList
 	if mode != Trusted {
-		errs = apivalidation.ValidateObjectMetaAccessor(obj, s.Namespaced, segment, field.NewPath("metadata"))
+		errs = apivalidation.ValidateObjectMetaAccessor(obj, s.Namespaced, s.ValidateName, field.NewPath("metadata"))
 	}
 	if obj.GetName() == "" && mode == Trusted {
 		errs = append(errs, field.Required(field.NewPath("metadata", "name"), "name or generateName is required"))

@@ -5,10 +5,10 @@
 // of objects on top of package history. It assigns names, UIDs and resourceVersions, detects
 // conflicts, and handles generations, status, finalizers and graceful deletion.
 //
-// The registry validates an object's metadata with apimachinery's own validation, and nothing else.
-// It runs no admission plugins and does not write managedFields: an object has those that a client
-// has set. Objects can be created in a Namespace that does not exist, but not in one that is being
-// deleted.
+// The registry validates an object's metadata with apimachinery's own validation, its name by the
+// rules of its kind, and nothing else. It runs no admission plugins and does not write managedFields:
+// an object has those that a client has set. Objects can be created in a Namespace that does not
+// exist, but not in one that is being deleted.
 //
 // It prunes and defaults custom resources by their schemas (package structural): in Create and update
 // by that of the served version, then by that of the stored version, and in reads only after a change of

@@ -20,8 +20,9 @@ func TestTablesNameExistingResources(t *testing.T) {
 		regex string
 		names map[string]bool
 	}{
-		"rules.go": {`"([A-Z]\w+(?:\.[a-z0-9.]+)?)"`, kinds},
-		"names.go": {`"([a-z0-9.]+)": +"`, resources},
+		"rules.go":        {`"([A-Z]\w+(?:\.[a-z0-9.]+)?)"`, kinds},
+		"object_names.go": {`"([A-Z]\w+(?:\.[a-z0-9.]+)?)"`, kinds},
+		"names.go":        {`"([a-z0-9.]+)": +"`, resources},
 	} {
 		source, err := os.ReadFile(file)
 		if err != nil {

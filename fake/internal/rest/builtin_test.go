@@ -39,8 +39,11 @@ func TestBuiltInTypesRoundTrip(t *testing.T) {
 
 func roundTrip(t *testing.T, handler http.Handler, contentType string, r *resource.Resource) {
 	t.Helper()
-	obj := r.New()
-	obj.SetName("x")
+	obj, name := r.New(), "x"
+	if r.Resource == "ipaddresses" {
+		name = "192.0.2.1"
+	}
+	obj.SetName(name)
 	obj.SetLabels(map[string]string{"l": "v"})
 	path := "/apis/" + r.Group + "/" + r.Version
 	if r.Group == "" {
@@ -52,7 +55,7 @@ func roundTrip(t *testing.T, handler http.Handler, contentType string, r *resour
 	path += "/" + r.Resource
 
 	created := do(t, handler, contentType, http.MethodPost, path, obj).(history.Object)
-	got := do(t, handler, contentType, http.MethodGet, path+"/x", nil).(history.Object)
+	got := do(t, handler, contentType, http.MethodGet, path+"/"+name, nil).(history.Object)
 	if !apiequality.Semantic.DeepEqual(created, got) || got.GetLabels()["l"] != "v" || got.GetUID() == "" {
 		t.Errorf("created %+v, got %+v", created, got)
 	}
@@ -68,11 +71,11 @@ func roundTrip(t *testing.T, handler http.Handler, contentType string, r *resour
 		t.Errorf("listed %+v", items[0])
 	}
 	got.SetLabels(nil)
-	updated := do(t, handler, contentType, http.MethodPut, path+"/x", got).(history.Object)
+	updated := do(t, handler, contentType, http.MethodPut, path+"/"+name, got).(history.Object)
 	if updated.GetLabels()["l"] != "" || updated.GetUID() != got.GetUID() || updated.GetResourceVersion() == got.GetResourceVersion() {
 		t.Errorf("updated to %+v", updated)
 	}
-	do(t, handler, contentType, http.MethodDelete, path+"/x", nil)
+	do(t, handler, contentType, http.MethodDelete, path+"/"+name, nil)
 }
 
 // do sends one request, which must succeed, and decodes the answer.
