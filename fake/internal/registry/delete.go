@@ -31,6 +31,9 @@ const defaultGrace = 30
 // removed. A CustomResourceDefinition gets a deletionTimestamp, too, and is removed with the last
 // object of its resource.
 func (s *Store) Delete(namespace, name string, opts *metav1.DeleteOptions) (history.Object, bool, error) {
+	if err := s.checkDeletable(name); err != nil {
+		return nil, false, err
+	}
 	defer s.lockServed()()
 	obj, gone, err := s.delete(namespace, name, opts)
 	if err == nil && len(opts.DryRun) == 0 {

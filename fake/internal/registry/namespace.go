@@ -4,6 +4,8 @@
 package registry
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -38,7 +40,7 @@ func (s *Store) checkNamespaceActive(obj history.Object) error {
 	if !ok || found.GetDeletionTimestamp() == nil {
 		return nil
 	}
-	err := apierrors.NewForbidden(s.GroupResource(), obj.GetName(),
+	err := apierrors.NewForbidden(s.GroupResource(), cmp.Or(obj.GetName(), obj.GetGenerateName()),
 		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", obj.GetNamespace()))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type:    corev1.NamespaceTerminatingCause,
@@ -46,6 +48,15 @@ func (s *Store) checkNamespaceActive(obj history.Object) error {
 		Field:   field.NewPath("metadata", "namespace").String(),
 	})
 	return err
+}
+
+// checkDeletable returns an error for a Namespace that every cluster has.
+func (s *Store) checkDeletable(name string) error {
+	needed := []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}
+	if s.GroupResource() != corev1.Resource("namespaces") || !slices.Contains(needed, name) {
+		return nil
+	}
+	return apierrors.NewForbidden(s.GroupResource(), name, errors.New("this namespace may not be deleted"))
 }
 
 // keepFinalizers keeps the finalizers in the spec of a Namespace, which Update must not change.
