@@ -22,11 +22,11 @@ func startServer(ctx context.Context) (*rest.Config, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	simulating, cancel := context.WithCancel(ctx)
+	creating, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		simulate(simulating, server)
+		createPods(creating, server)
 	}()
 	return server.Config(), func() {
 		cancel()
@@ -37,8 +37,8 @@ func startServer(ctx context.Context) (*rest.Config, func(), error) {
 	}, nil
 }
 
-// simulate creates a Pod every 200 ms, and deletes it two seconds later.
-func simulate(ctx context.Context, server *fake.APIServer) {
+// createPods creates a Pod every 200 ms, and deletes it two seconds later.
+func createPods(ctx context.Context, server *fake.APIServer) {
 	namespaces := []string{"shop", "search", "mail"}
 	for _, name := range append(namespaces, "default") {
 		_ = server.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})

@@ -15,6 +15,7 @@ const variables = `
 	informer clientcache.SharedIndexInformer, handle clientcache.ResourceEventHandlerRegistration,
 	pods *kinformercache.SharedInformer[*corev1.Pod], registration *kinformercache.Registration, factory *kinformercache.Factory,
 	follower *follow.Follower, discoveryClient discovery.DiscoveryInterface, gvr schema.GroupVersionResource,
+	t *testing.T, run func(context.Context, kubernetes.Interface) error, website, scaledUp fake.Object,
 	written *corev1.Pod, queue workqueue.TypedRateLimitingInterface[string],
 `
 
@@ -23,7 +24,7 @@ const variables = `
 func packages(before bool) map[string]string {
 	const kinformer = "github.com/kinformer/kinformer/"
 	names := map[string]string{
-		"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "slices": "slices", "time": "time",
+		"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "slices": "slices", "testing": "testing", "time": "time",
 		"corev1":         "k8s.io/api/core/v1",
 		"metav1":         "k8s.io/apimachinery/pkg/apis/meta/v1",
 		"labels":         "k8s.io/apimachinery/pkg/labels",
@@ -39,6 +40,7 @@ func packages(before bool) map[string]string {
 		"certversioned":  "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned",
 		"kinformercache": kinformer + "cache", "cache": kinformer + "cache",
 		"clientgo": kinformer + "clientgo", "debug": kinformer + "debug", "metrics": kinformer + "metrics",
+		"fake": kinformer + "fake", "simulate": kinformer + "simulate",
 		"shard": kinformer + "shard", "follow": kinformer + "follow",
 		"schema": "k8s.io/apimachinery/pkg/runtime/schema", "discovery": "k8s.io/client-go/discovery",
 		"unstructured": "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured",

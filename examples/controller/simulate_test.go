@@ -1,0 +1,49 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/simulate"
+)
+
+// The controller ends in the same state, whatever fails, is late or lost.
+func TestSimulated(t *testing.T) {
+	pod := func(name string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/web"}}},
+		}
+	}
+	simulate.Run(t, simulate.Test{
+		Start: func(ctx context.Context, config *rest.Config) error {
+			cache.EnableStreaming(config)
+			client, err := kubernetes.NewForConfig(config)
+			if err != nil {
+				return err
+			}
+			c, err := newController(client)
+			if err != nil {
+				return err
+			}
+			return c.Run(ctx)
+		},
+		Objects: []fake.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, pod("a"), pod("b")},
+		Steps: func(w *simulate.World) {
+			w.Create(pod("c"))
+			w.Settle()
+			w.Delete(pod("a"))
+			w.Delete(pod("b"))
+		},
+	})
+}
