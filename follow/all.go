@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -75,20 +74,16 @@ var (
 	errIncomplete  = errors.New("follow all: the follower, Select, Client or Handler is nil")
 	errFixed       = errors.New("follow all: Name, Scopes and Served of Informer must not be set")
 	errListsOthers = fmt.Errorf("waits for the first lists of %d other resources", maxFirstLists)
-	errEnded       = errors.New("the resource is not followed any more") // ends cache.RunAll
 	errUnselected  = fmt.Errorf("%w: Select reports false", served.ErrNotServed)
 )
 
+// onlyNamed are the resources that are followed only if AllOptions.Named has them.
+var onlyNamed = []schema.GroupResource{{Resource: "secrets"}, {Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}} //nolint:gochecknoglobals // a constant
+
 // selects reports whether a resource is to be followed.
 func (o AllOptions[T]) selects(r Resource) bool {
-	name := r.GroupResource()
-	switch name {
-	case schema.GroupResource{Resource: "secrets"}, schema.GroupResource{Resource: "events"}, schema.GroupResource{Group: "events.k8s.io", Resource: "events"}:
-		if !slices.Contains(o.Named, name) {
-			return false
-		}
-	}
-	return slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && o.Select(r)
+	isNamed := !slices.Contains(onlyNamed, r.GroupResource()) || slices.Contains(o.Named, r.GroupResource())
+	return isNamed && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && o.Select(r)
 }
 
 // Informers run an informer of each resource that a server serves and a function selects; see All. The
@@ -110,14 +105,9 @@ type Informers[T Object] struct {
 type followed[T Object] struct {
 	Resource
 	served *served.Resource // its verdict is the follower's until the resource is unselected
-	now    atomic.Pointer[following[T]]
-}
 
-// following is the informer of a resource, or why there is none.
-type following[T Object] struct {
-	informer *cache.SharedInformer[T]
-	handler  *cache.Registration
-	err      error
+	informer *cache.SharedInformer[T] // nil if there is none; guarded by Informers.mu, as err is
+	err      error                    // why there is none
 }
 
 // All returns Informers, which run an informer of each resource that the options select. An informer
@@ -156,25 +146,20 @@ func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], er
 //
 //	err := cache.RunAll(ctx, follower.Run, all.Run)
 func (a *Informers[T]) Run(ctx context.Context) error {
-	if a.follower.invalid != nil {
-		return fmt.Errorf("follow all: %w", a.follower.invalid)
+	if a.follower.informers == nil {
+		return errNoClient
 	}
 	if a.started.Swap(true) {
 		return errRunTwice
 	}
-	a.follower.followAll(1)
-	defer a.follower.followAll(-1)
+	defer a.follower.disown(a.follower.own(allResources)) // a server without aggregated discovery is asked for all groups
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
 	for ctx.Err() == nil {
 		document, changed := a.follower.current()
 		for _, f := range a.update(document) {
-			running.Go(func() {
-				if err := a.end(f, a.follow(ctx, f)); err != nil {
-					cancel()
-				}
-			})
+			running.Go(func() { a.end(f, a.follow(ctx, f), cancel) })
 		}
 		select {
 		case <-changed:
@@ -188,12 +173,7 @@ func (a *Informers[T]) Run(ctx context.Context) error {
 
 // Reselect makes Run call Select again for each resource. Call it after a change of what Select depends
 // on, such as the program's configuration. It does not block.
-func (a *Informers[T]) Reselect() {
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
-}
+func (a *Informers[T]) Reselect() { signal(a.wake) }
 
 // ResourceStatus is the condition of one resource that Informers follow.
 type ResourceStatus struct {
@@ -210,10 +190,9 @@ type ResourceStatus struct {
 func (a *Informers[T]) Status() []ResourceStatus {
 	var statuses []ResourceStatus
 	for _, f := range a.all() {
-		now := f.now.Load()
-		status := ResourceStatus{Resource: f.Resource, Err: now.err}
-		if now.informer != nil {
-			status.Informer = now.informer.Status()
+		status := ResourceStatus{Resource: f.Resource, Err: f.err}
+		if f.informer != nil {
+			status.Informer = f.informer.Status()
 		}
 		statuses = append(statuses, status)
 	}
@@ -223,49 +202,53 @@ func (a *Informers[T]) Status() []ResourceStatus {
 // Views returns a view of each informer that runs.
 func (a *Informers[T]) Views() (views []cache.View) {
 	for _, f := range a.all() {
-		if now := f.now.Load(); now.informer != nil {
-			views = append(views, now.informer.Views()...)
+		if f.informer != nil {
+			views = append(views, f.informer.Views()...)
 		}
 	}
 	return views
 }
 
-// all returns the followed resources in order.
-func (a *Informers[T]) all() []*followed[T] {
+// all returns the followed resources, as they are, in order.
+func (a *Informers[T]) all() (all []followed[T]) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.SortedFunc(maps.Values(a.followed), func(a, b *followed[T]) int {
+	for _, f := range a.followed {
+		all = append(all, *f)
+	}
+	slices.SortFunc(all, func(a, b followed[T]) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource))
 	})
+	return all
+}
+
+// set records the informer of a resource, or why there is none.
+func (a *Informers[T]) set(f *followed[T], informer *cache.SharedInformer[T], err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f.informer, f.err = informer, err
 }
 
 // update ends the informers of resources that are not selected any more, and returns the resources
 // that are to be followed.
 func (a *Informers[T]) update(document *document) (added []*followed[T]) {
-	if document == nil {
-		return nil
-	}
 	known := make(map[schema.GroupResource]bool)
 	for _, f := range a.all() {
 		known[f.GroupResource()] = true
-		if resource, listed, _ := document.find(f.GroupVersionResource); listed && !a.options.selects(resource) {
-			a.follower.unselect(f.served)
+		if resource := document.listed[f.GroupVersionResource]; resource != nil && !a.options.selects(*resource) {
+			f.served.Set(served.Unselected, errUnselected)
 		}
 	}
-	for _, version := range document.versions {
-		for _, resource := range version.resources {
-			if !resource.Preferred || known[resource.GroupResource()] || !a.options.selects(resource) {
-				continue
-			}
-			f := &followed[T]{Resource: resource, served: served.New(served.ErrNotServed)}
-			f.now.Store(&following[T]{err: errListsOthers})
-			a.follower.own(resource.GroupVersionResource, f.served)
-			if f.served.Verdict().IsAbsent() { // its definition was just deleted, or is newer than the document
-				a.follower.disown(f.served)
-				continue
-			}
-			added = append(added, f)
+	for _, resource := range document.resources {
+		if !resource.Preferred || known[resource.GroupResource()] || !a.options.selects(*resource) {
+			continue
 		}
+		f := &followed[T]{Resource: *resource, served: a.follower.own(resource.GroupVersionResource), err: errListsOthers}
+		if f.served.Verdict().IsAbsent() { // its definition was just deleted, or is newer than the document
+			a.follower.disown(f.served)
+			continue
+		}
+		added = append(added, f)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -275,15 +258,17 @@ func (a *Informers[T]) update(document *document) (added []*followed[T]) {
 	return added
 }
 
-// end forgets a resource, and returns err.
-func (a *Informers[T]) end(f *followed[T], err error) error {
+// end forgets a resource. An error of its informer ends all.
+func (a *Informers[T]) end(f *followed[T], err error, endAll func()) {
 	a.follower.disown(f.served)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.followed, f.GroupResource())
-	a.failed = errors.Join(a.failed, err)
+	if err != nil {
+		a.failed = errors.Join(a.failed, err)
+		endAll()
+	}
 	a.Reselect() // another version may be served
-	return err
 }
 
 // follow runs an informer of a resource until the resource is not served or not selected any more, or
@@ -292,13 +277,14 @@ func (a *Informers[T]) follow(ctx context.Context, f *followed[T]) error {
 	current, cancel := f.served.WithContext(ctx, f.served.Verdict())
 	defer cancel()
 	for !f.served.Verdict().IsAbsent() {
+		a.set(f, nil, errListsOthers)
 		select {
 		case a.firstLists <- struct{}{}:
 		case <-current.Done():
 			return nil
 		}
 		forbidden, err := a.runInformer(ctx, f)
-		if forbidden == nil {
+		if forbidden == nil || err != nil {
 			return err
 		}
 		a.awaitPermission(current, f, forbidden)
@@ -307,84 +293,71 @@ func (a *Informers[T]) follow(ctx context.Context, f *followed[T]) error {
 }
 
 // runInformer runs an informer until its resource is not served or not selected any more, the first
-// list is forbidden, or ctx ends. The caller has added a value to firstLists, which is received.
+// list is forbidden, or ctx ends. The caller has added a value to firstLists, which is received unless
+// there is an error, which ends all.
 func (a *Informers[T]) runInformer(ctx context.Context, f *followed[T]) (forbidden, err error) {
-	release := sync.OnceFunc(func() { <-a.firstLists })
-	defer release()
-	now, err := a.newInformer(f)
+	informer, err := a.newInformer(f)
 	if err != nil {
 		return nil, err
 	}
-	f.now.Store(now)
-	defer f.now.Store(&following[T]{err: errListsOthers})
-	_ = cache.RunAll(ctx, func(ctx context.Context) error {
-		err = now.informer.Run(ctx)
-		return errEnded
-	}, func(ctx context.Context) error {
-		a.follower.poll(ctx, func() bool {
-			status := now.informer.Status()
-			return status.Synced || status.Err != nil || status.Phase == cache.PhaseNotServed
-		})
-		release()
-		if status := now.informer.Status(); !status.Synced && apierrors.IsForbidden(status.Err) {
-			forbidden = status.Err
-		} else {
-			a.awaitEnd(ctx, f, now.isEmpty)
-		}
-		return errEnded
+	a.set(f, informer, nil)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- informer.Run(ctx)
+		cancel()
+	}()
+	var first cache.Status
+	a.follower.poll(ctx, func() bool {
+		first = informer.Status()
+		return first.Synced || first.Err != nil || first.Phase == cache.PhaseNotServed
 	})
-	return forbidden, err
+	<-a.firstLists
+	if !first.Synced && apierrors.IsForbidden(first.Err) {
+		forbidden = first.Err
+	} else {
+		a.awaitEnd(ctx, f, informer)
+	}
+	cancel()
+	return forbidden, <-ended
 }
 
-func (a *Informers[T]) newInformer(f *followed[T]) (*following[T], error) {
+func (a *Informers[T]) newInformer(f *followed[T]) (*cache.SharedInformer[T], error) {
 	options := a.options.Informer
 	options.Name, options.Served = f.GroupResource().String(), served.Publish(f.served).(*cache.Served)
 	example := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
 	example.GetObjectKind().SetGroupVersionKind(f.GroupVersion().WithKind(f.Kind))
 	informer := cache.NewSharedInformer(a.options.Client(f.GroupVersionResource), example, options)
-	handler, err := informer.AddEventHandler(cache.EventHandlerFunc[T](func(event cache.Event[T]) {
+	_, err := informer.AddEventHandler(cache.EventHandlerFunc[T](func(event cache.Event[T]) {
 		a.options.Handler(f.Resource, event)
 	}), a.options.HandlerOptions)
-	return &following[T]{informer: informer, handler: handler}, err
+	return informer, err
 }
 
-// isEmpty reports whether the informer makes no requests and has no objects, and its handler has
-// returned from all deletions. A snapshot shows deletions only once they count as backlog.
-func (f *following[T]) isEmpty() bool {
-	return f.informer.Status().Phase == cache.PhaseNotServed && f.informer.Store().Snapshot().Len() == 0 && f.handler.Status().Backlog == 0
-}
-
-// awaitEnd blocks until the resource is not served or not selected any more and its informer is empty,
-// or ctx ends.
-func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T], isEmpty func() bool) {
-	for ctx.Err() == nil {
+// awaitEnd blocks until the resource is not served or not selected any more, the informer makes no requests
+// and has no objects, and its handler has returned from all deletions; or until ctx ends.
+func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T], informer *cache.SharedInformer[T]) {
+	isEmpty := func() bool { // a snapshot shows deletions only once they count as backlog
+		return informer.Status().Phase == cache.PhaseNotServed && informer.Store().Snapshot().Len() == 0 && informer.Status().Handlers[0].Backlog == 0
+	}
+	for isOver := false; !isOver && ctx.Err() == nil; {
 		verdict := f.served.Verdict()
 		current, cancel := f.served.WithContext(ctx, verdict)
-		if verdict.IsAbsent() && a.follower.poll(current, isEmpty) {
-			a.follower.disown(f.served) // the verdict does not change any more
-			if f.served.Verdict().IsAbsent() && isEmpty() {
-				cancel()
-				return
-			}
-			a.follower.own(f.GroupVersionResource, f.served)
+		if isOver = verdict.IsAbsent() && a.follower.poll(current, isEmpty) && f.served.End(verdict); !isOver {
+			<-current.Done()
 		}
-		<-current.Done()
 		cancel()
 	}
 }
 
 // awaitPermission blocks until the list of a resource is not forbidden any more, or ctx ends.
 func (a *Informers[T]) awaitPermission(ctx context.Context, f *followed[T], err error) {
-	for apierrors.IsForbidden(err) {
-		f.now.Store(&following[T]{err: err})
-		if !a.follower.sleep(ctx, forbiddenInterval, nil) {
-			return
-		}
+	a.set(f, nil, err)
+	for apierrors.IsForbidden(err) && a.follower.sleep(ctx, forbiddenInterval, nil) {
 		request, cancel := context.WithTimeout(ctx, discoveryTimeout)
 		_, err = a.options.Client(f.GroupVersionResource).List(request, metav1.ListOptions{Limit: 1})
 		cancel()
 	}
-	f.now.Store(&following[T]{err: errListsOthers})
 }
 
 // poll blocks until done reports true, and reports false if ctx ends first. It polls, as the phase of

@@ -8,10 +8,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 )
 
 const (
@@ -56,44 +55,44 @@ type groupVersion struct {
 	resources []Resource
 }
 
-// document is an answer to a discovery request.
+// document is an answer to a discovery request. It does not change.
 type document struct {
-	id       [sha256.Size]byte // of its content
-	versions []groupVersion    // those of a group in the order in which the server prefers them
+	id        [sha256.Size]byte // of its content
+	resources []*Resource       // those of a group in the order in which the server prefers their versions
 	// isPartial reports that the server has no aggregated discovery: versions that were not asked for
 	// are stale.
 	isPartial bool
 
-	listed      map[schema.GroupVersionResource]Resource // all resources
-	definitions map[string]bool                          // the names that CustomResourceDefinitions of them have
-	apiServices map[string]bool                          // the names that APIServices of the versions have
-	stale       map[schema.GroupVersion]bool             // all versions; whether they are stale
-	groups      map[string]bool                          // all groups; whether the resources of all versions are known
+	listed map[schema.GroupVersionResource]*Resource // all resources
+	names  map[string]bool                           // that their CustomResourceDefinitions and APIServices have, if there are any
+	stale  map[schema.GroupVersion]bool              // all versions; whether they are stale
+	groups map[string]bool                           // all groups; whether the resources of all versions are known
 }
 
-func newDocument(id [sha256.Size]byte, versions []groupVersion) *document {
+// newDocument returns a document of versions, those of a group in the order in which the server prefers them.
+func newDocument(versions []groupVersion) *document {
 	d := &document{
-		id: id, versions: versions, listed: make(map[schema.GroupVersionResource]Resource),
-		definitions: make(map[string]bool), apiServices: make(map[string]bool),
+		listed: make(map[schema.GroupVersionResource]*Resource), names: make(map[string]bool),
 		stale: make(map[schema.GroupVersion]bool), groups: make(map[string]bool),
 	}
+	seen := make(map[schema.GroupResource]bool)
 	for _, version := range versions {
 		known, found := d.groups[version.Group]
 		d.stale[version.GroupVersion], d.groups[version.Group] = version.stale, (known || !found) && !version.stale
-		d.apiServices[version.Version+"."+version.Group] = true
+		d.names[version.Version+"."+version.Group] = true
 		for _, resource := range version.resources {
-			d.listed[resource.GroupVersionResource] = resource
-			d.definitions[resource.Resource+"."+resource.Group] = true
+			resource.Preferred = !seen[resource.GroupResource()]
+			seen[resource.GroupResource()], d.names[resource.Resource+"."+resource.Group] = true, true
+			d.resources, d.listed[resource.GroupVersionResource] = append(d.resources, &resource), &resource
 		}
 	}
+	d.id = sha256.Sum256(fmt.Appendf(nil, "%#v", versions))
 	return d
 }
 
-// find returns the resource with a name. isCurrent reports whether the document lists the group of the
-// resource, and the server knows the resources of all its versions.
-func (d *document) find(name schema.GroupVersionResource) (_ Resource, found, isCurrent bool) {
-	resource, found := d.listed[name]
-	return resource, found, d.groups[name.Group]
+// lacks reports whether the server, by the document, does not serve a resource.
+func (d *document) lacks(name schema.GroupVersionResource) bool {
+	return d.listed[name] == nil && !d.stale[name.GroupVersion()]
 }
 
 // discoverer asks a server what it serves. It is not safe for concurrent use.
@@ -101,144 +100,115 @@ type discoverer struct {
 	client   *rest.RESTClient
 	maxBytes int64          // of an answer
 	core     []groupVersion // of /api, which is asked once
-	etag     string         // of the last document
+	etags    []string       // of the last document; at most one
 	last     *document
-	single   map[schema.GroupVersion]groupVersion // of a server without aggregated discovery
+
+	// wants reports whether a server without aggregated discovery is to be asked for a version. known reports
+	// whether the last answer for the version, which single has, is usable.
+	wants  func(version schema.GroupVersion, known bool) bool
+	single map[schema.GroupVersion]groupVersion
 }
 
-var errNoClient = errors.New("the discovery client has no REST client, as client-go's fake ones: use that of a fake.APIServer")
-
-func newDiscoverer(client discovery.DiscoveryInterface) (*discoverer, error) {
-	if client == nil {
-		return nil, errNoClient
+// newDiscoverer returns a discoverer, or nil if the client has no REST client.
+func newDiscoverer(client discovery.DiscoveryInterface, wants func(version schema.GroupVersion, known bool) bool) *discoverer {
+	if client != nil {
+		if known, ok := client.RESTClient().(*rest.RESTClient); ok && known != nil {
+			return &discoverer{client: known, maxBytes: maxDiscovery, wants: wants, single: make(map[schema.GroupVersion]groupVersion)}
+		}
 	}
-	known, ok := client.RESTClient().(*rest.RESTClient)
-	if !ok || known == nil {
-		return nil, errNoClient
-	}
-	return &discoverer{client: known, maxBytes: maxDiscovery, single: make(map[schema.GroupVersion]groupVersion)}, nil
+	return nil
 }
 
 // ask returns what the server serves, the last document if nothing has changed. A server without
-// aggregated discovery is asked for the group versions for which wanted reports true. Its
-// argument known reports whether the last answer for the version is usable.
-func (d *discoverer) ask(ctx context.Context, wanted func(version schema.GroupVersion, known bool) bool) (*document, error) {
+// aggregated discovery is asked for each wanted version, too.
+func (d *discoverer) ask(ctx context.Context) (_ *document, err error) {
 	if d.core == nil {
-		answer, err := d.get(ctx, "/api", accepted, "")
-		if err != nil {
-			return nil, err
-		}
-		if d.core, err = d.versions(ctx, answer, func(schema.GroupVersion, bool) bool { return true }); err != nil {
+		if _, d.core, err = d.askRoot(ctx, "/api", nil); err != nil {
 			return nil, err
 		}
 	}
-	answer, err := d.get(ctx, "/apis", accepted, d.etag)
-	if err != nil {
-		return nil, err
+	answer, versions, err := d.askRoot(ctx, "/apis", d.etags)
+	if err != nil || answer.StatusCode == http.StatusNotModified {
+		return d.last, err
 	}
-	if answer.code == http.StatusNotModified && d.last != nil {
-		return d.last, nil
+	d.last = newDocument(slices.Concat(d.core, versions))
+	d.etags = answer.Header["Etag"]
+	if !strings.Contains(answer.Header.Get("Content-Type"), "as=APIGroupDiscoveryList") {
+		d.last.isPartial, d.etags = true, nil // its ETag, if it has one, says nothing of the resources
 	}
-	versions, err := d.versions(ctx, answer, wanted)
-	if err != nil {
-		return nil, err
-	}
-	versions = slices.Concat(d.core, versions)
-	id := sha256.Sum256(answer.body)
-	if d.etag = answer.etag; !answer.isAggregated() { // its ETag, if it has one, says nothing of the resources
-		d.etag, id = "", sha256.Sum256(fmt.Appendf(nil, "%#v", versions))
-	}
-	d.last = newDocument(id, versions)
-	d.last.isPartial = !answer.isAggregated()
 	return d.last, nil
 }
 
-// response is the response to a request.
-type response struct {
-	code        int
-	etag        string
-	contentType string
-	body        []byte
-}
-
-func (r response) isAggregated() bool {
-	_, parameters, err := mime.ParseMediaType(r.contentType)
-	return err == nil && parameters["as"] == "APIGroupDiscoveryList"
-}
-
-// get requests a path. It does so by the client's HTTP client, as a rest.Result has no ETag.
-func (d *discoverer) get(ctx context.Context, path, accept, etag string) (response, error) {
-	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
-	defer cancel()
-	sent, err := http.NewRequestWithContext(ctx, http.MethodGet, d.client.Get().AbsPath(path).URL().String(), nil)
-	if err != nil {
-		return response{}, err
+// askRoot asks for the versions of all groups below a path. There is no answer but 304 if etags has that of
+// the last one.
+func (d *discoverer) askRoot(ctx context.Context, path string, etags []string) (answer *http.Response, versions []groupVersion, err error) {
+	answer, body, err := d.get(ctx, path, accepted, etags)
+	if err != nil || answer.StatusCode == http.StatusNotModified {
+		return answer, nil, err
 	}
-	sent.Header.Set("Accept", accept)
-	if etag != "" {
-		sent.Header.Set("If-None-Match", etag)
+	var list struct {
+		apidiscovery.APIGroupDiscoveryList
+		Versions []string          // of /api without aggregated discovery
+		Groups   []metav1.APIGroup // of /apis without aggregated discovery
 	}
-	received, err := cmp.Or(d.client.Client, http.DefaultClient).Do(sent)
-	if err != nil {
-		return response{}, err
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, nil, fmt.Errorf("discovery: %w", err)
 	}
-	defer received.Body.Close()
-	r := response{code: received.StatusCode, etag: received.Header.Get("ETag"), contentType: received.Header.Get("Content-Type")}
-	r.body, err = io.ReadAll(io.LimitReader(received.Body, d.maxBytes+1))
-	switch {
-	case err != nil:
-		return r, fmt.Errorf("read %s: %w", path, err)
-	case int64(len(r.body)) > d.maxBytes:
-		return r, fmt.Errorf("read %s: more than %d bytes", path, d.maxBytes)
-	case r.code == http.StatusNotModified, r.code == http.StatusOK:
-		return r, nil
-	}
-	return r, apierrors.NewGenericServerResponse(r.code, "get", schema.GroupResource{}, path, strings.TrimSpace(string(r.body[:min(len(r.body), 1024)])), 0, true)
-}
-
-// versions returns the versions of the groups in a response.
-func (d *discoverer) versions(ctx context.Context, answer response, wanted func(version schema.GroupVersion, known bool) bool) (versions []groupVersion, err error) {
-	if answer.isAggregated() {
-		versions, err = versionsIn(answer)
-	} else {
-		versions, err = d.askEach(ctx, answer, wanted)
-	}
-	seen := make(map[schema.GroupResource]bool)
-	for _, version := range versions {
-		for i, resource := range version.resources {
-			version.resources[i].Preferred = !seen[resource.GroupResource()]
-			seen[resource.GroupResource()] = true
-		}
-	}
-	return versions, err
-}
-
-// versionsIn returns the versions of the groups in a document of aggregated discovery.
-func versionsIn(answer response) (versions []groupVersion, err error) {
-	var list apidiscovery.APIGroupDiscoveryList
-	if err := json.Unmarshal(answer.body, &list); err != nil {
-		return nil, fmt.Errorf("aggregated discovery: %w", err)
-	}
-	groups, resources, stale := discovery.SplitGroupsAndResources(list)
-	for _, group := range groups.Groups {
+	_, resources, _ := discovery.SplitGroupsAndResources(list.APIGroupDiscoveryList) // those of stale versions are nil
+	for _, group := range list.Items {
 		for _, version := range group.Versions {
 			name := schema.GroupVersion{Group: group.Name, Version: version.Version}
 			versions = append(versions, newGroupVersion(name, resources[name]))
 		}
 	}
-	for name := range stale {
-		versions = append(versions, groupVersion{GroupVersion: name, stale: true})
+	for _, group := range list.Groups {
+		for _, version := range group.Versions {
+			list.Versions = append(list.Versions, version.GroupVersion)
+		}
 	}
-	return versions, nil
+	for _, name := range list.Versions {
+		version, err := d.askVersion(ctx, path, name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("discovery of %s: %w", name, err)
+		}
+		versions = append(versions, version)
+	}
+	return answer, versions, nil
 }
 
-// newGroupVersion returns a version with the resources of a list, which may be nil.
-func newGroupVersion(name schema.GroupVersion, list *metav1.APIResourceList) groupVersion {
-	v, subresources := groupVersion{GroupVersion: name}, make(map[string][]string)
-	if list == nil {
-		return v
+// askVersion asks for the resources of one version below a path. If it is not wanted, it takes the last answer.
+// That of an aggregated API that does not answer is stale.
+func (d *discoverer) askVersion(ctx context.Context, path, text string) (version groupVersion, err error) {
+	name, err := schema.ParseGroupVersion(text)
+	if err != nil {
+		return version, err
 	}
-	for _, resource := range list.APIResources {
+	version, known := d.single[name]
+	if !d.wants(name, known && !version.stale) {
+		version.GroupVersion, version.stale = name, version.stale || !known
+		return version, nil
+	}
+	list := &metav1.APIResourceList{}
+	_, body, err := d.get(ctx, path+"/"+text, "application/json", nil)
+	switch {
+	case err == nil:
+		err = json.Unmarshal(body, list)
+	case apierrors.IsServiceUnavailable(err):
+		list, err = nil, nil
+	case apierrors.IsNotFound(err):
+		err = nil
+	}
+	if err != nil {
+		return version, err
+	}
+	d.single[name] = newGroupVersion(name, list)
+	return d.single[name], nil
+}
+
+// newGroupVersion returns a version with the resources of a list. Without a list it is stale.
+func newGroupVersion(name schema.GroupVersion, list *metav1.APIResourceList) groupVersion {
+	v, subresources := groupVersion{GroupVersion: name, stale: list == nil}, make(map[string][]string)
+	for _, resource := range ptr.Deref(list, metav1.APIResourceList{}).APIResources {
 		if of, sub, found := strings.Cut(resource.Name, "/"); found {
 			subresources[of] = append(subresources[of], sub)
 			continue
@@ -253,59 +223,28 @@ func newGroupVersion(name schema.GroupVersion, list *metav1.APIResourceList) gro
 	return v
 }
 
-// askEach asks a server without aggregated discovery for the resources of each wanted version, and takes
-// the last answer for the others.
-func (d *discoverer) askEach(ctx context.Context, answer response, wanted func(version schema.GroupVersion, known bool) bool) (versions []groupVersion, err error) {
-	var list metav1.APIGroupList
-	var core metav1.APIVersions
-	if err := errors.Join(json.Unmarshal(answer.body, &list), json.Unmarshal(answer.body, &core)); err != nil {
-		return nil, fmt.Errorf("discovery: %w", err)
+// get requests a path, unless its ETag is still the given one: then the code is 304. It uses the client's
+// HTTP client, as a rest.Result has no ETag.
+func (d *discoverer) get(ctx context.Context, path, accept string, etags []string) (answer *http.Response, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	request := &http.Request{
+		Method: http.MethodGet, URL: d.client.Get().AbsPath(path).URL(), Header: http.Header{"Accept": {accept}, "If-None-Match": etags},
 	}
-	for _, version := range core.Versions {
-		list.Groups = append(list.Groups, metav1.APIGroup{Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: version}}})
+	answer, err = cmp.Or(d.client.Client, http.DefaultClient).Do(request.WithContext(ctx))
+	if err != nil {
+		return nil, nil, err
 	}
-	for _, group := range list.Groups {
-		for _, version := range group.Versions {
-			name, err := schema.ParseGroupVersion(version.GroupVersion)
-			if err != nil {
-				return nil, fmt.Errorf("discovery: %w", err)
-			}
-			v, known := d.single[name]
-			if !known {
-				v = groupVersion{GroupVersion: name, stale: true}
-			}
-			if wanted(name, !v.stale) {
-				if v, err = d.askVersion(ctx, name); err != nil {
-					return nil, err
-				}
-				d.single[name] = v
-			}
-			v.resources = slices.Clone(v.resources) // readers have those of the last document
-			versions = append(versions, v)
-		}
-	}
-	return versions, nil
-}
-
-// askVersion asks for the resources of one version. That of an aggregated API that does not answer is
-// stale.
-func (d *discoverer) askVersion(ctx context.Context, version schema.GroupVersion) (groupVersion, error) {
-	path := "/apis/" + version.String()
-	if version.Group == "" {
-		path = "/api/" + version.Version
-	}
-	answer, err := d.get(ctx, path, "application/json", "")
+	defer answer.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(answer.Body, d.maxBytes+1))
 	switch {
-	case apierrors.IsNotFound(err):
-		return groupVersion{GroupVersion: version}, nil
-	case apierrors.IsServiceUnavailable(err):
-		return groupVersion{GroupVersion: version, stale: true}, nil
 	case err != nil:
-		return groupVersion{}, err
+		return nil, nil, fmt.Errorf("read %s: %w", path, err)
+	case int64(len(body)) > d.maxBytes:
+		return nil, nil, fmt.Errorf("read %s: more than %d bytes", path, d.maxBytes)
+	case answer.StatusCode == http.StatusOK, answer.StatusCode == http.StatusNotModified && etags != nil:
+		return answer, body, nil
 	}
-	var list metav1.APIResourceList
-	if err := json.Unmarshal(answer.body, &list); err != nil {
-		return groupVersion{}, fmt.Errorf("discovery of %s: %w", version, err)
-	}
-	return newGroupVersion(version, &list), nil
+	message := strings.TrimSpace(string(body[:min(len(body), 1024)]))
+	return nil, nil, apierrors.NewGenericServerResponse(answer.StatusCode, "get", schema.GroupResource{}, path, message, 0, true)
 }

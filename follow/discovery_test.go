@@ -8,13 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 )
 
@@ -64,30 +67,31 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	return f(request)
 }
 
+// String returns the resources, then the versions without any. Stale ones have a "!".
 func (d *document) String() string {
-	if d == nil {
-		return "none"
-	}
 	var all []string
-	for _, version := range d.versions {
-		text := version.String()
-		if version.stale {
-			text += "!"
+	empty := maps.Clone(d.stale)
+	for i, r := range d.resources {
+		if version := r.GroupVersion(); i == 0 || version != d.resources[i-1].GroupVersion() {
+			all = append(all, version.String())
+			delete(empty, version)
 		}
-		for _, r := range version.resources {
-			text += fmt.Sprintf(" %s=%s", strings.Join(append([]string{r.Resource}, r.Subresources...), "/"), r.Kind)
-			if r.Namespaced {
-				text += " namespaced"
-			}
-			if r.Preferred {
-				text += " preferred"
-			}
-			text += fmt.Sprint(r.Verbs)
+		text := fmt.Sprintf(" %s=%s", strings.Join(append([]string{r.Resource}, r.Subresources...), "/"), r.Kind)
+		if r.Namespaced {
+			text += " namespaced"
 		}
-		all = append(all, text)
+		if r.Preferred {
+			text += " preferred"
+		}
+		all[len(all)-1] += text + fmt.Sprint(r.Verbs)
+	}
+	for _, version := range slices.SortedFunc(maps.Keys(empty), func(a, b schema.GroupVersion) int { return strings.Compare(a.String(), b.String()) }) {
+		all = append(all, version.String()+map[bool]string{true: "!"}[empty[version]])
 	}
 	return strings.Join(all, ", ")
 }
+
+func wantsAll(schema.GroupVersion, bool) bool { return true }
 
 const (
 	aggregatedCore = `{"items": [{"versions": [{"version": "v1", "resources": [{"resource": "pods", "scope": "Namespaced", "responseKind": {"kind": "Pod"}, "verbs": ["list"]}]}]}]}`
@@ -112,12 +116,11 @@ func TestDiscovery(t *testing.T) {
 	core := []answer{{aggregated: "v2", body: aggregatedCore}}
 	legacyCore := []answer{{body: `{"kind": "APIVersions", "versions": ["v1"]}`}}
 	pods := []answer{{body: `{"resources": [{"name": "pods", "kind": "Pod", "verbs": ["list"]}]}`}}
-	all := func(schema.GroupVersion) bool { return true }
-	none := func(schema.GroupVersion) bool { return false }
+	none := func(version schema.GroupVersion, _ bool) bool { return version.Group == "" }
 	for _, row := range []struct {
 		name     string
 		answers  answers
-		wanted   func(schema.GroupVersion) bool
+		wants    func(version schema.GroupVersion, known bool) bool
 		want     []string // documents or errors
 		requests string
 	}{
@@ -127,38 +130,35 @@ func TestDiscovery(t *testing.T) {
 			[]string{documentOfBoth, documentOfBoth}, "/api, /apis, /apis"},
 		{"an answer after an error", answers{"/api": core, "/apis": {{code: 503, body: "starting"}, {aggregated: "v2", etag: `"1"`, body: `{}`}, {code: 500}, {code: 304}}}, none,
 			[]string{"/apis: 503", "v1 pods=Pod namespaced preferred[list]", "/apis: 500", "same"}, `/api, /apis, /apis, /apis "1", /apis "1"`},
-		{"not changed, without a document", answers{"/api": core, "/apis": {{code: 304}}}, none, []string{"unexpected end"}, "/api, /apis"},
+		{"not changed, without a document", answers{"/api": core, "/apis": {{code: 304}}}, none, []string{"/apis: 304"}, "/api, /apis"},
 		{"core is asked again after an error", answers{"/api": {{code: 403}, core[0]}, "/apis": {{aggregated: "v2", body: `{}`}}}, none,
 			[]string{"/api: 403", "v1 pods=Pod namespaced preferred[list]"}, "/api, /api, /apis"},
 		{"malformed", answers{"/api": core, "/apis": {{aggregated: "v2", etag: `"1"`, body: `{"items": [`}, {aggregated: "v2", body: `{}`}}}, none,
-			[]string{"aggregated discovery: unexpected end", "v1 pods=Pod namespaced preferred[list]"}, `/api, /apis, /apis`},
+			[]string{"discovery: unexpected end", "v1 pods=Pod namespaced preferred[list]"}, `/api, /apis, /apis`},
 		{"malformed groups", answers{"/api": legacyCore, "/apis": {{body: `{"groups": 1}`}, {body: `{"groups": [{"versions": [{"groupVersion": "a/b/c"}]}]}`}, {body: "<html>"}}}, none,
-			[]string{"discovery: json", "discovery: unexpected GroupVersion", "discovery: invalid character"}, `/api, /api/v1, /apis, /apis, /apis`},
+			[]string{"discovery: json", "discovery of a/b/c: unexpected GroupVersion", "discovery: invalid character"}, `/api, /api/v1, /apis, /apis, /apis`},
 		{"no connection", answers{"/api": {{err: io.ErrUnexpectedEOF}}}, none, []string{"unexpected EOF"}, "/api"},
 
-		{"groups alone", answers{"/api": legacyCore, "/api/v1": pods, "/apis": {{etag: `"1"`, body: groupList}}, "/apis/example.com/v2": {{body: resourceList}}, "/apis/metrics/v1": {{code: 503}}}, all,
+		{"groups alone", answers{"/api": legacyCore, "/api/v1": pods, "/apis": {{etag: `"1"`, body: groupList}}, "/apis/example.com/v2": {{body: resourceList}}, "/apis/metrics/v1": {{code: 503}}}, wantsAll,
 			[]string{"v1 pods=Pod preferred[list], example.com/v2 widgets/status=Widget namespaced preferred[list], example.com/v1, metrics/v1!"},
 			"/api, /api/v1, /apis, /apis/example.com/v2, /apis/example.com/v1, /apis/metrics/v1"},
 		{"the wanted groups alone", answers{"/api": legacyCore, "/api/v1": pods, "/apis": {{body: groupList}}, "/apis/example.com/v1": {{body: resourceList}, {code: 404}}},
-			func(version schema.GroupVersion) bool {
-				return version.Version == "v1" && version.Group == "example.com"
+			func(version schema.GroupVersion, _ bool) bool {
+				return version.Version == "v1" && version.Group != "metrics"
 			},
-			[]string{"v1 pods=Pod preferred[list], example.com/v2!, example.com/v1 widgets/status=Widget namespaced preferred[list], metrics/v1!", "v1 pods=Pod preferred[list], example.com/v2!, example.com/v1, metrics/v1!"},
+			[]string{"v1 pods=Pod preferred[list], example.com/v1 widgets/status=Widget namespaced preferred[list], example.com/v2!, metrics/v1!", "v1 pods=Pod preferred[list], example.com/v1, example.com/v2!, metrics/v1!"},
 			"/api, /api/v1, /apis, /apis/example.com/v1, /apis, /apis/example.com/v1"},
-		{"a group fails", answers{"/api": legacyCore, "/api/v1": pods, "/apis": {{body: groupList}}, "/apis/example.com/v2": {{code: 500}, {body: "{"}}}, all,
+		{"a group fails", answers{"/api": legacyCore, "/api/v1": pods, "/apis": {{body: groupList}}, "/apis/example.com/v2": {{code: 500}, {body: "{"}}}, wantsAll,
 			[]string{"/apis/example.com/v2: 500", "discovery of example.com/v2: unexpected end"}, "/api, /api/v1, /apis, /apis/example.com/v2, /apis, /apis/example.com/v2"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			client, requests := row.answers.client()
-			d, err := newDiscoverer(client)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := newDiscoverer(client, row.wants)
 			var last *document
 			for i, want := range row.want {
-				got, err := d.ask(t.Context(), func(v schema.GroupVersion, _ bool) bool { return row.wanted == nil || row.wanted(v) })
+				got, err := d.ask(t.Context())
 				status := apierrors.APIStatus(nil)
-				text := got.String()
+				var text string
 				switch {
 				case errors.As(err, &status):
 					text = fmt.Sprintf("%s: %d", status.Status().Details.Name, status.Status().Code)
@@ -167,7 +167,7 @@ func TestDiscovery(t *testing.T) {
 				case got == last:
 					text = "same"
 				default:
-					last = got
+					last, text = got, got.String()
 				}
 				if text != want && (err == nil || !strings.Contains(text, want)) {
 					t.Errorf("answer %d:\n got %s\nwant %s", i, text, want)
@@ -191,13 +191,10 @@ func TestDocumentID(t *testing.T) {
 		{answers{"/api": {{body: "{}"}}, "/apis": {{body: groupList}}, "/apis/example.com/v1": {{body: resourceList}, {body: resourceList}, {body: "{}"}}}, []bool{true, false}},
 	} {
 		client, _ := row.answers.client()
-		d, err := newDiscoverer(client)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := newDiscoverer(client, wantsAll)
 		var last *document
 		for i := range len(row.same) + 1 {
-			next, err := d.ask(t.Context(), func(schema.GroupVersion, bool) bool { return true })
+			next, err := d.ask(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,12 +210,9 @@ func TestTooLargeDiscovery(t *testing.T) {
 	for size, want := range map[int]bool{100: true, 101: false} {
 		body := "{}" + strings.Repeat(" ", size-2)
 		client, _ := answers{"/api": {{aggregated: "v2", body: "{}"}}, "/apis": {{aggregated: "v2", body: body}}}.client()
-		d, err := newDiscoverer(client)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := newDiscoverer(client, wantsAll)
 		d.maxBytes = 100
-		if _, err := d.ask(t.Context(), nil); (err == nil) != want {
+		if _, err := d.ask(t.Context()); (err == nil) != want {
 			t.Errorf("%d bytes: error %v", size, err)
 		}
 	}
@@ -226,22 +220,37 @@ func TestTooLargeDiscovery(t *testing.T) {
 
 func TestDiscoveryEndsWithContext(t *testing.T) {
 	client, _ := answers{}.client()
-	d, err := newDiscoverer(client)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := newDiscoverer(client, wantsAll)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.ask(ctx, nil); err == nil {
+	if _, err := d.ask(ctx); err == nil {
 		t.Error("no error")
 	}
 }
 
 func TestDiscoveryClientWithoutRESTClient(t *testing.T) {
-	if _, err := newDiscoverer(nil); !errors.Is(err, errNoClient) {
-		t.Errorf("nil: error %v", err)
-	}
-	if _, err := newDiscoverer(&discovery.DiscoveryClient{}); !errors.Is(err, errNoClient) {
-		t.Errorf("without a REST client: error %v", err)
+	metadataClient := metadata.NewForConfigOrDie(&rest.Config{})
+	discoveryClient, _ := answers{}.client()
+	for name, follower := range map[string]*Follower{
+		"no clients":             New(nil, nil, Options{}),
+		"no metadata client":     New(nil, discoveryClient, Options{}),
+		"no discovery client":    New(metadataClient, nil, Options{}),
+		"no REST client":         New(metadataClient, &discovery.DiscoveryClient{}, Options{}),
+		"a REST client of fakes": New(metadataClient, fakediscovery{}, Options{}),
+	} {
+		if err := follower.Run(t.Context()); !errors.Is(err, errNoClient) {
+			t.Errorf("%s: Run returned %v", name, err)
+		}
+		if err := follower.WaitForServed(t.Context(), schema.GroupVersionResource{}); !errors.Is(err, errNoClient) {
+			t.Errorf("%s: WaitForServed returned %v", name, err)
+		}
+		if views, status := follower.Views(), follower.Status(); views != nil || status != (Status{}) {
+			t.Errorf("%s: views %v, status %+v", name, views, status)
+		}
 	}
 }
+
+// fakediscovery is a discovery client without a REST client, as client-go's.
+type fakediscovery struct{ discovery.DiscoveryInterface }
+
+func (fakediscovery) RESTClient() rest.Interface { return nil }

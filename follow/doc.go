@@ -27,7 +27,7 @@
 // (KEP-3352), at once and again after 1, 2, 4, ... 64 s, as servers learn of it one after the other. Changes
 // that arrive together cause one request. There is at most one a second, and in the long run 12 a minute.
 // Most are answered with 304, and few bytes. Without a change, it asks every ten minutes, or every 64 s
-// while it is blind. A server without aggregated discovery is also asked for the resources of each
+// while discovery fails or it is blind. A server without aggregated discovery is also asked for the resources of each
 // followed version, at the start and when a definition of its group has changed.
 //
 // # When a resource is taken to be gone
@@ -56,12 +56,15 @@
 // behind, and is passed over.
 //
 // Without the permission to list and watch CustomResourceDefinitions or APIServices, a follower is blind:
-// informers request what is not served, as without a follower, and Status.Err says why.
+// informers request what is not served, as without a follower, and Status.Err says why. A server that answers
+// these lists with 404, and whose discovery does not list the resource either, has none of them: the follower
+// is not blind.
 //
 // # Concurrency
 //
 // Follower.mu guards the evidence and the verdicts; each event, and each answer of discovery, decides on
-// all followed resources under it, in O(resources). A verdict ends the contexts of the requests of its
+// all followed resources under it, in O(resources). A resource is followed from the first call of
+// Follower.Resource on, during WaitForServed, and while Informers have it. A verdict ends the contexts of the requests of its
 // informers. A document does not change. One goroutine asks discovery. [Informers] have one goroutine that
 // selects, and two for each informer.
 //

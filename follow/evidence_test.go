@@ -4,7 +4,6 @@
 package follow
 
 import (
-	"crypto/sha256"
 	"errors"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ func testDocument(versions string) *document {
 		}
 		all = append(all, version)
 	}
-	return newDocument(sha256.Sum256([]byte(versions)), all)
+	return newDocument(all)
 }
 
 // evidenceHarness takes steps, and records how the verdict on widgets of version v1 changes.
@@ -38,8 +37,7 @@ type evidenceHarness struct {
 	evidence
 
 	now      time.Time
-	outcome  served.Outcome
-	why      error
+	verdict  served.Verdict
 	outcomes []string
 }
 
@@ -62,14 +60,14 @@ func (h *evidenceHarness) do(t *testing.T, step string) {
 	case "other": // definition
 		h.seen(h.definitions, "others.example.com", 1, false, h.now)
 	case "complete":
-		h.complete, h.firstComplete = true, h.asked+1
+		h.complete = h.asked + 1
 	case "ask":
 		h.asked++
 	case "answer": // to the last request
-		h.add(testDocument(rest), h.asked, h.now)
+		h.add(testDocument(rest), h.now)
 	case "get":
 		h.asked++
-		h.add(testDocument(rest), h.asked, h.now)
+		h.add(testDocument(rest), h.now)
 	case "after":
 		d, err := time.ParseDuration(rest)
 		if err != nil {
@@ -80,18 +78,14 @@ func (h *evidenceHarness) do(t *testing.T, step string) {
 		t.Fatalf("unknown step %q", step)
 	}
 	widgets := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
-	outcome, known2, why := h.verdictOn(widgets, h.outcome, h.now)
-	if !known2 {
-		return
-	}
-	isAbsent := served.Verdict{Outcome: outcome}.IsAbsent()
-	if isAbsent != errors.Is(why, served.ErrNotServed) {
+	outcome, why := h.verdictOn(widgets, h.verdict, h.now)
+	if isServed := outcome == served.Served; isServed == errors.Is(why, served.ErrNotServed) {
 		t.Errorf("after %q: outcome %v with error %v", step, outcome, why)
 	}
-	if outcome != h.outcome {
+	if outcome != h.verdict.Outcome {
 		h.outcomes = append(h.outcomes, []string{"Pending", "Unknown", "Served", "NotServed", "Gone", "Unselected", "Unlisted"}[outcome])
 	}
-	h.outcome, h.why = outcome, why
+	h.verdict = served.Verdict{Outcome: outcome, Err: why}
 }
 
 func TestEvidence(t *testing.T) {
@@ -162,7 +156,7 @@ func TestEvidence(t *testing.T) {
 		{"another definition was created meanwhile", "crd initially; get v1; -crd; get other; other; get other v1-; crd; get v1", "Served Gone Unlisted Served"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := &evidenceHarness{evidence: newEvidence(), now: time.Now()}
+			h := &evidenceHarness{evidence: newEvidence(), now: time.Now(), verdict: served.Verdict{Err: served.ErrNotServed}}
 			for step := range strings.SplitSeq(row.steps, "; ") {
 				h.do(t, step)
 			}

@@ -7,5 +7,11 @@ package follow
 func (f *Follower) Owned() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.owned)
+	owned := 0
+	for _, name := range f.resources {
+		if name != allResources {
+			owned++
+		}
+	}
+	return owned - len(f.published)
 }

@@ -8,12 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,77 +60,75 @@ type Options struct {
 // Follower knows what a server serves. Its methods are safe for concurrent use, and may be called
 // before, during and after Run.
 type Follower struct {
-	options     Options
-	definitions *cache.SharedInformer[*metav1.PartialObjectMetadata] // CustomResourceDefinitions
-	apiServices *cache.SharedInformer[*metav1.PartialObjectMetadata]
-	discoverer  *discoverer
-	listed      []*cache.Registration // of the two informers
-	invalid     error
-	wake        chan struct{} // of capacity 1; something has changed
-	logged      errlog.Requests
-	started     atomic.Bool
+	options    Options
+	informers  []*metadataInformer // of CustomResourceDefinitions and APIServices; none if the arguments of New are invalid
+	discoverer *discoverer
+	wake       chan struct{} // of capacity 1; something has changed
+	logged     errlog.Requests
+	started    atomic.Bool
 
-	mu       sync.Mutex // guards the fields below
-	evidence evidence
-	tracked  map[schema.GroupVersionResource]*tracked
-	owned    map[*served.Resource]schema.GroupVersionResource // those of Informers
-	changed  chan struct{}                                    // closed and replaced when verdicts or the document have changed
-	status   Status
-	blind    error // why it cannot see what the server serves
-	followed int   // number of those that follow all resources
+	publishing sync.Mutex // guards published
+	published  map[schema.GroupVersionResource]*cache.Served
+
+	mu        sync.Mutex // guards the fields below
+	evidence  evidence
+	resources map[*served.Resource]schema.GroupVersionResource // on which the follower decides
+	changed   chan struct{}                                    // closed and replaced when verdicts or the document have changed
+	status    Status
+	blind     bool // it cannot see what the server serves
 }
 
-// tracked is a resource that informers follow.
-type tracked struct {
-	resource *served.Resource
-	public   *cache.Served
-}
+type metadataInformer = cache.SharedInformer[*metav1.PartialObjectMetadata]
+
+//nolint:gochecknoglobals // constants
+var (
+	definitionsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	apiServicesResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	// allResources stands for all resources in Follower.resources.
+	allResources = schema.GroupVersionResource{}
+)
 
 // Status is the condition of a Follower.
 type Status struct {
 	// Err is why the last discovery request failed, or why CustomResourceDefinitions or APIServices cannot
 	// be watched; nil if all is well. Resources are then taken to be as they were. If the program has
 	// no permission to watch them, informers do not follow: they request what is not served, and report
-	// the 404.
+	// the 404. If the server does not serve them, as discovery confirms, informers follow all the same.
 	Err error
-	// Requests is the number of requests for the groups of the server, and Unchanged the number of those
-	// whose answer was that nothing has changed.
-	Requests, Unchanged uint64
+	// Requests is the number of requests for the groups of the server. Unchanged of them were answered
+	// that nothing has changed, and Failed of them have failed.
+	Requests, Unchanged, Failed uint64
+	// AnsweredAt is when the last of the requests for the groups succeeded. It is zero before.
+	AnsweredAt time.Time
 	// Definitions is the number of CustomResourceDefinitions.
 	Definitions int
 }
 
 var (
-	errPending    = errors.New("the follower does not know yet whether the server serves it")
-	errNoMetadata = errors.New("the metadata client is nil")
-	errRunTwice   = errors.New("follow: Run was called before")
+	errPending  = errors.New("the follower does not know yet whether the server serves it")
+	errNoClient = errors.New("follow: a client is nil, or the discovery client has no REST client, as client-go's fake ones: use those of a fake.APIServer")
+	errRunTwice = errors.New("follow: Run was called before")
 )
 
 // New returns a follower of what a server serves. It makes no request before Run. The config of the
 // clients should be prepared by cache.EnableStreaming: annotations, which may hold whole schemas, are
 // then cut from the responses. If a client is nil or client-go's fake one, Run returns an error.
 func New(client metadata.Interface, discovery discovery.DiscoveryInterface, options Options) *Follower {
+	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	f := &Follower{
-		options: options, wake: make(chan struct{}, 1), evidence: newEvidence(),
-		tracked: make(map[schema.GroupVersionResource]*tracked), owned: make(map[*served.Resource]schema.GroupVersionResource),
-		changed: make(chan struct{}),
+		options: options, wake: make(chan struct{}, 1), evidence: newEvidence(), changed: make(chan struct{}),
+		published: make(map[schema.GroupVersionResource]*cache.Served), resources: make(map[*served.Resource]schema.GroupVersionResource),
 	}
-	if client == nil {
-		f.invalid = errNoMetadata
+	if f.discoverer = newDiscoverer(discovery, f.wants); f.discoverer == nil || client == nil {
 		return f
 	}
-	if f.discoverer, f.invalid = newDiscoverer(discovery); f.invalid != nil {
-		return f
-	}
-	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	services := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
-	f.definitions = f.newInformer(client, crds, "CustomResourceDefinition", f.evidence.definitions)
-	f.apiServices = f.newInformer(client, services, "APIService", f.evidence.apiServices)
+	f.addInformer(client, definitionsResource, "CustomResourceDefinition", f.evidence.definitions)
+	f.addInformer(client, apiServicesResource, "APIService", f.evidence.apiServices)
 	return f
 }
 
-// newInformer returns an informer of definitions, of which it keeps little more than their names.
-func (f *Follower) newInformer(client metadata.Interface, resource schema.GroupVersionResource, kind string, known map[string]*definition) *cache.SharedInformer[*metav1.PartialObjectMetadata] {
+// addInformer adds an informer of definitions, of which it keeps little more than their names.
+func (f *Follower) addInformer(client metadata.Interface, resource schema.GroupVersionResource, kind string, known map[string]*definition) {
 	example := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: resource.GroupVersion().String(), Kind: kind}}
 	informer := cache.NewSharedInformer(cache.ListWatchOf(client.Resource(resource)), example, cache.InformerOptions[*metav1.PartialObjectMetadata]{
 		OmitFields:   []string{"metadata.annotations", "metadata.managedFields"},
@@ -141,17 +138,17 @@ func (f *Follower) newInformer(client metadata.Interface, resource schema.GroupV
 		Logger:       f.options.Logger,
 		Clock:        f.options.Clock,
 	})
-	registration, err := informer.AddBatchHandler(f.handler(known), cache.HandlerOptions{Name: "follow"})
-	f.invalid = errors.Join(f.invalid, err)
-	f.listed = append(f.listed, registration)
-	return informer
+	_, _ = informer.AddBatchHandler(func(events []cache.Event[*metav1.PartialObjectMetadata]) { // an error would be that of Run, too
+		f.record(known, events)
+	}, cache.HandlerOptions{Name: "follow"})
+	f.informers = append(f.informers, informer)
 }
 
 // Run follows what the server serves until ctx ends, and returns nil. It must be called once. It
 // returns an error if the arguments of New are invalid.
 func (f *Follower) Run(ctx context.Context) error {
-	if f.invalid != nil {
-		return fmt.Errorf("follow: %w", f.invalid)
+	if f.informers == nil {
+		return errNoClient
 	}
 	if f.started.Swap(true) {
 		return errRunTwice
@@ -159,57 +156,44 @@ func (f *Follower) Run(ctx context.Context) error {
 	if f.options.Logger.GetSink() != nil {
 		ctx = klog.NewContext(ctx, f.options.Logger)
 	}
-	return cache.RunAll(ctx, f.definitions.Run, f.apiServices.Run, f.runDiscovery)
+	return cache.RunAll(ctx, f.informers[0].Run, f.informers[1].Run, f.runDiscovery)
 }
 
 // Resource returns what is known of a resource, for cache.InformerOptions.Served. It returns the same value
 // for the same resource.
 func (f *Follower) Resource(resource schema.GroupVersionResource) *cache.Served {
-	return f.track(resource).public
-}
-
-func (f *Follower) track(name schema.GroupVersionResource) *tracked {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	t := f.tracked[name]
-	if t == nil {
-		resource := served.New(fmt.Errorf("%s: %w: %w", text(name), served.ErrNotServed, errPending))
-		t = &tracked{resource: resource, public: served.Publish(resource).(*cache.Served)}
-		f.tracked[name] = t
-		f.decide(name, t.resource)
-		if f.evidence.document != nil && f.evidence.document.isPartial {
-			f.signal()
-		}
+	f.publishing.Lock()
+	defer f.publishing.Unlock()
+	if f.published[resource] == nil {
+		f.published[resource] = served.Publish(f.own(resource)).(*cache.Served)
 	}
-	return t
+	return f.published[resource]
 }
 
 // WaitForServed blocks until the server serves a resource. If ctx ends first, the error wraps
 // cache.ErrNotServed and says why the resource is not served. Pass a context with a timeout, unless
 // the program has nothing to do without the resource.
 func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersionResource) error {
-	if f.invalid != nil {
-		return fmt.Errorf("follow: %w", f.invalid)
+	if f.informers == nil {
+		return errNoClient
 	}
-	t := f.track(resource)
+	known := f.own(resource)
+	defer f.disown(known)
 	for {
 		_, changed := f.current()
-		verdict := t.resource.Verdict()
+		verdict := known.Verdict()
 		if verdict.Outcome == served.Served {
 			return nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			if verdict.Err == nil { // the follower is blind
-				verdict.Err = errors.Join(fmt.Errorf("%s: %w: %w", text(resource), cache.ErrNotServed, errPending), f.Status().Err)
-			}
-			return fmt.Errorf("%w: %w", context.Cause(ctx), verdict.Err)
+			return fmt.Errorf("%w: %w", context.Cause(ctx), errors.Join(verdict.Err, f.Status().Err))
 		}
 	}
 }
 
-// current returns the last document, nil before the first, and a channel that is closed when it
+// current returns the last document, an empty one before the first, and a channel that is closed when it
 // or verdicts change.
 func (f *Follower) current() (*document, <-chan struct{}) {
 	f.mu.Lock()
@@ -217,37 +201,24 @@ func (f *Follower) current() (*document, <-chan struct{}) {
 	return f.evidence.document, f.changed
 }
 
-// followAll adds n to the number of those that follow all resources.
-func (f *Follower) followAll(n int) {
+// own returns a resource on which the follower decides until disown.
+func (f *Follower) own(name schema.GroupVersionResource) *served.Resource {
+	resource := served.New(fmt.Errorf("%s: %w: %w", text(name), served.ErrNotServed, errPending))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.followed += n
-	f.signal() // a server without aggregated discovery is asked for all groups
-}
-
-// own makes the follower decide on a resource of Informers until disown, unless it is unselected.
-func (f *Follower) own(name schema.GroupVersionResource, resource *served.Resource) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if resource.Verdict().Outcome != served.Unselected {
-		f.decide(name, resource)
-		f.owned[resource] = name
+	f.resources[resource] = name
+	f.decide(name, resource)
+	if f.evidence.document.isPartial {
+		signal(f.wake)
 	}
+	return resource
 }
 
 // disown leaves the verdict on a resource as it is.
 func (f *Follower) disown(resource *served.Resource) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.owned, resource)
-}
-
-// unselect ends the requests for a resource of Informers for good.
-func (f *Follower) unselect(resource *served.Resource) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.owned, resource)
-	resource.Set(served.Unselected, errUnselected)
+	delete(f.resources, resource)
 }
 
 // Status returns the follower's condition.
@@ -255,57 +226,51 @@ func (f *Follower) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	status := f.status
-	if f.definitions != nil {
-		status.Definitions = f.definitions.Store().Len()
-		status.Err = errors.Join(status.Err, f.definitions.Status().Err, f.apiServices.Status().Err)
+	if f.informers != nil {
+		status.Definitions = f.informers[0].Store().Len()
+		status.Err = errors.Join(status.Err, f.informers[0].Status().Err, f.informers[1].Status().Err)
 	}
 	return status
 }
 
-// Views returns views of the informers of CustomResourceDefinitions and APIServices.
-func (f *Follower) Views() []cache.View {
-	if f.definitions == nil {
-		return nil
+// Views returns views of the informers of CustomResourceDefinitions and APIServices, in this order.
+func (f *Follower) Views() (views []cache.View) {
+	for _, informer := range f.informers {
+		views = append(views, informer.Views()...)
 	}
-	return append(f.definitions.Views(), f.apiServices.Views()...)
+	return views
 }
 
-// handler returns a handler that records the events of CustomResourceDefinitions or APIServices.
-func (f *Follower) handler(known map[string]*definition) func([]cache.Event[*metav1.PartialObjectMetadata]) {
-	return func(events []cache.Event[*metav1.PartialObjectMetadata]) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		for _, event := range events {
-			obj := event.Object()
-			if obj.Labels[automanaged] != "" {
-				continue
-			}
-			if event.Type == cache.EventDelete {
-				f.evidence.deleted(known, obj.Name, f.clock().Now())
-				f.decideAll() // the next event may be its creation
-			} else {
-				f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, f.clock().Now())
-			}
+// record records events of CustomResourceDefinitions or APIServices.
+func (f *Follower) record(known map[string]*definition, events []cache.Event[*metav1.PartialObjectMetadata]) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.options.Clock.Now()
+	for _, event := range events {
+		switch obj := event.Object(); {
+		case obj.Labels[automanaged] != "":
+		case event.Type == cache.EventDelete:
+			f.evidence.deleted(known, obj.Name, now)
+			f.decideAll() // the next event may be its creation
+		default:
+			f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, now)
 		}
-		f.decideAll()
-		f.signal()
 	}
+	f.decideAll()
+	signal(f.wake)
 }
 
-// signal makes the follower ask what the server serves.
-func (f *Follower) signal() {
+// signal makes the receiver of wake look for changes.
+func signal(wake chan<- struct{}) {
 	select {
-	case f.wake <- struct{}{}:
+	case wake <- struct{}{}:
 	default:
 	}
 }
 
 // decideAll decides on all resources. The caller holds mu.
 func (f *Follower) decideAll() {
-	for name, t := range f.tracked {
-		f.decide(name, t.resource)
-	}
-	for resource, name := range f.owned {
+	for resource, name := range f.resources {
 		f.decide(name, resource)
 	}
 	close(f.changed)
@@ -316,41 +281,21 @@ func (f *Follower) decideAll() {
 // blind makes informers request what is not served. The caller holds mu.
 func (f *Follower) decide(name schema.GroupVersionResource, resource *served.Resource) {
 	before := resource.Verdict()
-	outcome, known, why := f.evidence.verdictOn(name, before.Outcome, f.clock().Now())
+	outcome, why := f.evidence.verdictOn(name, before, f.options.Clock.Now())
 	switch {
-	case known && (f.blind == nil || outcome == served.Served):
-	case f.blind != nil && before.IsAbsent():
-		outcome, why = served.Unknown, nil
-	default:
-		return
+	case !f.blind || outcome == served.Served:
+		resource.Set(outcome, why)
+	case before.IsAbsent():
+		resource.Set(served.Unknown, why)
 	}
-	resource.Set(outcome, why)
-}
-
-// findBlind returns why the follower cannot see what the server serves. The caller holds mu.
-func (f *Follower) findBlind() error {
-	for _, informer := range []*cache.SharedInformer[*metav1.PartialObjectMetadata]{f.definitions, f.apiServices} {
-		if err := informer.Status().Err; apierrors.IsForbidden(err) || err != nil && !informer.HasSynced() {
-			return err
-		}
-	}
-	if f.evidence.document == nil {
-		return f.status.Err
-	}
-	return nil
 }
 
 // runDiscovery asks the server what it serves, after each change and now and then.
 func (f *Follower) runDiscovery(ctx context.Context) error {
-	const burst = discoveryBurst * discoveryPeriod
-	full := f.clock().Now() // when the bucket of requests is full again
+	limit := rate.NewLimiter(rate.Every(discoveryPeriod), discoveryBurst)
 	for repeat := time.Duration(0); ctx.Err() == nil; {
-		now := f.clock().Now()
-		if full.Before(now) {
-			full = now
-		}
-		full = full.Add(discoveryPeriod)
-		f.sleep(ctx, full.Sub(now)-burst, nil)
+		now := f.options.Clock.Now()
+		f.sleep(ctx, limit.ReserveN(now, 1).DelayFrom(now), nil)
 		sees := f.ask(ctx)
 		if repeat = max(2*repeat, discoveryGap); repeat > lastRepeat {
 			if repeat = lastRepeat; sees {
@@ -365,21 +310,10 @@ func (f *Follower) runDiscovery(ctx context.Context) error {
 	return nil
 }
 
-func (f *Follower) clock() clock.Clock {
-	return cmp.Or[clock.Clock](f.options.Clock, clock.RealClock{})
-}
-
 // sleep waits for d. It reports false if ctx ends or wake receives a value before.
 func (f *Follower) sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
-	select { // a change takes precedence
-	case <-wake:
-		return false
-	default:
-	}
-	timer := f.clock().NewTimer(max(0, d))
-	defer timer.Stop()
 	select {
-	case <-timer.C():
+	case <-f.options.Clock.After(d):
 		return true
 	case <-wake:
 	case <-ctx.Done():
@@ -387,55 +321,78 @@ func (f *Follower) sleep(ctx context.Context, d time.Duration, wake <-chan struc
 	return false
 }
 
-// ask asks the server what it serves, and decides on all resources. It reports false if the follower is
-// blind: that may end without a change.
+// ask asks the server what it serves, and decides on all resources. It reports false if the request has
+// failed or the follower is blind: that may end without a change.
 func (f *Follower) ask(ctx context.Context) (sees bool) {
 	f.mu.Lock()
 	f.evidence.asked++
-	number := f.evidence.asked
 	f.status.Requests++
-	all := f.followed > 0
-	versions := make(map[schema.GroupVersion]bool)
-	for name := range f.tracked {
-		versions[name.GroupVersion()] = true
-	}
-	maps.DeleteFunc(f.evidence.groups, func(_ string, at time.Time) bool { return f.clock().Since(at) >= evidenceAge })
-	changed := maps.Clone(f.evidence.groups)
-	last := f.evidence.document
 	f.mu.Unlock()
-	document, err := f.discoverer.ask(ctx, func(name schema.GroupVersion, known bool) bool {
-		return (all || versions[name]) && (!known || !changed[name.Group].IsZero())
-	})
+	last := f.discoverer.last
+	document, err := f.discoverer.ask(ctx)
 	if ctx.Err() != nil {
 		return false
 	}
 	f.report(ctx, err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.status.Err = err
-	f.blind = f.findBlind()
-	wasComplete := f.evidence.complete
-	f.evidence.complete = !slices.ContainsFunc(f.listed, func(r *cache.Registration) bool { return !r.HasSynced() })
-	if f.evidence.complete && !wasComplete {
-		f.evidence.firstComplete = number + 1
-	}
-	if err == nil && document == last {
+	now := f.options.Clock.Now()
+	switch f.status.Err = err; {
+	case err != nil:
+		f.status.Failed++
+	case document == last:
 		f.status.Unchanged++
+		fallthrough
+	default:
+		f.status.AnsweredAt = now
+		f.evidence.add(document, now)
 	}
-	if err == nil && f.evidence.add(document, number, f.clock().Now()) || err != nil {
-		f.decideAll()
+	f.look()
+	f.decideAll()
+	return err == nil && !f.blind && f.evidence.complete > 0
+}
+
+// wants reports whether a server without aggregated discovery is asked for a version: if it is of the core
+// group or followed, and its resources are not known or a definition of its group has changed.
+func (f *Follower) wants(version schema.GroupVersion, known bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known && f.options.Clock.Since(f.evidence.groups[version.Group]) >= evidenceAge {
+		return false
 	}
-	return f.blind == nil && f.evidence.complete
+	for _, name := range f.resources {
+		if name == allResources || name.GroupVersion() == version {
+			return true
+		}
+	}
+	return version.Group == ""
+}
+
+// look finds out whether the follower is blind, and whether all definitions have been listed. Those that
+// the server does not serve, by discovery, are not missed. The caller holds mu.
+func (f *Follower) look() {
+	hasDocument, isComplete := f.evidence.answered > 0, true
+	f.blind = !hasDocument && f.status.Err != nil
+	for i, resource := range []schema.GroupVersionResource{definitionsResource, apiServicesResource} {
+		status := f.informers[i].Status()
+		if apierrors.IsNotFound(status.Err) && hasDocument && f.evidence.document.lacks(resource) {
+			continue
+		}
+		f.blind = f.blind || apierrors.IsForbidden(status.Err) || status.Err != nil && !status.Synced
+		isComplete = isComplete && status.Handlers[0].Synced
+	}
+	if isComplete && f.evidence.complete == 0 {
+		f.evidence.complete = f.evidence.asked + 1
+	}
 }
 
 // report passes an error of a discovery request on, or logs it once in five minutes.
 func (f *Follower) report(ctx context.Context, err error) {
-	logger, now := klog.FromContext(ctx), f.clock().Now()
+	logger, now := klog.FromContext(ctx), f.options.Clock.Now()
 	switch {
+	case err == nil && f.logged.Recovered(now):
+		logger.Info("Discovery recovered")
 	case err == nil:
-		if f.logged.Recovered(now) {
-			logger.Info("Discovery recovered")
-		}
 	case f.options.ErrorHandler != nil:
 		f.options.ErrorHandler(ctx, fmt.Errorf("discovery: %w", err))
 	case f.logged.IsNew(err.Error(), now):

@@ -37,7 +37,7 @@ const (
 	// Gone: informers do not request the resource. Its objects were deleted with its definition.
 	Gone
 	// Unselected: informers do not request the resource, whether or not it is served. The verdict
-	// needs no confirmation.
+	// needs no confirmation, and is final.
 	Unselected
 	// Unlisted: informers do not request the resource, unless they have objects. Its definition exists,
 	// and the server that was asked may not know it yet.
@@ -47,7 +47,7 @@ const (
 // Verdict is what is known of a resource.
 type Verdict struct {
 	Outcome Outcome
-	Err     error // why the resource is absent; it wraps ErrNotServed
+	Err     error // why the resource is absent, or may be; it wraps ErrNotServed
 
 	changes uint64 // of the resource, up to this one
 }
@@ -85,11 +85,15 @@ func (r *Resource) Verdict() Verdict {
 	return r.verdict
 }
 
-// Set records a verdict. err is why the resource is absent.
+// Set records a verdict, unless the last one is Unselected, which is final. err is why the resource is
+// absent, or may be.
 func (r *Resource) Set(outcome Outcome, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.verdict
+	if before.Outcome == Unselected {
+		return
+	}
 	next := Verdict{outcome, err, before.changes}
 	if outcome == before.Outcome {
 		r.verdict = next
@@ -103,6 +107,18 @@ func (r *Resource) Set(outcome Outcome, err error) {
 		clear(r.waiting)
 	}
 	r.verdict = next
+}
+
+// End makes a verdict that the resource is absent final. It reports false if there is another one
+// meanwhile.
+func (r *Resource) End(verdict Verdict) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	isSame := r.verdict.IsSame(verdict)
+	if isSame {
+		r.verdict.Outcome = Unselected
+	}
+	return isSame
 }
 
 // WithContext returns a context that ends with ctx, or once the verdict is no longer this one: a

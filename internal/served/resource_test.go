@@ -64,6 +64,25 @@ func TestContextEndsIfResourceWasAbsentMeanwhile(t *testing.T) {
 	}
 }
 
+// End makes a verdict final, if there was no other one meanwhile.
+func TestEndIsFinal(t *testing.T) {
+	r := New(errWhy)
+	r.Set(Gone, errWhy)
+	gone := r.Verdict()
+	r.Set(Served, nil)
+	r.Set(Gone, errWhy)
+	if r.End(gone) {
+		t.Error("an earlier verdict has ended the resource")
+	}
+	if !r.End(r.Verdict()) {
+		t.Error("the last verdict has not ended the resource")
+	}
+	r.Set(Served, nil)
+	if got := r.Verdict(); got.Outcome != Unselected || !errors.Is(got.Err, ErrNotServed) {
+		t.Errorf("verdict %v after the end, want Unselected", got)
+	}
+}
+
 func TestContextEndsWithParent(t *testing.T) {
 	parent, cancelParent := context.WithCancel(t.Context())
 	r := New(errWhy)
