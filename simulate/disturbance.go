@@ -45,7 +45,8 @@ type TooManyRequests struct{ To string }
 
 // Lag holds the events of all watches of the resource that a write changes, for a time from the write on,
 // as a slow API server or network does. Then they are delivered in order. Lists and other reads are not
-// held. Zero For is 10 seconds of the bubble's clock.
+// held. Zero For is 10 seconds of the bubble's clock. The clock stands still while the program is busy: a Lag
+// ends after 1,000 requests and events, too.
 type Lag struct {
 	After string
 	For   time.Duration

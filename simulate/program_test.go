@@ -141,6 +141,28 @@ func writeAlways(ctx context.Context, c *copier, key string) error {
 	return errors.New("again")
 }
 
+// toggleUntilSeen patches a ConfigMap, and creates and deletes a Secret until its cache has the patch.
+func toggleUntilSeen(ctx context.Context, c *copier, key string) error {
+	namespace, name, _ := clientcache.SplitMetaNamespaceKey(key)
+	source, err := c.configMaps.ConfigMaps(namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	secrets := c.client.CoreV1().Secrets(namespace)
+	_, err = secrets.Get(ctx, name, metav1.GetOptions{})
+	if err == nil {
+		return secrets.Delete(ctx, name, metav1.DeleteOptions{})
+	}
+	if source.Annotations["seen"] != "" {
+		return nil
+	}
+	if _, err := c.client.CoreV1().ConfigMaps(namespace).Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"seen":"yes"}}}`), metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	_, err = secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, metav1.CreateOptions{})
+	return err
+}
+
 type reconcileFunc func(context.Context, *copier, string) error
 
 // writeFirst writes the key that it receives first, of a ConfigMap or of a Secret.

@@ -65,8 +65,13 @@ var errDisturbed = errors.New("a simulated failure")
 // hold is a time in which the events of a resource are not delivered.
 type hold struct {
 	until time.Time
+	round int  // it ends in this round at the latest, since the clock stands still while the program is busy
 	gap   bool // the events are lost
 }
+
+// maxHoldRounds is the number of requests and events after which a hold ends. A program that has a stale cache may
+// be busy until it receives the events.
+const maxHoldRounds = 1000
 
 // submit adds a request. It reports whether the process is alive.
 func (s *scheduler) submit(q *request) bool {
@@ -205,7 +210,7 @@ func (s *scheduler) sleepUntil(end time.Time) {
 // endHolds delivers or loses the events of holds whose time has come.
 func (s *scheduler) endHolds() {
 	for resource, h := range s.holds {
-		if time.Now().Before(h.until) {
+		if time.Now().Before(h.until) && s.round < h.round {
 			continue
 		}
 		delete(s.holds, resource)
@@ -285,6 +290,7 @@ func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturba
 		}
 	}
 	if !hold.until.IsZero() {
+		hold.round = s.round + maxHoldRounds
 		s.holds[q.target.resource] = hold
 	}
 	response := s.execute(q, fault)

@@ -67,6 +67,12 @@ func TestProgramThatWritesAgainAndAgainIsFound(t *testing.T) {
 	wantFound(t, simulate.Find(t, copying(writeAlways), 300), "rest", "update of configmaps default/a")
 }
 
+// The clock stands still while the program works, so that its time does not end a Lag.
+func TestLagEndsWhileProgramIsBusy(t *testing.T) {
+	test := simulate.Test{Start: start(toggleUntilSeen), Objects: []fake.Object{source("1")}, Disturb: []simulate.Disturbance{simulate.Lag{}, simulate.Gap{}}}
+	wantFound(t, simulate.Find(t, test, 30), "")
+}
+
 // Which watch delivers its event first is not decided by the API server.
 func TestDependenceOnOrderIsFound(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}
