@@ -11,7 +11,7 @@ import (
 )
 
 // Disturbance is something that goes wrong in a run: one of [Crash], [LostResponse], [Conflict],
-// [ServerError], [TooManyRequests], [Lag], [Gap]. Its zero value stands for
+// [ServerError], [TooManyRequests], [Lag], [Gap], [BackInTime]. Its zero value stands for
 // all places where it could happen, one in each run.
 //
 // A place is a write of the program, named by what it does: "2nd update of pods/status default/web". The
@@ -45,8 +45,8 @@ type TooManyRequests struct{ To string }
 
 // Lag holds the events of all watches of the resource that a write changes, for a time from the write on,
 // as a slow API server or network does. Then they are delivered in order. Lists and other reads are not
-// held. Zero For is 10 seconds of the bubble's clock. The clock stands still while the program is busy: a Lag
-// ends after 1,000 requests and events, too.
+// held. Zero For is 10 seconds of the bubble's clock. While the program is busy, the clock advances by a second
+// after every 100 requests and events.
 type Lag struct {
 	After string
 	For   time.Duration
@@ -59,11 +59,33 @@ type Gap struct {
 	For   time.Duration
 }
 
+// BackInTime is a Crash before a write. The process that is started again reads from an API server that lags: it
+// has the state of the end of the Settle before, or that of the beginning. After a time it reads from another
+// one, which is up to date. Zero For is 10 seconds of the bubble's clock.
+//
+// It is tried only if Test.Disturb has it. An API server answers the lists of today's clients consistently, so that a
+// restart does not go back in time, unless the client asks for resourceVersion 0.
+type BackInTime struct {
+	Before string
+	For    time.Duration
+}
+
 const defaultHold = 10 * time.Second
 
-// everything returns one zero value of each disturbance.
+// everything returns one zero value of each disturbance that is tried unless a test says otherwise.
 func everything() []Disturbance {
 	return []Disturbance{Crash{}, LostResponse{}, Conflict{}, ServerError{}, TooManyRequests{}, Lag{}, Gap{}}
+}
+
+func (d BackInTime) at(writes []string) []Disturbance {
+	return atEach(d, writes, func(w string) Disturbance { return BackInTime{Before: w} })
+}
+
+func (d BackInTime) place() string { return d.Before }
+
+// String returns the Go expression of the disturbance.
+func (d BackInTime) String() string {
+	return fmt.Sprintf("simulate.BackInTime{Before: %q%s}", d.Before, forField(d.For))
 }
 
 func (d Crash) at(writes []string) []Disturbance {

@@ -136,6 +136,47 @@ func (thirdWrite) Actions(s simulate.State) []simulate.Action {
 	return nil
 }
 
+// readAtStart updates the ConfigMap once it reads "2", and reports what it has read from time to time.
+func readAtStart(reads *[]string) func(context.Context, *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		for ctx.Err() == nil {
+			configMap, err := client.CoreV1().ConfigMaps("default").Get(context.Background(), "a", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if value := configMap.Data["key"]; len(*reads) == 0 || (*reads)[len(*reads)-1] != value {
+				*reads = append(*reads, value)
+			}
+			if configMap.Data["key"] == "2" {
+				configMap.Data["key"] = "3"
+				_, _ = client.CoreV1().ConfigMaps("default").Update(context.Background(), configMap, metav1.UpdateOptions{}) // disturbed
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+		return nil
+	}
+}
+
+func TestProcessGoesBackInTime(t *testing.T) {
+	var reads []string
+	found := simulate.RunPlan(t, simulate.Test{
+		Start:   readAtStart(&reads),
+		Objects: []fake.Object{source("1")},
+		Steps:   func(w *simulate.World) { w.Update(source("2")) },
+	}, 0, simulate.BackInTime{Before: "1st update of configmaps default/a"})
+	wantFound(t, found, "")
+	if got := strings.Join(reads, " "); got != "1 2 3 1 2 1 2 3" {
+		t.Errorf("got %s, want 1 2 3 in the first run, then 1 2, the 1 of the past, and 2 3\n%s", got, found.Timeline)
+	}
+}
+
 // A disturbance with a place that no run reaches would be a test that tests nothing.
 func TestPlaceThatNoRunReachesFails(t *testing.T) {
 	found := simulate.Find(t, simulate.Test{Start: writer(new([]string)), Disturb: []simulate.Disturbance{simulate.Crash{Before: "1st create of pods default/a"}}}, 20)

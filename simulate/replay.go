@@ -46,7 +46,7 @@ func parseDisturbance(expr ast.Expr) (Disturbance, error) {
 	if !ok {
 		return nil, fmt.Errorf("a composite literal whose type is not of package simulate")
 	}
-	for _, zero := range everything() {
+	for _, zero := range append(everything(), BackInTime{}) {
 		value := reflect.New(reflect.TypeOf(zero)).Elem()
 		if value.Type().Name() != selector.Sel.Name {
 			continue

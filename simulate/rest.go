@@ -77,6 +77,7 @@ func (s *scheduler) settle() {
 		return
 	}
 	s.record.states = append(s.record.states, state)
+	s.restedAt = s.server.ResourceVersion()
 }
 
 // before is what is known before a write.

@@ -112,6 +112,7 @@ func (s *scheduler) setUp() bool {
 			return false
 		}
 	}
+	s.restedAt = s.server.ResourceVersion()
 	for i := range max(s.test.Replicas, 1) {
 		s.start(i + 1)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +38,11 @@ type scheduler struct {
 	stopped    bool // the run has ended: processes are not started again
 	holds      map[schema.GroupVersionResource]hold
 	processes  []*process
-	restarts   int  // of all processes
+	past       past
+	restedAt   string // the resourceVersion at the last end of a Settle
+	restarts   int    // of all processes
+	busySince  time.Time
+	busy       int  // stimuli since the clock has advanced
 	disturbed  bool // a disturbance has happened
 	actions    []*act
 	actionsAt  string // the resourceVersion that actions were computed at
@@ -65,13 +70,15 @@ var errDisturbed = errors.New("a simulated failure")
 // hold is a time in which the events of a resource are not delivered.
 type hold struct {
 	until time.Time
-	round int  // it ends in this round at the latest, since the clock stands still while the program is busy
 	gap   bool // the events are lost
 }
 
-// maxHoldRounds is the number of requests and events after which a hold ends. A program that has a stale cache may
-// be busy until it receives the events.
-const maxHoldRounds = 1000
+// past is a time in which a process reads an old state.
+type past struct {
+	process int
+	until   time.Time // zero if there is none
+	version string
+}
 
 // submit adds a request. It reports whether the process is alive.
 func (s *scheduler) submit(q *request) bool {
@@ -150,6 +157,7 @@ const maxStimuli = 50_000
 func (s *scheduler) next() stimulus {
 	s.quiescence.wait()
 	s.endHolds()
+	s.endPast()
 	stimuli := s.stimuli()
 	if len(stimuli) == 0 {
 		return nil
@@ -182,8 +190,29 @@ func (s *scheduler) stimuli() []stimulus {
 	return all
 }
 
+// busyStimuli is the number of stimuli after which the clock advances by a second, although more are pending. A
+// program that is busy until it receives an event that is held would never receive it.
+const busyStimuli = 100
+
+// passTime advances the clock by a second if all goroutines are blocked by something that the clock waits for, which
+// a mutex is not.
+func (s *scheduler) passTime() {
+	for _, stack := range programStacks() {
+		if header, _, _ := strings.Cut(stack, "\n"); !strings.Contains(header, "(durable)") {
+			return
+		}
+	}
+	time.Sleep(time.Second)
+}
+
 func (s *scheduler) deliver(next stimulus) {
 	s.watchdog.progress.Add(1)
+	if now := time.Now(); now != s.busySince {
+		s.busySince, s.busy = now, 0
+	}
+	if s.busy++; s.busy%busyStimuli == 0 {
+		s.passTime()
+	}
 	s.mu.Lock()
 	s.round++
 	s.mu.Unlock()
@@ -199,6 +228,9 @@ func (s *scheduler) sleepUntil(end time.Time) {
 		}
 	}
 	s.watchdog.progress.Add(1)
+	if !s.past.until.IsZero() && s.past.until.Before(end) {
+		end = s.past.until
+	}
 	timer := time.NewTimer(time.Until(end))
 	defer timer.Stop()
 	select {
@@ -210,7 +242,7 @@ func (s *scheduler) sleepUntil(end time.Time) {
 // endHolds delivers or loses the events of holds whose time has come.
 func (s *scheduler) endHolds() {
 	for resource, h := range s.holds {
-		if time.Now().Before(h.until) && s.round < h.round {
+		if time.Now().Before(h.until) {
 			continue
 		}
 		delete(s.holds, resource)
@@ -275,6 +307,11 @@ func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturba
 				return
 			}
 			crash = true
+		case BackInTime:
+			s.past = past{process: q.process.number, until: time.Now().Add(cmp.Or(d.For, defaultHold)), version: s.restedAt}
+			q.fail(errRefused)
+			s.crash(q.process)
+			return
 		case LostResponse:
 			lost = true
 		case Conflict:
@@ -290,7 +327,6 @@ func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturba
 		}
 	}
 	if !hold.until.IsZero() {
-		hold.round = s.round + maxHoldRounds
 		s.holds[q.target.resource] = hold
 	}
 	response := s.execute(q, fault)
@@ -308,7 +344,8 @@ func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturba
 
 // execute calls the server's handler with a request.
 func (s *scheduler) execute(q *request, fault fake.RequestFault) *recorder {
-	if fault.Err != nil {
+	fault.ResourceVersion = s.readVersion(q)
+	if fault != (fake.RequestFault{}) {
 		s.server.InjectFault(1, nil, fault)
 	}
 	response := newRecorder()
@@ -317,6 +354,30 @@ func (s *scheduler) execute(q *request, fault fake.RequestFault) *recorder {
 	s.record.request(q, response.code, s.server.ResourceVersion())
 	s.afterWrite(q, before)
 	return response
+}
+
+// readVersion returns the version that a request reads at, or "" for the newest.
+func (s *scheduler) readVersion(q *request) string {
+	if q.process.number != s.past.process || q.target.isWrite() || q.target.resource.Empty() || !time.Now().Before(s.past.until) {
+		return ""
+	}
+	return s.past.version
+}
+
+// endPast ends the watches that were opened in the past.
+func (s *scheduler) endPast() {
+	if s.past.until.IsZero() || time.Now().Before(s.past.until) {
+		return
+	}
+	s.past = past{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.watches {
+		if w.inPast {
+			w.ended, w.round = true, s.round
+			w.cancel()
+		}
+	}
 }
 
 // noteGenerated notes the name that the server has generated for an object.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"slices"
+
+	"github.com/kinformer/kinformer/fake"
 )
 
 // watchStream is an open watch of a process: the body of the response on the one side, the writer of the
@@ -25,6 +27,7 @@ type watchStream struct {
 	code      int
 	opened    chan struct{} // closed when the handler has written the header
 	isOpen    bool
+	inPast    bool // it does not advance
 
 	frames  [][]byte // written by the server and not delivered
 	ended   bool     // the server's handler has returned
@@ -41,6 +44,10 @@ func (s *scheduler) openWatch(q *request) {
 	w := &watchStream{
 		scheduler: s, process: q.process, target: q.target, sortKey: q.sortKey, cancel: cancel,
 		header: http.Header{}, code: http.StatusOK, opened: make(chan struct{}), changed: make(chan struct{}, 1),
+	}
+	if version := s.readVersion(q); version != "" {
+		w.inPast = true
+		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP.Context() == ctx }, fake.RequestFault{ResourceVersion: version})
 	}
 	returned := make(chan struct{})
 	go func() {
