@@ -4,10 +4,14 @@
 package simulate
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Disturbance is something that goes wrong in a run: one of [Crash], [LostResponse], [Conflict],
@@ -23,6 +27,8 @@ type Disturbance interface {
 	at(writes []string) []Disturbance
 	// place returns the write at which it happens.
 	place() string
+	// affect adds what it does to the effects on the write.
+	affect(*effects)
 	fmt.Stringer
 }
 
@@ -71,6 +77,40 @@ type BackInTime struct {
 }
 
 const defaultHold = 10 * time.Second
+
+// effects are what the disturbances of a write do.
+type effects struct {
+	target                  target
+	err                     error // the response, in place of the execution
+	lost                    bool  // the response
+	crashBefore, crashAfter bool
+	hold                    time.Duration // of the events of the resource; zero if they are not held
+	gap                     bool          // the held events are lost
+	past                    time.Duration // in which the process that is started again reads an old state; zero if it does not
+}
+
+// errDisturbed is the cause in a response that a disturbance has put in place of the server's.
+var errDisturbed = errors.New("a simulated failure")
+
+func (d Crash) affect(e *effects) {
+	e.crashBefore = e.crashBefore || d.Before != ""
+	e.crashAfter = e.crashAfter || d.After != ""
+}
+
+func (d LostResponse) affect(e *effects) { e.lost = true }
+
+func (d Conflict) affect(e *effects) {
+	e.err = apierrors.NewConflict(e.target.resource.GroupResource(), e.target.name, errDisturbed)
+}
+
+func (d ServerError) affect(e *effects)     { e.err = apierrors.NewInternalError(errDisturbed) }
+func (d TooManyRequests) affect(e *effects) { e.err = apierrors.NewTooManyRequests("simulated", 1) }
+func (d Lag) affect(e *effects)             { e.hold = cmp.Or(d.For, defaultHold) }
+func (d Gap) affect(e *effects)             { e.hold, e.gap = cmp.Or(d.For, defaultHold), true }
+
+func (d BackInTime) affect(e *effects) {
+	e.crashBefore, e.past = true, cmp.Or(d.For, defaultHold)
+}
 
 // everything returns one zero value of each disturbance that is tried unless a test says otherwise.
 func everything() []Disturbance {

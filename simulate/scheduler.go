@@ -5,7 +5,6 @@ package simulate
 
 import (
 	"cmp"
-	"errors"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -63,9 +62,6 @@ type stimulus interface {
 	since() int
 	deliver(s *scheduler)
 }
-
-// errDisturbed is the cause in a response that a disturbance has put in place of the server's.
-var errDisturbed = errors.New("a simulated failure")
 
 // hold is a time in which the events of a resource are not delivered.
 type hold struct {
@@ -292,53 +288,33 @@ func (s *scheduler) serve(q *request) {
 
 // disturb executes a write with its disturbances.
 func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturbance) {
-	var fault fake.RequestFault
-	lost, crash := false, false
-	hold := hold{}
+	e := effects{target: q.target}
 	for _, d := range disturbances {
 		s.disturbed = true
 		s.record.happened = append(s.record.happened, d)
 		s.record.note("", d.String())
-		switch d := d.(type) {
-		case Crash:
-			if d.Before != "" {
-				q.fail(errRefused)
-				s.crash(q.process)
-				return
-			}
-			crash = true
-		case BackInTime:
-			s.past = past{process: q.process.number, until: time.Now().Add(cmp.Or(d.For, defaultHold)), version: s.restedAt}
-			q.fail(errRefused)
-			s.crash(q.process)
-			return
-		case LostResponse:
-			lost = true
-		case Conflict:
-			fault.Err = apierrors.NewConflict(q.target.resource.GroupResource(), q.target.name, errDisturbed)
-		case ServerError:
-			fault.Err = apierrors.NewInternalError(errDisturbed)
-		case TooManyRequests:
-			fault.Err = apierrors.NewTooManyRequests("simulated", 1)
-		case Lag:
-			hold.until = time.Now().Add(cmp.Or(d.For, defaultHold))
-		case Gap:
-			hold.until, hold.gap = time.Now().Add(cmp.Or(d.For, defaultHold)), true
-		}
+		d.affect(&e)
 	}
-	if !hold.until.IsZero() {
-		s.holds[q.target.resource] = hold
+	if e.past > 0 {
+		s.past = past{process: q.process.number, until: time.Now().Add(e.past), version: s.restedAt}
 	}
-	response := s.execute(q, fault)
-	s.noteGenerated(q, name, response)
-	switch {
-	case crash:
-		q.fail(errReset)
+	if e.crashBefore {
+		q.fail(errRefused)
 		s.crash(q.process)
-	case lost:
-		q.fail(errReset)
-	default:
+		return
+	}
+	if e.hold > 0 {
+		s.holds[q.target.resource] = hold{until: time.Now().Add(e.hold), gap: e.gap}
+	}
+	response := s.execute(q, fake.RequestFault{Err: e.err})
+	s.noteGenerated(q, name, response)
+	if !e.crashAfter && !e.lost {
 		q.respond(response.response())
+		return
+	}
+	q.fail(errReset)
+	if e.crashAfter {
+		s.crash(q.process)
 	}
 }
 
