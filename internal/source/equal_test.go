@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -187,7 +188,18 @@ func decoded(t *testing.T, item feed.Item) runtime.Object {
 	if key := codec.Key(metadata); key != item.Key || string(metadata.GetUID()) != item.UID || metadata.GetResourceVersion() != item.ResourceVersion {
 		t.Errorf("item of %s, %s, %s holds %s, %s, %s", item.Key, item.UID, item.ResourceVersion, key, metadata.GetUID(), metadata.GetResourceVersion())
 	}
+	clearClaimKinds(obj)
 	return obj
+}
+
+// clearClaimKinds clears the kind of the claim templates of a StatefulSet, which the server sets.
+// Protobuf, in which streamed objects are requested, does not have it.
+func clearClaimKinds(obj runtime.Object) {
+	if set, ok := obj.(*appsv1.StatefulSet); ok {
+		for i := range set.Spec.VolumeClaimTemplates {
+			set.Spec.VolumeClaimTemplates[i].TypeMeta = metav1.TypeMeta{}
+		}
+	}
 }
 
 // watched returns the first n events of a watch from a version.

@@ -40,7 +40,7 @@ func TestItemsSayWhetherFieldsWereOmitted(t *testing.T) {
 		{ObjectMeta: metav1.ObjectMeta{Name: "other-annotation", Annotations: map[string]string{"b": ""}}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "annotation", Annotations: map[string]string{"a": "", "b": ""}}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "node"}, Spec: corev1.PodSpec{NodeName: "node-1"}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "zero"}, Spec: corev1.PodSpec{Priority: new(int32(0))}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "zero"}, Spec: corev1.PodSpec{ActiveDeadlineSeconds: new(int64(0))}},
 	} {
 		pod.Namespace, pod.ManagedFields = "ns", managed
 		if err := server.Create(pod); err != nil {
@@ -50,7 +50,7 @@ func TestItemsSayWhetherFieldsWereOmitted(t *testing.T) {
 	want := map[string]bool{"ns/finalizer": false, "ns/other-annotation": false, "ns/annotation": true, "ns/node": true, "ns/zero": true}
 	check := func(name string, objects codec.ObjectType, lw source.ListerWatcher, streaming source.Streaming) {
 		t.Helper()
-		fields, err := omit.New(objects.GoType, []string{"metadata.managedFields", "metadata.annotations[a]", "spec.nodeName", "spec.priority"}, true)
+		fields, err := omit.New(objects.GoType, []string{"metadata.managedFields", "metadata.annotations[a]", "spec.nodeName", "spec.activeDeadlineSeconds"}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
