@@ -6,9 +6,20 @@ package defaults
 import (
 	"cmp"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 )
+
+// metricsAnnotation has the metrics of an autoscaler other than that of CPU, in autoscaling/v1.
+const metricsAnnotation = "autoscaling.alpha.kubernetes.io/metrics"
+
+func setAutoscalerV1(autoscaler *autoscalingv1.HorizontalPodAutoscaler) {
+	setNil(&autoscaler.Spec.MinReplicas, 1)
+	if autoscaler.Annotations[metricsAnnotation] == "" {
+		setNil(&autoscaler.Spec.TargetCPUUtilizationPercentage, 80)
+	}
+}
 
 func setAutoscaler(autoscaler *autoscalingv2.HorizontalPodAutoscaler) {
 	spec := &autoscaler.Spec

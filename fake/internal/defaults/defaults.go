@@ -106,7 +106,7 @@ func setOther(obj runtime.Object) {
 	case *schedulingv1.PriorityClass:
 		setNil(&obj.PreemptionPolicy, corev1.PreemptLowerPriority)
 	case *autoscalingv1.HorizontalPodAutoscaler:
-		setNil(&obj.Spec.MinReplicas, 1)
+		setAutoscalerV1(obj)
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		setAutoscaler(obj)
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:

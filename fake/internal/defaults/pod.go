@@ -41,6 +41,9 @@ func setPod(pod *corev1.Pod) {
 		pod.Spec.EnableServiceLinks = serviceLinks
 	}
 	setPodSpec(&pod.Spec)
+	if *pod.Spec.TerminationGracePeriodSeconds < 0 {
+		pod.Spec.TerminationGracePeriodSeconds = new(int64(1))
+	}
 	setPodStatus(&pod.Status)
 }
 
