@@ -10,5 +10,8 @@
 // controllers that count the objects they have created, and, by coalescing incorrectly, that the
 // tests would detect it.
 //
+// Another test compares the defaults that fake.APIServer sets with those of Kubernetes' own code, for
+// random objects.
+//
 // Package kubemanager runs controllers and the scheduler against a real API server.
 package upstream
