@@ -50,3 +50,23 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 
 // ShortenWatchdog sets the time after which a run without progress is stuck.
 func ShortenWatchdog(period time.Duration) { watchdogPeriod = period }
+
+// Repeat executes the run that has failed n times, and returns how often it fails again by the same
+// oracle.
+func Repeat(t *testing.T, test Test, found Found, n int) (again int) {
+	t.Helper()
+	p, err := parsePlan(found.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withRunner(t, test, func(r *runner) {
+		first := r.run(plan{})
+		r.want, r.points = first.states, first.points
+		for range n {
+			if _, failed := r.try(p); failed != nil && string(failed.failure.oracle) == found.Oracle {
+				again++
+			}
+		}
+	})
+	return again
+}

@@ -1,0 +1,64 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate_test
+
+import (
+	"flag"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kinformer/kinformer/simulate"
+)
+
+// operatorBug is a bug of an open-source operator, re-created after its issue.
+type operatorBug struct {
+	issue string
+	// test is that of the operator with the bug, or of the mended one.
+	test func(mended bool) simulate.Test
+	// oracle is the one that finds it, and cause is a part of the failure.
+	oracle, cause string
+}
+
+// The bugs are from the list of Sieve (OSDI 2022),
+// https://github.com/sieve-project/sieve/blob/main/docs/bugs.md.
+var operatorBugs = []operatorBug{
+	// Intermediate states: a crash between two writes.
+	{"rabbitmq/cluster-operator#782", claimExpansion, "end state", `spec.resources.requests.storage is "10Gi"`},
+	{"konpyutaika/nifikop#49", configReload, "end state", `Pod default/db: status.message is "loaded old", want "loaded new"`},
+	{"konpyutaika/nifikop#79", gracefulScaleDown, "end state", "no status.action-db-"},
+	{"K8SPSMDB-578", secretPair, "end state", "Secret default/db-ssl-internal is missing"},
+}
+
+const (
+	bugRuns    = 500 // in which a bug must be found
+	bugRepeats = 20  // of which each must fail again
+	mendedRuns = 100 // of a mended operator, unless -simulate.runs is set
+)
+
+func TestBugsAreFound(t *testing.T) {
+	for _, b := range operatorBugs {
+		t.Run(b.issue, func(t *testing.T) {
+			test := b.test(false)
+			found := simulate.Find(t, test, bugRuns)
+			wantFound(t, found, b.oracle, b.cause)
+			if n := simulate.Repeat(t, test, found, bugRepeats); n != bugRepeats {
+				t.Errorf("%s failed again in %d of %d repeats", found.Plan, n, bugRepeats)
+			}
+			t.Logf("found after %d runs: %s\n%s", found.Runs, found.Plan, strings.TrimSpace(found.Text))
+		})
+	}
+}
+
+func TestMendedOperatorsPass(t *testing.T) {
+	if runs := flag.Lookup("simulate.runs"); runs.Value.String() == runs.DefValue {
+		t.Cleanup(func() { _ = runs.Value.Set(runs.DefValue) })
+		if err := runs.Value.Set(strconv.Itoa(mendedRuns)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, b := range operatorBugs {
+		t.Run(b.issue, func(t *testing.T) { simulate.Run(t, b.test(true)) })
+	}
+}
