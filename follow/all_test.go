@@ -4,10 +4,7 @@
 package follow_test
 
 import (
-	"context"
 	"fmt"
-	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -22,11 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 
 	"github.com/kinformer/kinformer/cache"
@@ -36,47 +30,8 @@ import (
 
 type metaObject = *metav1.PartialObjectMetadata
 
-// allHarness has a server in memory, a follower of it and Informers.
-type allHarness struct {
-	t        *testing.T
-	server   *fake.APIServer
-	config   *rest.Config
-	client   metadata.Interface
-	follower *follow.Follower
-	logger   klog.Logger
-
-	mu     sync.Mutex // guards events
-	events []string
-}
-
-// newAllHarness starts a server, and returns an allHarness of it. change, if not nil, changes the config of the
-// clients.
-func newAllHarness(t *testing.T, change func(*rest.Config)) *allHarness {
-	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
-	noError(t, err)
-	t.Cleanup(func() { noError(t, server.Close(context.Background())) })
-	config := server.Config()
-	cache.EnableStreaming(config)
-	if change != nil {
-		change(config)
-	}
-	client := metadata.NewForConfigOrDie(config)
-	return &allHarness{
-		t: t, server: server, config: config, client: client, logger: ktesting.NewLogger(t, ktesting.NewConfig(ktesting.Verbosity(0), ktesting.BufferLogs(true))),
-		follower: follow.New(client, discovery.NewDiscoveryClientForConfigOrDie(config), follow.Options{}),
-	}
-}
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // options returns options that follow the selected resources, and record events.
-func (h *allHarness) options(selects func(follow.Resource) bool) follow.AllOptions[metaObject] {
+func (h *harness) options(selects func(follow.Resource) bool) follow.AllOptions[metaObject] {
 	return follow.AllOptions[metaObject]{
 		Select: selects,
 		Client: func(gvr schema.GroupVersionResource) *cache.ListWatch {
@@ -95,7 +50,7 @@ func (h *allHarness) options(selects func(follow.Resource) bool) follow.AllOptio
 }
 
 // takeEvents returns the events since the last call, sorted.
-func (h *allHarness) takeEvents() []string {
+func (h *harness) takeEvents() []string {
 	synctest.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,7 +60,7 @@ func (h *allHarness) takeEvents() []string {
 	return events
 }
 
-func (h *allHarness) wantEvents(when string, want ...string) {
+func (h *harness) wantEvents(when string, want ...string) {
 	h.t.Helper()
 	if diff := cmp.Diff(want, h.takeEvents()); diff != "" {
 		h.t.Errorf("events %s (-want +got):\n%s", when, diff)
@@ -113,49 +68,13 @@ func (h *allHarness) wantEvents(when string, want ...string) {
 }
 
 // run runs the follower and Informers until stop is called.
-func (h *allHarness) run(options follow.AllOptions[metaObject]) (all *follow.Informers[metaObject], stop func()) {
+func (h *harness) run(options follow.AllOptions[metaObject]) (all *follow.Informers[metaObject], stop func()) {
 	h.t.Helper()
 	all, err := follow.All(h.follower, options)
 	noError(h.t, err)
-	ctx, cancel := context.WithCancel(klog.NewContext(h.t.Context(), h.logger))
-	stopped := make(chan error, 1)
-	go func() { stopped <- cache.RunAll(ctx, h.follower.Run, all.Run) }()
+	stop = h.start(h.follower.Run, all.Run)
 	after(5 * time.Second)
-	return all, func() {
-		h.t.Helper()
-		cancel()
-		noError(h.t, <-stopped)
-	}
-}
-
-// after lets time pass on the clock of the bubble.
-func after(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
-}
-
-// logged returns the number of lines of the log that contain a text.
-func (h *allHarness) logged(text string) int {
-	return strings.Count(h.logger.GetSink().(ktesting.Underlier).GetBuffer().String(), text)
-}
-
-// define creates the CustomResourceDefinition of a resource of group example.com.
-func (h *allHarness) define(kind string, versions ...string) *unstructured.Unstructured {
-	h.t.Helper()
-	crd := fake.CustomResource{Group: "example.com", Versions: versions, Kind: kind, StatusSubresource: true}.Definition()
-	noError(h.t, h.server.Create(crd))
-	return crd
-}
-
-// create creates an object of group example.com.
-func (h *allHarness) create(version, kind, name string) {
-	h.t.Helper()
-	obj := &unstructured.Unstructured{}
-	obj.SetAPIVersion("example.com/" + version)
-	obj.SetKind(kind)
-	obj.SetNamespace("ns")
-	obj.SetName(name)
-	noError(h.t, h.server.Create(obj))
+	return all, stop
 }
 
 func ofExample(r follow.Resource) bool { return r.Group == "example.com" }
@@ -187,9 +106,26 @@ func wantFollowed(t *testing.T, when string, all *follow.Informers[metaObject], 
 	}
 }
 
+func wantSynced(t *testing.T, statuses []follow.ResourceStatus) {
+	t.Helper()
+	for _, status := range statuses {
+		if !status.Informer.Synced {
+			t.Errorf("%s has not synced: %v, %v", status.Resource.GroupVersionResource, status.Err, status.Informer.Err)
+		}
+	}
+}
+
+// wantNoneOwned checks that the follower has forgotten resources that have gone.
+func (h *harness) wantNoneOwned() {
+	h.t.Helper()
+	if n := h.follower.Owned(); n != 0 {
+		h.t.Errorf("the follower decides on %d resources that have gone", n)
+	}
+}
+
 func TestAllFollowsSelectedResources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		noError(t, h.server.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}))
 		all, stop := h.run(h.options(func(r follow.Resource) bool {
 			return r.Namespaced && slices.Contains(r.Subresources, "status") && r.Group == ""
@@ -203,7 +139,7 @@ func TestAllFollowsSelectedResources(t *testing.T) {
 // The objects are whole ones if their type is unstructured.
 func TestAllFollowsUnstructuredObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		noError(t, h.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Data: map[string]string{"key": "value"}}))
 		client, events := dynamic.NewForConfigOrDie(h.config), make(chan *unstructured.Unstructured, 1)
 		all, err := follow.All(h.follower, follow.AllOptions[*unstructured.Unstructured]{
@@ -212,9 +148,7 @@ func TestAllFollowsUnstructuredObjects(t *testing.T) {
 			Handler: func(_ follow.Resource, event cache.Event[*unstructured.Unstructured]) { events <- event.New },
 		})
 		noError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error, 1)
-		go func() { stopped <- cache.RunAll(ctx, h.follower.Run, all.Run) }()
+		stop := h.start(h.follower.Run, all.Run)
 		got := <-events
 		if value, _, _ := unstructured.NestedString(got.Object, "data", "key"); value != "value" || got.GetKind() != "ConfigMap" {
 			t.Errorf("got %v, want the whole object", got.Object)
@@ -222,14 +156,13 @@ func TestAllFollowsUnstructuredObjects(t *testing.T) {
 		if status := all.Status(); len(status) != 1 || status[0].Informer.PackedBytes == 0 {
 			t.Errorf("got status %+v, want one informer with packed objects", status)
 		}
-		cancel()
-		noError(t, <-stopped)
+		stop()
 	})
 }
 
 func TestAllFollowsSecretsAndEventsOnlyByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		options := h.options(func(r follow.Resource) bool {
 			return slices.Contains([]string{"endpoints", "events", "secrets"}, r.Resource)
 		})
@@ -237,7 +170,7 @@ func TestAllFollowsSecretsAndEventsOnlyByName(t *testing.T) {
 		wantFollowed(t, "without names", all, "v1 endpoints")
 		stop()
 
-		h = newAllHarness(t, nil)
+		h = newHarness(t, nil)
 		options.Named = []schema.GroupResource{{Resource: "secrets"}, {Group: "events.k8s.io", Resource: "events"}}
 		all, stop = h.run(options)
 		wantFollowed(t, "with names", all, "v1 endpoints", "v1 secrets", "events.k8s.io/v1 events")
@@ -248,7 +181,7 @@ func TestAllFollowsSecretsAndEventsOnlyByName(t *testing.T) {
 // Every object is added and deleted once, and nothing is left of a resource that has gone.
 func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		all, stop := h.run(h.options(ofExample))
 		wantFollowed(t, "before the first definition", all)
 		var idle []string
@@ -263,9 +196,7 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 			after(10 * time.Second)
 			wantFollowed(t, "after the definition was deleted", all)
 			h.wantEvents("after the definition was deleted", "widgets v1 Delete/a", "widgets v1 Delete/b")
-			if n := h.follower.Owned(); n != 0 {
-				t.Errorf("the follower decides on %d resources that have gone", n)
-			}
+			h.wantNoneOwned()
 			left := bubbleGoroutines(t)
 			if idle == nil {
 				idle = left
@@ -284,7 +215,7 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 // Run ends everything, without deletions, also while lists and handlers are blocked.
 func TestAllEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		idle := len(bubbleGoroutines(t))
 		for i := range 7 {
 			h.define(fmt.Sprint("Widget", i), "v1")
@@ -312,17 +243,13 @@ func TestAllEndsWithItsContext(t *testing.T) {
 // All resources of a server that can be listed and watched can be followed.
 func TestAllFollowsEveryResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		all, stop := h.run(h.options(func(follow.Resource) bool { return true }))
 		statuses := all.Status()
 		if len(statuses) < 50 {
 			t.Errorf("got %d resources, want all", len(statuses))
 		}
-		for _, status := range statuses {
-			if !status.Informer.Synced {
-				t.Errorf("%s has not synced: %+v, %v", status.Resource.GroupVersionResource, status.Err, status.Informer.Err)
-			}
-		}
+		wantSynced(t, statuses)
 		stop()
 	})
 }
@@ -330,7 +257,7 @@ func TestAllFollowsEveryResource(t *testing.T) {
 // At most five resources are listed at a time. A list that fails does not hold others up.
 func TestAllBoundsFirstLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		definitions := make(map[string]*unstructured.Unstructured)
 		for i := range 30 {
 			crd := h.define(fmt.Sprintf("Widget%02d", i), "v1")
@@ -379,11 +306,7 @@ func TestAllBoundsFirstLists(t *testing.T) {
 		}
 		h.server.ClearFaults()
 		after(time.Minute)
-		for _, status := range all.Status() {
-			if !status.Informer.Synced {
-				t.Errorf("%s has not synced: %v", status.Resource.Resource, status.Informer.Err)
-			}
-		}
+		wantSynced(t, all.Status())
 		stop()
 	})
 }
@@ -391,7 +314,7 @@ func TestAllBoundsFirstLists(t *testing.T) {
 // A resource that may not be listed is requested again every five minutes, and logged once.
 func TestAllAsksAgainWhereForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		var requests atomic.Int32
@@ -425,38 +348,23 @@ func TestAllAsksAgainWhereForbidden(t *testing.T) {
 // A forbidden resource that goes is not requested any more.
 func TestAllForgetsForbiddenResourceThatGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		crd := h.define("Widget", "v1")
-		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: fake.Forbidden()})
+		h.server.InjectFault(-1, of("widgets"), fake.RequestFault{Err: fake.Forbidden()})
 		all, stop := h.run(h.options(ofExample))
 		noError(t, h.server.Delete(crd))
 		after(5 * time.Second)
 		wantFollowed(t, "after the deletion", all)
-		if n := h.follower.Owned(); n != 0 {
-			t.Errorf("the follower decides on %d resources that have gone", n)
-		}
+		h.wantNoneOwned()
 		stop()
 	})
-}
-
-// setVersions makes a definition serve the given versions.
-func (h *allHarness) setVersions(crd *unstructured.Unstructured, served ...string) {
-	h.t.Helper()
-	noError(h.t, h.server.Get(crd))
-	versions := crd.Object["spec"].(map[string]any)["versions"].([]any)
-	for _, version := range versions {
-		version := version.(map[string]any)
-		version["served"] = slices.Contains(served, version["name"].(string))
-	}
-	noError(h.t, h.server.Update(crd))
-	after(5 * time.Second)
 }
 
 // An informer keeps its version while it is served, although the server prefers another one. Then
 // the objects leave, and come back in the version that the server prefers.
 func TestAllKeepsVersionAsLongAsItIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		crd := h.define("Widget", "v1", "v2")
 		h.setVersions(crd, "v1")
 		h.create("v1", "Widget", "a")
@@ -476,7 +384,7 @@ func TestAllKeepsVersionAsLongAsItIsServed(t *testing.T) {
 // With a Select that requires the preferred version, an informer of another version ends.
 func TestAllChangesVersionIfSelectDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		crd := h.define("Widget", "v1", "v2")
 		h.setVersions(crd, "v1")
 		h.create("v1", "Widget", "a")
@@ -492,11 +400,11 @@ func TestAllChangesVersionIfSelectDoes(t *testing.T) {
 // A resource that Select no longer selects leaves, whether or not it is synced.
 func TestAllEndsInformerOfUnselectedResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		h.define("Gadget", "v1")
-		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "gadgets" }, fake.RequestFault{Stall: true})
+		h.server.InjectFault(-1, of("gadgets"), fake.RequestFault{Stall: true})
 		var unselected atomic.Bool
 		all, stop := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && !unselected.Load() }))
 		h.wantEvents("while it is selected", "widgets v1 Add/a")
@@ -527,7 +435,7 @@ func blocked(options follow.AllOptions[metaObject]) (_ follow.AllOptions[metaObj
 // A blocked handler receives all deletions before the informer ends.
 func TestAllWaitsForHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		options, hold := blocked(h.options(ofExample))
@@ -546,7 +454,7 @@ func TestAllWaitsForHandler(t *testing.T) {
 // The informer of another version starts as soon as the handler has received the deletions.
 func TestAllFollowsOtherVersionAfterDeletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		crd := h.define("Widget", "v1", "v2")
 		h.setVersions(crd, "v1")
 		h.create("v1", "Widget", "a")
@@ -566,10 +474,10 @@ func TestAllFollowsOtherVersionAfterDeletions(t *testing.T) {
 // An informer of a resource without objects, too, ends only once the server confirms that it is gone.
 func TestAllKeepsInformerUntilConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		all, stop := h.run(h.options(ofExample))
-		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: fake.InternalError()})
+		h.server.InjectFault(-1, of("widgets"), fake.RequestFault{Err: fake.InternalError()})
 		noError(t, h.server.Delete(crd))
 		after(10 * time.Second)
 		wantFollowed(t, "while the server does not confirm", all, "example.com/v1 widgets: Retrying")
@@ -583,7 +491,7 @@ func TestAllKeepsInformerUntilConfirmed(t *testing.T) {
 // A resource that returns before its deletions were delivered keeps its informer.
 func TestAllKeepsInformerOfResourceThatReturnsSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		options, hold := blocked(h.options(ofExample))
@@ -605,21 +513,10 @@ func TestAllKeepsInformerOfResourceThatReturnsSoon(t *testing.T) {
 	})
 }
 
-// withoutAggregation makes a server answer as one without aggregated discovery.
-type withoutAggregation struct{ http.RoundTripper }
-
-func (w withoutAggregation) RoundTrip(request *http.Request) (*http.Response, error) {
-	if strings.Contains(request.Header.Get("Accept"), "APIGroupDiscoveryList") {
-		request = request.Clone(request.Context())
-		request.Header.Set("Accept", "application/json")
-	}
-	return w.RoundTripper.RoundTrip(request)
-}
-
 func TestAllFollowsServerWithoutAggregatedDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, func(config *rest.Config) {
-			config.Wrap(func(next http.RoundTripper) http.RoundTripper { return withoutAggregation{next} })
+		h := newHarness(t, func(config *rest.Config) {
+			config.Wrap(withoutAggregation)
 		})
 		all, stop := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && slices.Contains(r.Subresources, "status") }))
 		crd := h.define("Widget", "v1")
@@ -636,7 +533,7 @@ func TestAllFollowsServerWithoutAggregatedDiscovery(t *testing.T) {
 
 // Invalid options are errors of All.
 func TestAllReportsInvalidOptions(t *testing.T) {
-	valid, follower := (&allHarness{}).options(ofExample), follow.New(nil, nil, follow.Options{})
+	valid, follower := (&harness{}).options(ofExample), follow.New(nil, nil, follow.Options{})
 	for name, change := range map[string]func(*follow.AllOptions[metaObject]){
 		"Select":  func(o *follow.AllOptions[metaObject]) { o.Select = nil },
 		"Client":  func(o *follow.AllOptions[metaObject]) { o.Client = nil },
@@ -666,7 +563,7 @@ func TestAllReportsInvalidOptions(t *testing.T) {
 // An informer that cannot run ends all.
 func TestAllReportsInformerThatCannotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		options := h.options(ofExample)
 		options.Client = func(schema.GroupVersionResource) *cache.ListWatch { return nil }
 		all, err := follow.All(h.follower, options)
@@ -684,10 +581,10 @@ func TestAllReportsInformerThatCannotRun(t *testing.T) {
 // A follower that may not watch definitions still follows what discovery lists, and ends nothing.
 func TestAllWithoutPermissionToWatchDefinitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
-		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "customresourcedefinitions" }, fake.RequestFault{Err: fake.Forbidden()})
+		h.server.InjectFault(-1, of("customresourcedefinitions"), fake.RequestFault{Err: fake.Forbidden()})
 		all, stop := h.run(h.options(ofExample))
 		wantFollowed(t, "without permission", all, "example.com/v1 widgets")
 		noError(t, h.server.Delete(crd))
@@ -703,21 +600,18 @@ func TestAllWithoutPermissionToWatchDefinitions(t *testing.T) {
 // All definitions of a cluster that are created at once are followed within seconds.
 func TestAllFollowsManyResourcesInstalledAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
+		h := newHarness(t, nil)
 		const n = 300
 		all, stop := h.run(h.options(ofExample))
 		for i := range n {
 			h.define(fmt.Sprintf("Widget%03d", i), "v1")
 		}
-		began := time.Now()
 		after(5 * time.Second)
-		synced := make(map[string]bool)
-		for _, status := range all.Status() {
-			synced[status.Resource.Resource] = status.Informer.Synced
+		statuses := all.Status()
+		if got := len(statuses); got != n {
+			t.Errorf("got %d informers 5 s after the definitions, want %d", got, n)
 		}
-		if got := len(slices.Collect(maps.Keys(synced))); got != n || slices.Contains(slices.Collect(maps.Values(synced)), false) {
-			t.Errorf("got %d informers %v after the definitions, want %d that have synced", got, time.Since(began), n)
-		}
+		wantSynced(t, statuses)
 		stop()
 	})
 }

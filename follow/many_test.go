@@ -4,23 +4,21 @@
 package follow_test
 
 import (
-	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
-	"strings"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/follow"
 )
 
 // countedBody counts the bytes of responses.
@@ -36,78 +34,77 @@ func (b countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// roundTripper is a function that is an http.RoundTripper.
-type roundTripper func(*http.Request) (*http.Response, error)
+// liveHeap returns the bytes of the objects that are in use. Those that a sync.Pool keeps for its next users
+// survive the first collection, and not the second.
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
 
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
-
-// Definitions with large annotations are installed at once: few discovery requests, and each resource is
-// known to be served.
+// Definitions with large annotations are installed at once: few discovery requests, each resource is
+// known to be served, and little memory is kept.
 func TestManyDefinitionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close(context.WithoutCancel(t.Context()))
 		var ofDiscovery, ofDefinitions atomic.Int64
-		config := server.Config()
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(request *http.Request) (*http.Response, error) {
-				response, err := next.RoundTrip(request)
-				if err != nil {
-					return nil, err
-				}
-				n := &ofDefinitions
-				if request.URL.Path == "/apis" || request.URL.Path == "/api" {
-					n = &ofDiscovery
-				}
-				response.Body = countedBody{response.Body, n}
-				return response, nil
+		h := newHarness(t, func(config *rest.Config) {
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(request *http.Request) (*http.Response, error) {
+					response, err := next.RoundTrip(request)
+					if err != nil {
+						return nil, err
+					}
+					n := &ofDefinitions
+					if request.URL.Path == "/apis" || request.URL.Path == "/api" {
+						n = &ofDiscovery
+					}
+					response.Body = countedBody{response.Body, n}
+					return response, nil
+				})
 			})
 		})
-		cache.EnableStreaming(config)
-		follower := follow.New(metadata.NewForConfigOrDie(config), discovery.NewDiscoveryClientForConfigOrDie(config), follow.Options{})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- follower.Run(ctx) }()
-		<-time.After(3 * time.Second)
-		before, began := follower.Status().Requests, time.Now()
-		var resources []schema.GroupVersionResource
-		for n := range manyDefinitions {
-			definition := fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, Kind: fmt.Sprintf("Kind%d", n)}.Definition()
-			definition.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x", 100_000)})
-			if err := server.Create(definition); err != nil {
-				t.Fatal(err)
-			}
-			resources = append(resources, schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: fmt.Sprintf("kind%ds", n)})
+		stop := h.start(h.follower.Run)
+		after(3 * time.Second)
+		before, began := h.follower.Status().Requests, time.Now()
+		resource := func(n int) schema.GroupVersionResource {
+			return schema.GroupVersionResource{Group: fmt.Sprintf("group-%d.example.com", n), Version: "v1", Resource: "gadgets"}
 		}
-		for _, resource := range resources {
-			if err := follower.WaitForServed(ctx, resource); err != nil {
-				t.Fatal(err)
-			}
+		random, schemas := rand.NewChaCha8([32]byte{}), make([]byte, 75_000) // 100 kB of text
+		for n := range manyDefinitions {
+			definition := fake.CustomResource{Group: resource(n).Group, Versions: []string{"v1"}, Kind: "Gadget"}.Definition()
+			_, _ = random.Read(schemas)
+			definition.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": base64.StdEncoding.EncodeToString(schemas)})
+			noError(t, h.server.Create(definition))
+		}
+		for n := range manyDefinitions {
+			noError(t, h.follower.WaitForServed(t.Context(), resource(n)))
 		}
 		waited := time.Since(began)
-		<-time.After(time.Minute)
-		status := follower.Status()
+		after(time.Minute)
+		status := h.follower.Status()
 		if status.Definitions != manyDefinitions || status.Err != nil {
 			t.Errorf("status %+v", status)
 		}
 		if n := status.Requests - before; waited > 5*time.Second || n > 12 {
 			t.Errorf("served after %v, %d discovery requests", waited, n)
 		}
+		if n := ofDiscovery.Load(); n > manyDefinitions*2_000 {
+			t.Errorf("%d bytes of discovery", n)
+		}
 		packed := int64(0)
-		for _, view := range follower.Views() {
+		for _, view := range h.follower.Views() {
 			packed += view.Status().PackedBytes
 		}
-		if packed > 5<<20 {
-			t.Errorf("the definitions take %d bytes", packed)
+		heap := liveHeap()
+		stop()
+		h.follower, h.client, h.config, stop = nil, nil, nil, nil
+		heap -= liveHeap()
+		if limit := int64(1_500_000 + manyDefinitions*3_000); heap > limit {
+			t.Errorf("the follower keeps %d bytes, want at most %d", heap, limit)
 		}
-		t.Logf("%d definitions: served after %v; %d discovery requests with %d bytes, %d of them unchanged; %d bytes of definitions, of which %d are kept",
-			manyDefinitions, waited, status.Requests-before, ofDiscovery.Load(), status.Unchanged, ofDefinitions.Load(), packed)
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		t.Logf("%d definitions: served after %v; %d discovery requests with %d bytes, %d of them unchanged; %d bytes of definitions, of which %d are kept; %d bytes of heap",
+			manyDefinitions, waited, status.Requests-before, ofDiscovery.Load(), status.Unchanged, ofDefinitions.Load(), packed, heap)
 	})
 }

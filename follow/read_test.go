@@ -4,17 +4,10 @@
 package follow_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -24,23 +17,18 @@ import (
 // list.
 func TestReadBeforeTheFirstVerdictIsNoNotFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
-		must(err)
-		must(server.Create(definition()))
-		config := server.Config()
-		follower := newFollower(config)
-		informer := cache.NewSharedInformer(cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(widgets)), widget(""),
-			cache.InformerOptions[*unstructured.Unstructured]{Served: follower.Resource(widgets)})
+		h := newHarness(t, nil)
+		noError(t, h.server.Create(definition()))
+		informer := h.newWidgets()
 		if err := informer.Store().KeyError("default/gear"); !errors.Is(err, cache.ErrNotServed) {
 			t.Errorf("before Run: %v, want ErrNotServed", err)
 		}
-		stop := start(follower.Run, informer.Run)
-		must(informer.WaitForSync(t.Context()))
+		stop := h.start(h.follower.Run, informer.Run)
+		noError(t, informer.WaitForSync(t.Context()))
 		if err := informer.Store().KeyError("default/gear"); err != nil {
 			t.Errorf("after the list: %v, want none", err)
 		}
-		must(stop())
-		must(server.Close(context.Background()))
+		stop()
 	})
 }
 
@@ -48,14 +36,10 @@ func TestReadBeforeTheFirstVerdictIsNoNotFound(t *testing.T) {
 // whose event would make the follower ask.
 func TestLatePermissionIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newAllHarness(t, nil)
-		h.server.InjectFault(16, func(r fake.APIRequest) bool { return r.Resource == "customresourcedefinitions" }, fake.RequestFault{Err: fake.Forbidden()})
-		gvr := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
-		informer := cache.NewSharedInformer(cache.ListWatchOf(h.client.Resource(gvr)), &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Widget"}},
-			cache.InformerOptions[metaObject]{Served: h.follower.Resource(gvr), ErrorHandler: func(context.Context, error) {}})
-		ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), h.logger))
-		done := make(chan error)
-		go func() { done <- cache.RunAll(ctx, h.follower.Run, informer.Run) }()
+		h := newHarness(t, nil)
+		h.server.InjectFault(16, of("customresourcedefinitions"), fake.RequestFault{Err: fake.Forbidden()})
+		informer := h.newWidgets()
+		stop := h.start(h.follower.Run, informer.Run)
 		began := time.Now()
 		for after(10 * time.Second); h.follower.Status().Err != nil; after(time.Second) {
 			if phase := informer.Status().Phase; phase != cache.PhaseRetrying {
@@ -69,7 +53,6 @@ func TestLatePermissionIsNoticed(t *testing.T) {
 		if phase := informer.Status().Phase; phase != cache.PhaseNotServed {
 			t.Errorf("phase %s a minute after permission was granted", phase)
 		}
-		cancel()
-		noError(t, <-done)
+		stop()
 	})
 }
