@@ -24,7 +24,7 @@ apidiff := $(root)/.cache/bin/apidiff-$(version)
 VULNDB  ?= https://vuln.go.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test stress mutants soak lint fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build test-newest compile release clean
+.PHONY: help run test stress mutants simulate soak lint fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build test-newest compile release clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ stress: ## Run the random tests of internal/ and shard/ with many more rounds, a
 # file. BY='./test/model -model.programs=500' runs those tests alone, and does not fail if mutants survive them.
 mutants: ## Run the tests against broken variants of the code (half an hour; SAMPLE=15 runs some of them)
 	$(go) run ./test/mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
+
+simulate: ## Run the simulations at length (RUNS=10000 of each test; 20 minutes)
+	$(go) test -count=1 -timeout 0 -v ./simulate -run 'Passes?$$|MendedOperators' -simulate.runs=$(or $(RUNS),10000)
+	$(go) -C examples test -count=1 -timeout 0 -v ./controller -run Simulated -simulate.runs=$(or $(RUNS),10000)
 
 # FOR is how long it takes: make soak FOR=2h.
 soak: ## Run informers of every kind under random faults, and check that they recover and do not grow (30 minutes)

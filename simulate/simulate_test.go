@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/fake"
@@ -186,4 +187,39 @@ func TestOracleIsSwitchedOff(t *testing.T) {
 	wantFound(t, simulate.Find(t, test, 5), "goroutines")
 	test.Without = []simulate.Oracle{simulate.Goroutines}
 	wantFound(t, simulate.Find(t, test, 5), "")
+}
+
+// claimDeleter creates a Secret with a controller that does not exist, and deletes a claim.
+func claimDeleter(ctx context.Context, config *rest.Config) error {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	isController := true
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "child", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: "gone", Controller: &isController},
+	}}}
+	_, createErr := client.CoreV1().Secrets("default").Create(ctx, secret, metav1.CreateOptions{})
+	deleteErr := client.CoreV1().PersistentVolumeClaims("default").Delete(ctx, "data", metav1.DeleteOptions{})
+	<-ctx.Done()
+	return errors.Join(createErr, deleteErr)
+}
+
+func TestReadyInvariants(t *testing.T) {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "main", Image: "example.com/db"}},
+			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+			}}},
+		},
+	}
+	test := simulate.Test{Start: claimDeleter, Objects: []fake.Object{claim, pod}, Disturb: []simulate.Disturbance{}}
+	wantFound(t, simulate.Find(t, test, 5), "")
+	test.Invariants = []func(simulate.Write) error{simulate.ClaimsInUseAreKept}
+	wantFound(t, simulate.Find(t, test, 5), "invariant", "volume data of Pod default/db uses the claim")
+	test.Invariants = []func(simulate.Write) error{simulate.ControllersExist}
+	wantFound(t, simulate.Find(t, test, 5), "invariant", "the controller of default/child, ConfigMap a")
 }
