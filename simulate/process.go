@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +59,55 @@ func (p *process) hasReturned() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// crash ends a process: its requests and watches fail, and its context is cancelled.
+func (s *scheduler) crash(p *process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.dead, p.stopping = true, true
+	for _, q := range s.pending {
+		if q.process == p {
+			q.fail(errRefused)
+		}
+	}
+	s.pending = slices.DeleteFunc(s.pending, func(q *request) bool { return q.process == p })
+	for _, w := range slices.Clone(s.watches) {
+		if w.process == p {
+			w.end(errReset)
+		}
+	}
+	p.cancel()
+}
+
+// maxRestarts is the number of restarts in a run after which the program is not started again.
+const maxRestarts = 20
+
+// reviveProcesses starts the replicas again whose Start has returned after a crash, or with an error that
+// a disturbance has caused. Any other return is a failure.
+func (s *scheduler) reviveProcesses() {
+	for i, p := range s.processes {
+		if !p.hasReturned() || s.stopped {
+			continue
+		}
+		switch {
+		case p.panicked != "":
+			s.record.fail(Panic, "Start panicked: %s", p.panicked)
+			return
+		case !p.stopping && (!s.disturbed || p.err == nil):
+			s.record.fail(Return, "Start returned while its context is not cancelled: %v", p.err)
+			return
+		}
+		s.crash(p)
+		s.processes = slices.Delete(s.processes, i, i+1)
+		if s.restarts++; s.restarts > maxRestarts {
+			s.record.fail(Return, "Start has returned %d times, the last time with %v", s.restarts, p.err)
+			return
+		}
+		s.record.note(p.name(), "is started again")
+		s.start(p.number)
+		return
 	}
 }
 

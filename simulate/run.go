@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/kinformer/kinformer/fake"
@@ -60,6 +59,7 @@ func (r *runner) run(p plan) (result record) {
 		r.happened = append(r.happened, result.happened...)
 	}()
 	seedGlobal(int64(p.seed))
+	completed := false
 	synctest.Test(r.t, func(*testing.T) {
 		s := r.newScheduler(p)
 		defer func() { result = s.record }()
@@ -69,8 +69,11 @@ func (r *runner) run(p plan) (result record) {
 			s.executeSteps()
 		}
 		s.shutDown()
-		result = s.record
+		completed = true
 	})
+	if !completed {
+		r.t.FailNow() // as Steps has
+	}
 	return result
 }
 
@@ -82,9 +85,9 @@ func seedGlobal(seed int64) {
 
 func (r *runner) newScheduler(p plan) *scheduler {
 	s := &scheduler{
-		test: r.test, plan: p, quiescence: newQuiescence(), watchdog: r.watchdog, mapper: &r.mapper, began: time.Now(),
+		test: r.test, plan: p, quiescence: newQuiescence(), watchdog: r.watchdog, mapper: &r.mapper,
 		points: newPoints(), record: record{began: time.Now(), without: r.test.Without}, rest: restOracle{period: r.test.Rest},
-		holds: map[schema.GroupVersionResource]hold{}, arrived: make(chan struct{}, 1),
+		staleness: newStaleness(), arrived: make(chan struct{}, 1),
 	}
 	if p.seed != 0 {
 		s.random = rand.New(rand.NewPCG(p.seed, 0))
@@ -150,7 +153,7 @@ func (s *scheduler) shutDown() {
 	if s.server == nil {
 		return
 	}
-	s.stopped, s.holds = true, nil
+	s.stopped, s.staleness = true, newStaleness()
 	for _, p := range s.processes {
 		p.stopping = true
 		p.cancel()

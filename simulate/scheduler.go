@@ -6,15 +6,10 @@ package simulate
 import (
 	"cmp"
 	"math/rand/v2"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/fake"
 )
@@ -30,14 +25,12 @@ type scheduler struct {
 	quiescence quiescence
 	watchdog   *watchdog
 	mapper     *mapper
-	began      time.Time
 	points     *points
 	record     record
 	rest       restOracle
 	stopped    bool // the run has ended: processes are not started again
-	holds      map[schema.GroupVersionResource]hold
+	staleness  staleness
 	processes  []*process
-	past       past
 	restedAt   string // the resourceVersion at the last end of a Settle
 	restarts   int    // of all processes
 	busySince  time.Time
@@ -61,19 +54,6 @@ type stimulus interface {
 	// since returns the round in which it arrived.
 	since() int
 	deliver(s *scheduler)
-}
-
-// hold is a time in which the events of a resource are not delivered.
-type hold struct {
-	until time.Time
-	gap   bool // the events are lost
-}
-
-// past is a time in which a process reads an old state.
-type past struct {
-	process int
-	until   time.Time // zero if there is none
-	version string
 }
 
 // submit adds a request. It reports whether the process is alive.
@@ -152,8 +132,7 @@ const maxStimuli = 50_000
 // next waits for quiescence and picks a stimulus, or returns nil if there is none.
 func (s *scheduler) next() stimulus {
 	s.quiescence.wait()
-	s.endHolds()
-	s.endPast()
+	s.endStaleness()
 	stimuli := s.stimuli()
 	if len(stimuli) == 0 {
 		return nil
@@ -179,7 +158,7 @@ func (s *scheduler) stimuli() []stimulus {
 		all = append(all, q)
 	}
 	for _, w := range s.watches {
-		if _, held := s.holds[w.target.resource]; !held && (len(w.frames) > 0 || w.ended) {
+		if !s.staleness.holds(w.target.resource) && (len(w.frames) > 0 || w.ended) {
 			all = append(all, w)
 		}
 	}
@@ -218,198 +197,11 @@ func (s *scheduler) deliver(next stimulus) {
 
 // sleepUntil lets the clock advance until something happens, at most until end or the end of a hold.
 func (s *scheduler) sleepUntil(end time.Time) {
-	for _, h := range s.holds {
-		if h.until.Before(end) {
-			end = h.until
-		}
-	}
 	s.watchdog.progress.Add(1)
-	if !s.past.until.IsZero() && s.past.until.Before(end) {
-		end = s.past.until
-	}
-	timer := time.NewTimer(time.Until(end))
+	timer := time.NewTimer(time.Until(s.nextEnd(end)))
 	defer timer.Stop()
 	select {
 	case <-s.arrived:
 	case <-timer.C:
-	}
-}
-
-// endHolds delivers or loses the events of holds whose time has come.
-func (s *scheduler) endHolds() {
-	for resource, h := range s.holds {
-		if time.Now().Before(h.until) {
-			continue
-		}
-		delete(s.holds, resource)
-		if !h.gap {
-			s.record.note("", "the events of "+resource.Resource+" are delivered")
-			continue
-		}
-		lost := s.loseEvents(resource)
-		s.record.note("", strconv.Itoa(lost)+" events of "+resource.Resource+" are lost")
-	}
-}
-
-// loseEvents ends the watches of a resource that have events. The next watches get 410. It returns the number
-// of events.
-func (s *scheduler) loseEvents(resource schema.GroupVersionResource) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lost := 0
-	for _, w := range slices.Clone(s.watches) {
-		if w.target.resource != resource || len(w.frames) == 0 {
-			continue
-		}
-		lost += len(w.frames)
-		w.frames, w.ended, w.round = nil, true, s.round
-		w.cancel()
-		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" && r.GroupVersionResource == resource },
-			fake.RequestFault{Err: apierrors.NewResourceExpired("too old resource version")})
-	}
-	return lost
-}
-
-// serve executes a request, with the disturbances that are planned for it.
-func (s *scheduler) serve(q *request) {
-	switch {
-	case q.target.verb == "watch":
-		s.openWatch(q)
-		return
-	case !q.target.isWrite(), q.target.isTraffic():
-		q.respond(s.execute(q, fake.RequestFault{}).response())
-		return
-	}
-	name := nameOf(q.body)
-	q.point = s.points.next(q.target, name)
-	s.record.points = append(s.record.points, q.point)
-	s.disturb(q, name, s.plan.at(q.point))
-}
-
-// disturb executes a write with its disturbances.
-func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturbance) {
-	e := effects{target: q.target}
-	for _, d := range disturbances {
-		s.disturbed = true
-		s.record.happened = append(s.record.happened, d)
-		s.record.note("", d.String())
-		d.affect(&e)
-	}
-	if e.past > 0 {
-		s.past = past{process: q.process.number, until: time.Now().Add(e.past), version: s.restedAt}
-	}
-	if e.crashBefore {
-		q.fail(errRefused)
-		s.crash(q.process)
-		return
-	}
-	if e.hold > 0 {
-		s.holds[q.target.resource] = hold{until: time.Now().Add(e.hold), gap: e.gap}
-	}
-	response := s.execute(q, fake.RequestFault{Err: e.err})
-	s.noteGenerated(q, name, response)
-	if !e.crashAfter && !e.lost {
-		q.respond(response.response())
-		return
-	}
-	q.fail(errReset)
-	if e.crashAfter {
-		s.crash(q.process)
-	}
-}
-
-// execute calls the server's handler with a request.
-func (s *scheduler) execute(q *request, fault fake.RequestFault) *recorder {
-	fault.ResourceVersion = s.readVersion(q)
-	if fault != (fake.RequestFault{}) {
-		s.server.InjectFault(1, nil, fault)
-	}
-	response := newRecorder()
-	before := s.beforeWrite(q)
-	s.server.ServeHTTP(response, q.http)
-	s.record.request(q, response.code, s.server.ResourceVersion())
-	s.afterWrite(q, before)
-	return response
-}
-
-// readVersion returns the version that a request reads at, or "" for the newest.
-func (s *scheduler) readVersion(q *request) string {
-	if q.process.number != s.past.process || q.target.isWrite() || q.target.resource.Empty() || !time.Now().Before(s.past.until) {
-		return ""
-	}
-	return s.past.version
-}
-
-// endPast ends the watches that were opened in the past.
-func (s *scheduler) endPast() {
-	if s.past.until.IsZero() || time.Now().Before(s.past.until) {
-		return
-	}
-	s.past = past{}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.watches {
-		if w.inPast {
-			w.ended, w.round = true, s.round
-			w.cancel()
-		}
-	}
-}
-
-// noteGenerated notes the name that the server has generated for an object.
-func (s *scheduler) noteGenerated(q *request, name objectName, response *recorder) {
-	if q.target.verb != "create" || name.GenerateName == "" || name.Name != "" || response.code != http.StatusCreated {
-		return
-	}
-	created := nameOf(response.body.Bytes())
-	s.points.generated(q.target, name.GenerateName, created.Name)
-}
-
-// crash ends a process: its requests and watches fail, and its context is cancelled.
-func (s *scheduler) crash(p *process) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p.dead, p.stopping = true, true
-	for _, q := range s.pending {
-		if q.process == p {
-			q.fail(errRefused)
-		}
-	}
-	s.pending = slices.DeleteFunc(s.pending, func(q *request) bool { return q.process == p })
-	for _, w := range slices.Clone(s.watches) {
-		if w.process == p {
-			w.end(errReset)
-		}
-	}
-	p.cancel()
-}
-
-// maxRestarts is the number of restarts in a run after which the program is not started again.
-const maxRestarts = 20
-
-// reviveProcesses starts the replicas again whose Start has returned after a crash, or with an error that
-// a disturbance has caused. Any other return is a failure.
-func (s *scheduler) reviveProcesses() {
-	for i, p := range s.processes {
-		if !p.hasReturned() || s.stopped {
-			continue
-		}
-		switch {
-		case p.panicked != "":
-			s.record.fail(Panic, "Start panicked: %s", p.panicked)
-			return
-		case !p.stopping && (!s.disturbed || p.err == nil):
-			s.record.fail(Return, "Start returned while its context is not cancelled: %v", p.err)
-			return
-		}
-		s.crash(p)
-		s.processes = slices.Delete(s.processes, i, i+1)
-		if s.restarts++; s.restarts > maxRestarts {
-			s.record.fail(Return, "Start has returned %d times, the last time with %v", s.restarts, p.err)
-			return
-		}
-		s.record.note(p.name(), "is started again")
-		s.start(p.number)
-		return
 	}
 }

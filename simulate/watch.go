@@ -45,9 +45,9 @@ func (s *scheduler) openWatch(q *request) {
 		scheduler: s, process: q.process, target: q.target, sortKey: q.sortKey, cancel: cancel,
 		header: http.Header{}, code: http.StatusOK, opened: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
-	if version := s.readVersion(q); version != "" {
-		w.inPast = true
-		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP.Context() == ctx }, fake.RequestFault{ResourceVersion: version})
+	if fault := s.staleness.watchFault(q); fault != (fake.RequestFault{}) {
+		w.inPast = fault.ResourceVersion != ""
+		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP.Context() == ctx }, fault)
 	}
 	returned := make(chan struct{})
 	go func() {

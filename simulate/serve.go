@@ -1,0 +1,141 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/simulate/internal/canonical"
+)
+
+// serve executes a request, with the disturbances that are planned for it.
+func (s *scheduler) serve(q *request) {
+	switch {
+	case q.target.verb == "watch":
+		s.openWatch(q)
+		return
+	case !q.target.isWrite(), q.target.isTraffic():
+		q.respond(s.execute(q, fake.RequestFault{}).response())
+		return
+	}
+	name := nameOf(q.body)
+	q.point = s.points.next(q.target, name)
+	s.record.points = append(s.record.points, q.point)
+	var disturbances []Disturbance
+	if !s.stopped {
+		disturbances = s.plan.at(q.point)
+	}
+	s.disturb(q, name, disturbances)
+}
+
+// disturb executes a write with its disturbances.
+func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturbance) {
+	e := effects{target: q.target}
+	for _, d := range disturbances {
+		s.disturbed = true
+		s.record.happened = append(s.record.happened, d)
+		s.record.note("", d.String())
+		d.affect(&e)
+	}
+	if e.past > 0 {
+		s.staleness.past = past{process: q.process.number, until: time.Now().Add(e.past), version: s.restedAt}
+	}
+	if e.crashBefore {
+		q.fail(errRefused)
+		s.crash(q.process)
+		return
+	}
+	if e.hold > 0 {
+		s.staleness.held[q.target.resource] = hold{until: time.Now().Add(e.hold), gap: e.gap}
+	}
+	response := s.execute(q, fake.RequestFault{Err: e.err})
+	s.noteGenerated(q, name, response)
+	if !e.crashAfter && !e.lost {
+		q.respond(response.response())
+		return
+	}
+	q.fail(errReset)
+	if e.crashAfter {
+		s.crash(q.process)
+	}
+}
+
+// execute calls the server's handler with a request.
+func (s *scheduler) execute(q *request, fault fake.RequestFault) *recorder {
+	fault.ResourceVersion = s.staleness.readVersion(q)
+	if fault != (fake.RequestFault{}) {
+		s.server.InjectFault(1, nil, fault)
+	}
+	response := newRecorder()
+	before := s.beforeWrite(q)
+	s.server.ServeHTTP(response, q.http)
+	s.record.request(q, response.code, s.server.ResourceVersion())
+	s.afterWrite(q, before)
+	return response
+}
+
+// noteGenerated notes the name that the server has generated for an object.
+func (s *scheduler) noteGenerated(q *request, name objectName, response *recorder) {
+	if q.target.verb != "create" || name.GenerateName == "" || name.Name != "" || response.code != http.StatusCreated {
+		return
+	}
+	created := nameOf(response.body.Bytes())
+	s.points.generated(q.target, name.GenerateName, created.Name)
+}
+
+// before is what is known before a write.
+type before struct {
+	version string
+	state   State
+	object  canonical.State // of the written object, if fields are ignored
+}
+
+func (s *scheduler) beforeWrite(q *request) before {
+	b := before{version: s.server.ResourceVersion()}
+	if !q.target.isWrite() {
+		return b
+	}
+	if len(s.test.Invariants) > 0 {
+		b.state = s.state()
+	}
+	if len(s.test.Ignore) > 0 {
+		b.object = s.canonicalObject(q.target)
+	}
+	return b
+}
+
+// afterWrite notes a write that has changed something, and checks the invariants.
+func (s *scheduler) afterWrite(q *request, before before) {
+	if !q.target.isWrite() || s.server.ResourceVersion() == before.version || q.target.isTraffic() {
+		return
+	}
+	if len(s.test.Ignore) == 0 || len(canonical.Diff(before.object, s.canonicalObject(q.target))) > 0 {
+		s.rest.changed(s.points.anonymous(q.target).String())
+	}
+	for _, invariant := range s.test.Invariants {
+		t := q.target
+		write := Write{
+			Process: q.process.number, Verb: t.verb, Resource: t.resource, Namespace: t.namespace, Name: t.name, Subresource: t.subresource,
+			Before: before.state, After: s.state(),
+		}
+		if err := invariant(write); err != nil {
+			s.record.fail(oracleInvariant, "%s: %v", t, err)
+		}
+	}
+}
+
+// canonicalObject returns the state of one object, which is empty if there is none.
+func (s *scheduler) canonicalObject(t target) canonical.State {
+	obj, err := s.mapper.object(t)
+	if err != nil || s.server.Get(obj) != nil {
+		return nil
+	}
+	state, err := canonical.Of(func(yield func(canonical.Object) bool) { yield(obj) }, s.test.ignored)
+	if err != nil {
+		s.record.fail(oracleSteps, "compare %s: %v", t, err)
+	}
+	return state
+}
