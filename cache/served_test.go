@@ -374,3 +374,18 @@ func TestScopeAddedWhileNotServed(t *testing.T) {
 		})
 	}
 }
+
+// An informer without scopes requests nothing, whether or not its resource is served, and has synced.
+func TestInformerWithoutScopesSyncsBeforeAVerdict(t *testing.T) {
+	scopes := cache.NewScopes()
+	runServed(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
+		if _, err := h.Store().ByIndex(cache.NamespaceIndex, "ns"); err != nil || !h.HasSynced() {
+			t.Errorf("synced %v, a read returns %v", h.HasSynced(), err)
+		}
+		h.must(scopes.Add(cache.Scope{Namespace: "ns"}))
+		synctest.Wait()
+		if _, err := h.Store().ByIndex(cache.NamespaceIndex, "ns"); !errors.Is(err, cache.ErrNotServed) || h.HasSynced() {
+			t.Errorf("with a scope: synced %v, a read returns %v", h.HasSynced(), err)
+		}
+	})
+}

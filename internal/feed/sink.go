@@ -27,6 +27,9 @@ type Sink interface {
 	// Quarantined returns the number of quarantined keys, plus the number of states without a
 	// readable key since the last committed list.
 	Quarantined() int
+	// NeedsList reports whether the collection must be listed before it is watched, as its objects were
+	// removed since.
+	NeedsList() bool
 }
 
 // Need is what a Replacement reads of an item besides its identity.

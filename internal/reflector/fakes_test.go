@@ -79,6 +79,7 @@ type emptySink struct{ feed.Sink }
 
 func (emptySink) Begin() feed.Replacement { return emptyReplacement{} }
 func (emptySink) Quarantined() int        { return 0 }
+func (emptySink) NeedsList() bool         { return false }
 
 type emptyReplacement struct{ feed.Replacement }
 
@@ -96,6 +97,8 @@ type vacatableSink struct {
 }
 
 func (s *vacatableSink) Begin() feed.Replacement { return vacatableReplacement{sink: s} }
+
+func (s *vacatableSink) NeedsList() bool { return s.ever && !s.now }
 
 func (s *vacatableSink) Listed() (ever, now bool) { return s.ever, s.now }
 

@@ -233,8 +233,8 @@ func (r *Reflector) listAndWatchOnce(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if r.startsWithWatch {
-		r.startsWithWatch = false
+	startsWithWatch := r.startsWithWatch && !r.config.Sink.NeedsList() // another reflector may have vacated it
+	if r.startsWithWatch = false; startsWithWatch {
 		return r.watchUntilRelist(ctx, nil)
 	}
 	if !r.watchListUnsupported && r.wantsWatchList() {

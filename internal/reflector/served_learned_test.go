@@ -97,3 +97,32 @@ func TestFirstVerdictDoesNotListAgain(t *testing.T) {
 		t.Errorf("%d lists and %d watches, want 1 and 2", source.listed, source.watched)
 	}
 }
+
+// TestVacatedScopeIsListedBeforeItIsWatched runs a reflector that learns its resource while its watch
+// has ended, and whose store another reflector has vacated meanwhile.
+func TestVacatedScopeIsListedBeforeItIsWatched(t *testing.T) {
+	resource, source, store := served.New(served.ErrNotServed), &recordingSource{}, failIfVacated(t)
+	resource.Set(served.Served, nil)
+	source.lists = []func() (string, error){listAt("5")}
+	source.watches = []func(context.Context, feed.WatchSink) error{func(ctx context.Context, events feed.WatchSink) error {
+		events.Opened()
+		if source.watched == 1 {
+			store.now = false
+			return nil
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	runFor(t, time.Minute, Config{
+		Source: source, Store: store,
+		Served: func() *served.Resource {
+			if store.now || source.listed == 0 {
+				return nil
+			}
+			return resource
+		},
+	})
+	if source.listed != 2 || source.watched != 2 || !store.now {
+		t.Errorf("%d lists and %d watches, want 2 and 2", source.listed, source.watched)
+	}
+}

@@ -26,10 +26,13 @@ func (l *Loop[V]) join(ctx context.Context) {
 	if l.joinFailed.CompareAndSwap(true, false) {
 		l.retryJoin = l.clock.Now().Add(joinRetryInterval)
 	}
-	if l.clock.Now().Before(l.retryJoin) || l.store.IsVacant() { // a joined stream starts at a version that must be listed first
+	if l.clock.Now().Before(l.retryJoin) {
 		return
 	}
 	l.retryJoin = time.Time{}
+	if l.store.IsVacant() { // a joined stream starts at a version that must be listed first, which calls join again
+		return
+	}
 	groups := make(map[scope.Scope][]*heldScope)
 	for _, held := range l.all() {
 		if held.name.Hash.Field != "" && IsClosed(held.synced) && held.state == scope.Held {

@@ -321,6 +321,13 @@ func (s *Store[V]) hasVersionOf(item feed.Item) bool {
 	return hasVersion || errors.Is(err, feed.ErrSkip)
 }
 
+// NeedsList implements feed.Sink. It reports true after Vacate, up to the feed's next list.
+func (f *Feed[V]) NeedsList() bool {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	return f.vacations != f.store.vacations
+}
+
 // Quarantined implements feed.Sink. Scopes that must be listed again count.
 func (f *Feed[V]) Quarantined() int {
 	s := f.store

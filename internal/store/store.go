@@ -463,11 +463,12 @@ func (s *Store[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
 func (s *Store[V]) Transforms() bool { return s.config.Transforms != nil && s.config.Transforms() }
 
 // MarkSynced records that the first full state has been stored: that of the scopes with which the
-// informer started.
+// informer started. Without any, there is nothing to read, whether or not the collection is served.
 func (s *Store[V]) MarkSynced() {
 	s.lockBoth()
 	defer s.unlockBoth()
 	s.markSynced()
+	s.endAbsence()
 	s.settle(s.live.Load())
 }
 

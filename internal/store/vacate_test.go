@@ -275,13 +275,16 @@ func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
 	if outcome := joined.Apply(watch.Added, obj("l/2@12").item()); outcome != feed.Outdated {
 		t.Errorf("outcome %v", outcome)
 	}
+	if !joined.NeedsList() {
+		t.Error("the feed need not be listed")
+	}
 	next := joined.Begin()
 	next.Add(obj("k/1@11").item())
 	if err := next.Commit("13"); err != nil {
 		t.Error(err)
 	}
 	h.expectReads(t, nil)
-	if outcome := joined.Apply(watch.Added, obj("l/2@14").item()); outcome != feed.Applied {
+	if outcome := joined.Apply(watch.Added, obj("l/2@14").item()); outcome != feed.Applied || joined.NeedsList() {
 		t.Errorf("after a list: outcome %v", outcome)
 	}
 }

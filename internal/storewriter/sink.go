@@ -202,6 +202,9 @@ func (s *Sink[T]) HasVersion(item feed.Item) bool {
 // AdvanceVersion does nothing: a Store receives changes only.
 func (s *Sink[T]) AdvanceVersion(string) {}
 
+// NeedsList reports false: all objects are removed by a list, or by their deletions.
+func (s *Sink[T]) NeedsList() bool { return false }
+
 // Quarantined returns the number of objects whose newest state could not be stored.
 func (s *Sink[T]) Quarantined() int {
 	s.mu.Lock()

@@ -29,6 +29,8 @@ type scopedProgram struct {
 	Wire       string `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
 	// VersionBase is added to all versions; see versionBases.
 	VersionBase string `json:",omitempty"`
+	Served      bool   `json:",omitempty"` // the resource comes and goes
+	Pending     bool   `json:",omitempty"` // with Served: that is not known at first
 	// How scopes are listed.
 	ListMode cache.ListMode `json:",omitempty"`
 	PageSize int64          `json:",omitempty"`
@@ -53,6 +55,7 @@ type scopedStep struct {
 	// Overtake and Pattern are those of a step.
 	Overtake string `json:",omitempty"`
 	Pattern  int    `json:",omitempty"`
+	Verdict  string `json:",omitempty"` // of opVerdict, as that of a step
 }
 
 func (p scopedProgram) String() string {
@@ -156,6 +159,13 @@ func (p scopedProgram) weighted() (operations []string) {
 			operations = append(operations, op)
 		}
 	}
+	for _, op := range sortedKeys(servedOperations) {
+		for range servedOperations[op] {
+			if p.Served {
+				operations = append(operations, op)
+			}
+		}
+	}
 	return operations
 }
 
@@ -202,6 +212,8 @@ func drawScoped(t *rapid.T) scopedProgram {
 	if *largeVersions && rapid.IntRange(0, 2).Draw(t, "large versions") == 2 {
 		p.VersionBase = rapid.SampledFrom(versionBases).Draw(t, "version base")
 	}
+	p.Served = *servedResources && (!p.Adapter || p.Wire != "") && rapid.IntRange(0, 2).Draw(t, "served") == 2
+	p.Pending = p.Served && rapid.IntRange(0, 2).Draw(t, "pending") == 2
 	all := len(families[p.Family])
 	subset := rapid.SliceOfNDistinct(rapid.IntRange(0, all-1), 0, min(4, all), rapid.ID)
 	p.Start = subset.Draw(t, "start")
@@ -257,6 +269,8 @@ func (p scopedProgram) drawStep(t *rapid.T, subset *rapid.Generator[[]int]) scop
 		s.N = rapid.IntRange(1, 5).Draw(t, "n")
 		s.Overtake = rapid.SampledFrom([]string{"", overtakeLive, overtakeLive, overtakeRestarted, overtakeExpired}).Draw(t, "overtake")
 		s.Pattern = rapid.IntRange(0, 1<<(2*maxPattern)-1).Draw(t, "pattern")
+	case opVerdict:
+		s.Verdict = p.drawVerdict(t)
 	case opAdvance:
 		s.For = rapid.SampledFrom([]time.Duration{time.Millisecond, 2 * time.Second, 20 * time.Second, time.Minute, 4 * time.Minute}).Draw(t, "for")
 	}

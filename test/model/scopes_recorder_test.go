@@ -174,12 +174,13 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 	}
 	refused := func(s scopedState) bool { return !x.passes(s) }
 	taken := func(s scopedState) bool { return s.isKept() && s.in(x.removed) } // the last good state leaves with it
-	mayLeave := last.in(x.removed) || slices.ContainsFunc(states, refused) || slices.ContainsFunc(states, taken)
+	vacated := x.mayBeVacated()
+	mayLeave := vacated || last.in(x.removed) || slices.ContainsFunc(states, refused) || slices.ContainsFunc(states, taken)
 	if x.program.Adapter { // whose events do not say so
 		leftScope = mayLeave
 	}
 	switch {
-	case !slices.ContainsFunc(states, outside):
+	case !slices.ContainsFunc(states, outside) && !(leftScope && vacated):
 		x.failLocked("deletion", "of %v (left scope: %v), which is in the scopes", last, leftScope)
 	case leftScope:
 		if !mayLeave {

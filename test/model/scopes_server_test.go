@@ -4,6 +4,7 @@
 package model_test
 
 import (
+	"cmp"
 	"context"
 	"hash/fnv"
 	"sync"
@@ -22,12 +23,14 @@ import (
 // fail on their own.
 type scopedServer struct {
 	scopedCollection
-	note  func(format string, arguments ...any)
-	lists scopedLists
+	note     func(format string, arguments ...any)
+	lists    scopedLists
+	requests scopedRequests
 
-	mu     sync.Mutex // guards lanes and healed, and that a list takes its own fault
-	lanes  [lanes]lane
-	healed chan struct{} // closed by heal; late answers then break
+	mu           sync.Mutex // guards the fields below, and that a list takes its own fault
+	lanes        [lanes]lane
+	healed       chan struct{} // closed by heal; late answers then break
+	availability availability
 }
 
 // lane is what is wrong with requests.
@@ -36,6 +39,7 @@ type lane struct {
 	release        chan struct{} // closed when it lags no more; nil if it does not lag
 	at             string        // the version at which it lags
 	open           []*gatedWatch
+	absent         bool // it does not serve the resource
 }
 
 // scopedFault is what is wrong with the next requests.
@@ -85,8 +89,9 @@ func (s *scopedServer) List(ctx context.Context, options metav1.ListOptions) (ru
 func (s *scopedServer) list(ctx context.Context, options metav1.ListOptions, fault string) (runtime.Object, error) {
 	l := &s.lanes[laneOf(options)]
 	s.lists.begin(options)
+	s.requests.all.Add(1)
 	s.note("list at %q of %q %q %q, lane %d %s", options.ResourceVersion, options.LabelSelector, options.FieldSelector, options.ShardSelector, laneOf(options), fault)
-	if err := requestErrors[fault]; err != nil {
+	if err := cmp.Or(requestErrors[fault], s.refuse(options)); err != nil {
 		return nil, err
 	}
 	if l.release != nil && options.ResourceVersion != "" && options.Continue == "" {
@@ -104,8 +109,9 @@ func (s *scopedServer) Watch(ctx context.Context, options metav1.ListOptions) (w
 	defer s.mu.Unlock()
 	number := laneOf(options)
 	l := &s.lanes[number]
+	s.requests.all.Add(1)
 	s.note("watch at %q of %q %q %q, lane %d", options.ResourceVersion, options.LabelSelector, options.FieldSelector, options.ShardSelector, number)
-	if err := requestErrors[l.watches.take()]; err != nil {
+	if err := cmp.Or(requestErrors[l.watches.take()], s.refuse(options)); err != nil {
 		return nil, err
 	}
 	inner, err := s.scopedCollection.Watch(ctx, options)
@@ -135,11 +141,12 @@ func (s *scopedServer) lag(number int) {
 
 // catchUp passes on the events of a lane again.
 func (s *scopedServer) catchUp(number int) {
+	defer s.closeAbsent()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := &s.lanes[number]; l.release != nil {
 		close(l.release)
-		l.release = nil
+		l.release, l.absent = nil, s.availability.absent
 	}
 }
 

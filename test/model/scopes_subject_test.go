@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/cache"
@@ -68,7 +69,7 @@ func wholeConfigMap(obj *partialConfigMap) *corev1.ConfigMap {
 func newTypedScopes[T cache.Object](x *scopedExecution, example T, whole func(T) *corev1.ConfigMap) typedScopes[T] {
 	options := cache.InformerOptions[T]{
 		Scopes: x.scopes, Packed: x.program.Packed, ShareEqual: x.program.ShareEqual, OmitFields: omitted(x.program.Omit), Logger: logr.Discard(),
-		ListMode: x.program.ListMode, PageSize: x.program.PageSize,
+		ListMode: x.program.ListMode, PageSize: x.program.PageSize, Served: x.server.availability.option(),
 		Indexers: cache.Indexers[T]{"env": cache.ByObject(func(obj T) ([]string, error) { return indexEnv(whole(obj)) })},
 		Transform: func(obj T) (T, error) {
 			changed, err := transformScoped(whole(obj))
@@ -127,6 +128,9 @@ func (x *scopedExecution) newAdapter() adapterScopes {
 	options := clientgo.Options{
 		Packed: x.program.Packed, ShareEqual: x.program.ShareEqual, OmitFields: omitted(x.program.Omit), Streaming: x.network != nil,
 		Scopes: func(runtime.Object) *cache.Scopes { return x.scopes },
+	}
+	if x.program.Served {
+		options.Served = func(schema.GroupVersionResource) *cache.Served { return x.server.availability.option() }
 	}
 	if x.program.Filter {
 		options.Filter = func(obj any) bool { return x.filter(obj.(*corev1.ConfigMap)) }

@@ -61,12 +61,13 @@ type scopedWorld struct {
 	writes int
 
 	namespaces map[string]bool // the namespaces that exist; nil if all do
+	gone       bool            // the definition was deleted; belongs to the test's goroutine
 }
 
-// canHold reports whether the namespace of a key exists.
+// canHold reports whether the namespace of a key exists, and the definition.
 func (w *scopedWorld) canHold(key string) bool {
 	namespace, _, _ := strings.Cut(key, "/")
-	return w.namespaces == nil || w.namespaces[namespace]
+	return !w.gone && (w.namespaces == nil || w.namespaces[namespace])
 }
 
 func (w *scopedWorld) object(key, env, bad string) *corev1.ConfigMap {

@@ -250,7 +250,7 @@ func (x *scopedExecution) checkOwn(eventType cache.EventType, s scopedState) {
 // be the cause. The caller holds mu.
 func (x *scopedExecution) checkRemoval(s scopedState) {
 	w := x.writing.own[s.value]
-	if w == nil || w.replaced || !slices.Contains(ownKeys, s.key) {
+	if w == nil || w.replaced || !slices.Contains(ownKeys, s.key) || x.absence.possible {
 		return
 	}
 	for _, list := range x.server.lists.since(w.lists) {

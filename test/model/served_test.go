@@ -42,12 +42,12 @@ type availability struct {
 	leaves    int              // how often one was that its objects may exist
 }
 
-func newAvailability(o options) availability {
-	if !o.Served {
+func newAvailability(isServed, pending bool) availability {
+	if !isServed {
 		return availability{}
 	}
 	a := availability{resource: served.New(errNotListed)}
-	if !o.Pending {
+	if !pending {
 		a.resource.Set(served.Served, nil)
 	}
 	return a
@@ -68,12 +68,12 @@ func (a *availability) saysAbsent() bool {
 	return a.resource != nil && a.resource.Verdict().IsAbsent()
 }
 
-// served returns the informer's option.
-func (s *server) served() *cache.Served {
-	if s.availability.resource == nil {
+// option returns the informer's option.
+func (a *availability) option() *cache.Served {
+	if a.resource == nil {
 		return nil
 	}
-	return served.Publish(s.availability.resource).(*cache.Served)
+	return served.Publish(a.resource).(*cache.Served)
 }
 
 // stepServed executes a step that changes whether the resource is served, or what is known of it.
@@ -120,7 +120,14 @@ func (s *server) updateReplicas() {
 func (x *execution) decide(verdict string) {
 	a := &x.server.availability
 	x.server.mu.Lock()
-	outcome, why := served.Served, error(nil)
+	outcome, why := a.decide(verdict)
+	x.server.mu.Unlock()
+	a.resource.Set(outcome, why)
+}
+
+// decide returns a verdict, and counts it.
+func (a *availability) decide(verdict string) (outcome served.Outcome, why error) {
+	outcome = served.Served
 	switch {
 	case verdict == verdictUnknown:
 		outcome = served.Unknown
@@ -136,8 +143,7 @@ func (x *execution) decide(verdict string) {
 	if outcome == served.NotServed {
 		a.leaves++
 	}
-	x.server.mu.Unlock()
-	a.resource.Set(outcome, why)
+	return outcome, why
 }
 
 // mayBeVacated reports whether the store may have been vacated since it was last seen with objects.

@@ -67,7 +67,7 @@ func newServer(o options, note func(format string, arguments ...any)) *server {
 		changed: make(chan struct{}), injected: make(map[string]int), written: make(map[write]time.Time),
 	}
 	s.world.sameUID, s.noMatch = o.SameUID, o.NoMatch
-	s.availability = newAvailability(o)
+	s.availability = newAvailability(o.Served, o.Pending)
 	s.resetReplicas()
 	return s
 }

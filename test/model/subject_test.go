@@ -93,7 +93,7 @@ var watchListClient = watchListGate{Gates: features.FeatureGates()}
 func newAdapter(s *server, o options) adapter {
 	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != "", OmitFields: omitted(o.Omit)}
 	if o.Served {
-		options.Served = func(schema.GroupVersionResource) *cache.Served { return s.served() }
+		options.Served = func(schema.GroupVersionResource) *cache.Served { return s.availability.option() }
 	}
 	if s.network != nil {
 		options.Limits.Object = maxObject
