@@ -44,7 +44,7 @@ import (
 // withDefaults are the kinds whose defaults fake.APIServer sets.
 var withDefaults = []fake.Object{
 	&corev1.Pod{}, &corev1.PodTemplate{}, &corev1.ReplicationController{}, &corev1.Service{}, &corev1.Secret{},
-	&corev1.Endpoints{}, //nolint:staticcheck // some clients still write them
+	&corev1.Endpoints{},
 	&corev1.Node{}, &corev1.LimitRange{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{}, &corev1.ConfigMap{},
 	&appsv1.Deployment{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &appsv1.ControllerRevision{},
 	&batchv1.Job{}, &batchv1.CronJob{}, &discoveryv1.EndpointSlice{}, &rbacv1.RoleBinding{}, &rbacv1.ClusterRoleBinding{},
@@ -93,16 +93,14 @@ var images = []string{"i", "a/i:latest", "a:1/i:2", "i@sha256:" + strings.Repeat
 // validate replaces random values that kube-apiserver refuses and that defaults depend on: images and
 // strategies. It clears the resources of a whole Pod, which have no defaults in the fake server.
 func validate(value reflect.Value, random *rand.Rand) {
-	switch value.Kind() {
-	case reflect.Pointer:
-		if !value.IsNil() {
-			validate(value.Elem(), random)
-		}
-	case reflect.Slice:
+	switch kind := value.Kind(); {
+	case kind == reflect.Pointer && !value.IsNil():
+		validate(value.Elem(), random)
+	case kind == reflect.Slice:
 		for i := range value.Len() {
 			validate(value.Index(i), random)
 		}
-	case reflect.Struct:
+	case kind == reflect.Struct:
 		for field, of := range value.Fields() {
 			if field.IsExported() {
 				validateField(value, field.Name, of, random)
