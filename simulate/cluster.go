@@ -26,6 +26,10 @@ func (a *act) since() int { return a.round }
 // state that the action applies to.
 func (a *act) deliver(s *scheduler) {
 	obj := a.Object.DeepCopyObject().(fake.Object)
+	if err := s.outsideWrite("cluster", a.Verb, obj); err != nil {
+		s.record.fail(oracleSteps, "action of the cluster: %v", err)
+		return
+	}
 	var err error
 	switch a.Verb {
 	case "create":

@@ -20,7 +20,9 @@ import (
 //
 // A place is a write of the program, named by what it does: "2nd update of pods/status default/web". The
 // verbs and resources are those of RBAC. A generated name is its prefix, an asterisk and a number:
-// "1st delete of pods default/web-*2". Leases and Events have no places.
+// "1st delete of pods default/web-*2". Leases and Events have no places. [Lag] and [Gap] can also be at a
+// write of the cluster or of Steps: "1st update of websites default/web by steps", "1st delete of pods
+// default/web by cluster".
 type Disturbance interface {
 	// at returns the disturbance at each of the given writes, if it is a zero value, and otherwise the
 	// disturbance itself.
@@ -118,7 +120,7 @@ func everything() []Disturbance {
 }
 
 func (d BackInTime) at(writes []string) []Disturbance {
-	return atEach(d, writes, func(w string) Disturbance { return BackInTime{Before: w} })
+	return atEach(d, ofProgram(writes), func(w string) Disturbance { return BackInTime{Before: w} })
 }
 
 func (d BackInTime) place() string { return d.Before }
@@ -132,29 +134,30 @@ func (d Crash) at(writes []string) []Disturbance {
 	if d != (Crash{}) {
 		return []Disturbance{d}
 	}
+	writes = ofProgram(writes)
 	before := each(writes, func(w string) Disturbance { return Crash{Before: w} })
 	return append(before, each(writes, func(w string) Disturbance { return Crash{After: w} })...)
 }
 
 func (d LostResponse) at(writes []string) []Disturbance {
-	return atEach(d, writes, func(w string) Disturbance { return LostResponse{To: w} })
+	return atEach(d, ofProgram(writes), func(w string) Disturbance { return LostResponse{To: w} })
 }
 
 // Only a write with a resourceVersion can conflict; a create or a delete of the same name cannot be told
 // apart by its point, and programs have to expect one from these, too.
 func (d Conflict) at(writes []string) []Disturbance {
-	updates := slices.DeleteFunc(slices.Clone(writes), func(w string) bool {
+	updates := slices.DeleteFunc(ofProgram(writes), func(w string) bool {
 		return !strings.Contains(w, " update of ") && !strings.Contains(w, " patch of ")
 	})
 	return atEach(d, updates, func(w string) Disturbance { return Conflict{To: w} })
 }
 
 func (d ServerError) at(writes []string) []Disturbance {
-	return atEach(d, writes, func(w string) Disturbance { return ServerError{To: w} })
+	return atEach(d, ofProgram(writes), func(w string) Disturbance { return ServerError{To: w} })
 }
 
 func (d TooManyRequests) at(writes []string) []Disturbance {
-	return atEach(d, writes, func(w string) Disturbance { return TooManyRequests{To: w} })
+	return atEach(d, ofProgram(writes), func(w string) Disturbance { return TooManyRequests{To: w} })
 }
 
 func (d Lag) at(writes []string) []Disturbance {
@@ -218,6 +221,11 @@ func atEach(d Disturbance, writes []string, build func(string) Disturbance) []Di
 		return []Disturbance{d}
 	}
 	return each(writes, build)
+}
+
+// ofProgram returns the writes that are the program's.
+func ofProgram(writes []string) []string {
+	return slices.DeleteFunc(slices.Clone(writes), isOutside)
 }
 
 func each(writes []string, build func(string) Disturbance) []Disturbance {

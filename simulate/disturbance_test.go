@@ -136,6 +136,33 @@ func (thirdWrite) Actions(s simulate.State) []simulate.Action {
 	return nil
 }
 
+// secondConfigMap is a cluster that creates a ConfigMap, which the program does not copy.
+func secondConfigMap(s simulate.State) []simulate.Action {
+	for _, configMap := range simulate.All[*corev1.ConfigMap](s) {
+		if configMap.Name == "b" {
+			return nil
+		}
+	}
+	return []simulate.Action{{Verb: "create", Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}}}
+}
+
+func TestEventsOfOthersWritesAreHeld(t *testing.T) {
+	test := copying(copyConfigMap)
+	test.Cluster = []simulate.Actor{actorFunc(secondConfigMap)}
+	for _, d := range []simulate.Disturbance{
+		simulate.Lag{After: "1st update of configmaps default/a by steps"},
+		simulate.Gap{After: "1st delete of configmaps default/a by steps"},
+		simulate.Lag{After: "1st create of configmaps default/b by cluster"},
+		simulate.Gap{After: "1st create of configmaps default/b by cluster"},
+	} {
+		found := simulate.RunPlan(t, test, 0, d)
+		wantFound(t, found, "")
+		if !strings.Contains(found.Timeline, "are delivered") && !strings.Contains(found.Timeline, "are lost") {
+			t.Errorf("%s: no events were held\n%s", d, found.Timeline)
+		}
+	}
+}
+
 // readAtStart updates the ConfigMap once it reads "2", and reports what it has read from time to time.
 func readAtStart(reads *[]string) func(context.Context, *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {

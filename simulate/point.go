@@ -113,8 +113,20 @@ func (p *points) next(t target, created objectName) string {
 			t.name = created.GenerateName + "*"
 		}
 	}
-	p.counts[t.String()]++
-	return ordinal(p.counts[t.String()]) + " " + t.String()
+	return p.count(t.String())
+}
+
+// outside returns the name of the next write of the cluster or of Steps.
+func (p *points) outside(t target, who string) string {
+	return p.count(p.anonymous(t).String() + " by " + who)
+}
+
+// isOutside reports whether a point is a write of the cluster or of Steps.
+func isOutside(point string) bool { return strings.Contains(point, " by ") }
+
+func (p *points) count(name string) string {
+	p.counts[name]++
+	return ordinal(p.counts[name]) + " " + name
 }
 
 // anonymous returns the target with its alias in place of a generated name.

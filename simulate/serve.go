@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/kinformer/kinformer/fake"
@@ -24,22 +25,11 @@ func (s *scheduler) serve(q *request) {
 	name := nameOf(q.body)
 	q.point = s.points.next(q.target, name)
 	s.record.points = append(s.record.points, q.point)
-	var disturbances []Disturbance
-	if !s.stopped {
-		disturbances = s.plan.at(q.point)
-	}
-	s.disturb(q, name, disturbances)
+	s.disturb(q, name, s.effectsAt(q.point, q.target))
 }
 
-// disturb executes a write with its disturbances.
-func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturbance) {
-	e := effects{target: q.target}
-	for _, d := range disturbances {
-		s.disturbed = true
-		s.record.happened = append(s.record.happened, d)
-		s.record.note("", d.String())
-		d.affect(&e)
-	}
+// disturb executes a write with the effects of its disturbances.
+func (s *scheduler) disturb(q *request, name objectName, e effects) {
 	if e.past > 0 {
 		s.staleness.past = past{process: q.process.number, until: time.Now().Add(e.past), version: s.restedAt}
 	}
@@ -47,9 +37,6 @@ func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturba
 		q.fail(errRefused)
 		s.crash(q.process)
 		return
-	}
-	if e.hold > 0 {
-		s.staleness.held[q.target.resource] = hold{until: time.Now().Add(e.hold), gap: e.gap}
 	}
 	response := s.execute(q, fake.RequestFault{Err: e.err})
 	s.noteGenerated(q, name, response)
@@ -61,6 +48,42 @@ func (s *scheduler) disturb(q *request, name objectName, disturbances []Disturba
 	if e.crashAfter {
 		s.crash(q.process)
 	}
+}
+
+// effectsAt returns what the plan's disturbances do to a write, and holds the events of its resource if they do.
+// There are none once the run has ended.
+func (s *scheduler) effectsAt(point string, t target) effects {
+	e := effects{target: t}
+	if s.stopped {
+		return e
+	}
+	for _, d := range s.plan.at(point) {
+		s.disturbed = true
+		s.record.happened = append(s.record.happened, d)
+		s.record.note("", d.String())
+		d.affect(&e)
+	}
+	if e.hold > 0 {
+		s.staleness.held[t.resource] = hold{until: time.Now().Add(e.hold), gap: e.gap}
+	}
+	return e
+}
+
+// outsideWrite names a write of the cluster or of Steps, and begins the Lags and Gaps that are planned for it.
+func (s *scheduler) outsideWrite(who, verb string, obj fake.Object) error {
+	resource, err := s.mapper.resource(obj)
+	if err != nil {
+		return err
+	}
+	verb, isStatus := strings.CutSuffix(verb, " status")
+	t := target{verb: verb, resource: resource, namespace: obj.GetNamespace(), name: obj.GetName()}
+	if isStatus {
+		t.subresource = "status"
+	}
+	point := s.points.outside(t, who)
+	s.record.points = append(s.record.points, point)
+	s.effectsAt(point, t)
+	return nil
 }
 
 // execute calls the server's handler with a request.

@@ -26,7 +26,12 @@ type World struct{ scheduler *scheduler }
 // stepFailed ends Steps by a panic.
 type stepFailed struct{ cause error }
 
-func (w *World) must(verb string, obj fake.Object, err error) {
+// write does a write that must succeed.
+func (w *World) write(verb string, obj fake.Object, do func(fake.Object) error) {
+	err := w.scheduler.outsideWrite("steps", verb, obj)
+	if err == nil {
+		err = do(obj)
+	}
 	if err != nil {
 		panic(stepFailed{fmt.Errorf("%s %T %s/%s: %w", verb, obj, obj.GetNamespace(), obj.GetName(), err)})
 	}
@@ -35,20 +40,20 @@ func (w *World) must(verb string, obj fake.Object, err error) {
 
 // Create creates an object, with its status. The argument is not changed.
 func (w *World) Create(obj fake.Object) {
-	w.must("create", obj, w.scheduler.create(obj))
+	w.write("create", obj, w.scheduler.create)
 }
 
 // Update sets the spec, and all other fields but the status, of an object to those of obj. Labels,
 // annotations, finalizers and owner references stay as they are if obj has none. A resourceVersion
 // of obj is ignored. The argument is not changed.
 func (w *World) Update(obj fake.Object) {
-	w.must("update", obj, w.scheduler.update(obj))
+	w.write("update", obj, w.scheduler.update)
 }
 
 // Delete deletes an object as a user does: an object with finalizers stays until they are removed. The argument
 // is not changed.
 func (w *World) Delete(obj fake.Object) {
-	w.must("delete", obj, w.scheduler.delete(obj))
+	w.write("delete", obj, w.scheduler.delete)
 }
 
 // Get sets obj to the stored object of its namespace and name. It reports whether there is one.
