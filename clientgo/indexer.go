@@ -4,6 +4,7 @@
 package clientgo
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	clientcache "k8s.io/client-go/tools/cache"
 
+	"github.com/kinformer/kinformer/internal/served"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -160,7 +162,8 @@ func (i *indexer) Get(obj any) (item any, exists bool, err error) {
 
 // GetByKey returns the object under key. For an object that exists and could never be stored, it
 // returns an error that wraps cache.ErrNotStored and the cause; for one that no listed scope of the
-// informer may hold, an error that wraps cache.ErrNoScope.
+// informer may hold, one that wraps cache.ErrNoScope; and for a resource that is not served, and whose
+// objects may exist, one that wraps cache.ErrNotServed, as do reads by an index.
 func (i *indexer) GetByKey(key string) (item any, exists bool, err error) { return i.store.Find(key) }
 
 func (i *indexer) List() []any        { return i.store.Snapshot().List() }
@@ -184,7 +187,7 @@ func (i *indexer) Index(indexName string, obj any) ([]any, error) {
 	for _, value := range values {
 		keys, err := snapshot.IndexKeys(indexName, value)
 		if err != nil {
-			return nil, noIndexError(indexName)
+			return nil, indexError(indexName, err)
 		}
 		found.Insert(keys...)
 	}
@@ -211,7 +214,7 @@ func (i *indexer) IndexKeys(indexName, indexedValue string) ([]string, error) {
 }
 
 // ListIndexFuncValues returns the values of an index that at least one object has. It returns none
-// if the index does not exist.
+// if the index does not exist, or the resource is not served.
 func (i *indexer) ListIndexFuncValues(indexName string) []string {
 	values, err := i.store.Snapshot().IndexValues(indexName)
 	if err != nil {
@@ -220,16 +223,23 @@ func (i *indexer) ListIndexFuncValues(indexName string) []string {
 	return values
 }
 
-// orEmpty returns what an index has found, which client-go never returns as nil. err is of an
-// unknown index.
+// orEmpty returns what an index has found, which client-go never returns as nil. err is of the store.
 func orEmpty[E any](found []E, indexName string, err error) ([]E, error) {
 	switch {
 	case err != nil:
-		return nil, noIndexError(indexName)
+		return nil, indexError(indexName, err)
 	case found == nil:
 		return []E{}, nil
 	}
 	return found, nil
+}
+
+// indexError returns the error of a read by an index, which is ErrNotServed or of an unknown index.
+func indexError(name string, err error) error {
+	if errors.Is(err, served.ErrNotServed) {
+		return err
+	}
+	return noIndexError(name)
 }
 
 // noIndexError returns the error that client-go returns for an unknown index.
