@@ -68,8 +68,9 @@ type Gap struct {
 }
 
 // BackInTime is a Crash before a write. The process that is started again reads from an API server that lags: it
-// has the state of the end of the Settle before, or that of the beginning. After a time it reads from another
-// one, which is up to date. Zero For is 10 seconds of the bubble's clock.
+// has the state right after the last but one write of Steps, to which the program had not yet reacted, or that of the
+// beginning. After a time it reads from another one, which is up to date. Zero For is 10 seconds of the bubble's
+// clock.
 //
 // It is tried only if Test.Disturb has it. An API server answers the lists of today's clients consistently, so that a
 // restart does not go back in time, unless the client asks for resourceVersion 0.

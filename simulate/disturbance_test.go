@@ -204,6 +204,26 @@ func TestProcessGoesBackInTime(t *testing.T) {
 	}
 }
 
+// At the end of a Settle there would be nothing to do.
+func TestProcessGoesBackToStateThatItHasNotReactedTo(t *testing.T) {
+	var reads []string
+	found := simulate.RunPlan(t, simulate.Test{
+		Start:   readAtStart(&reads),
+		Objects: []fake.Object{source("1")},
+		Steps: func(w *simulate.World) {
+			w.Update(source("2"))
+			w.Settle()
+			w.Update(source("4"))
+			w.Settle()
+			w.Update(source("2"))
+		},
+	}, 0, simulate.BackInTime{Before: "2nd update of configmaps default/a"})
+	wantFound(t, found, "")
+	if got := strings.Join(reads, " "); got != "1 2 3 4 2 3 1 2 3 4 2 4 2 3" {
+		t.Errorf("got %s, want 1 2 3 4 2 3 in the first run, then 1 2 3 4 2, the 4 of the past, and 2 3\n%s", got, found.Timeline)
+	}
+}
+
 // A disturbance with a place that no run reaches would be a test that tests nothing.
 func TestPlaceThatNoRunReachesFails(t *testing.T) {
 	found := simulate.Find(t, simulate.Test{Start: writer(new([]string)), Disturb: []simulate.Disturbance{simulate.Crash{Before: "1st create of pods default/a"}}}, 20)

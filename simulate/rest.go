@@ -77,5 +77,4 @@ func (s *scheduler) settle() {
 		return
 	}
 	s.record.states = append(s.record.states, state)
-	s.restedAt = s.server.ResourceVersion()
 }

@@ -115,7 +115,7 @@ func (s *scheduler) setUp() bool {
 			return false
 		}
 	}
-	s.restedAt = s.server.ResourceVersion()
+	s.steps = []string{s.server.ResourceVersion()}
 	for i := range max(s.test.Replicas, 1) {
 		s.start(i + 1)
 	}

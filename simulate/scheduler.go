@@ -31,8 +31,8 @@ type scheduler struct {
 	stopped    bool // the run has ended: processes are not started again
 	staleness  staleness
 	processes  []*process
-	restedAt   string // the resourceVersion at the last end of a Settle
-	restarts   int    // of all processes
+	steps      []string // the resourceVersions at the beginning and after each write of Steps
+	restarts   int      // of all processes
 	busySince  time.Time
 	busy       int  // stimuli since the clock has advanced
 	disturbed  bool // a disturbance has happened

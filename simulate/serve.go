@@ -31,7 +31,7 @@ func (s *scheduler) serve(q *request) {
 // disturb executes a write with the effects of its disturbances.
 func (s *scheduler) disturb(q *request, name objectName, e effects) {
 	if e.past > 0 {
-		s.staleness.past = past{process: q.process.number, until: time.Now().Add(e.past), version: s.restedAt}
+		s.staleness.past = past{process: q.process.number, until: time.Now().Add(e.past), version: s.steps[max(0, len(s.steps)-2)]}
 	}
 	if e.crashBefore {
 		q.fail(errRefused)

@@ -35,6 +35,7 @@ func (w *World) write(verb string, obj fake.Object, do func(fake.Object) error) 
 	if err != nil {
 		panic(stepFailed{fmt.Errorf("%s %T %s/%s: %w", verb, obj, obj.GetNamespace(), obj.GetName(), err)})
 	}
+	w.scheduler.steps = append(w.scheduler.steps, w.scheduler.server.ResourceVersion())
 	w.scheduler.record.note("steps", fmt.Sprintf("%s %T %s/%s", verb, obj, obj.GetNamespace(), obj.GetName()))
 }
 
