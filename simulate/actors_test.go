@@ -33,6 +33,9 @@ func has[T fake.Object](s simulate.State, name string) bool {
 	return false
 }
 
+// kubeletFinalizer keeps a Pod of a StatefulSet until the kubelet has stopped it.
+const kubeletFinalizer = "example.com/kubelet"
+
 // statefulSets makes the Pods and claims of StatefulSets, in order, and deletes the Pods that are
 // too many. Pods without a StatefulSet stay, as after a deletion that orphans them.
 func statefulSets(s simulate.State) []simulate.Action {
@@ -65,7 +68,7 @@ func missingOf(s simulate.State, set *appsv1.StatefulSet, name string) fake.Obje
 	}
 	pod := newPod(name)
 	pod.Labels = set.Spec.Template.Labels
-	pod.Finalizers = set.Spec.Template.Finalizers
+	pod.Finalizers = []string{kubeletFinalizer}
 	return pod
 }
 
@@ -75,7 +78,7 @@ func ordinalOf(set, pod string) (int64, bool) {
 	return i, ok && err == nil
 }
 
-// kubelet starts Pods. The message in a Pod's status is the configuration that it has loaded, if
+// kubelet starts and stops Pods. The message in a Pod's status is the configuration that it has loaded, if
 // there is a Secret with one.
 func kubelet(s simulate.State) []simulate.Action {
 	config := ""
@@ -84,10 +87,14 @@ func kubelet(s simulate.State) []simulate.Action {
 	}
 	var actions []simulate.Action
 	for _, pod := range simulate.All[*corev1.Pod](s) {
-		if pod.Status.Phase != corev1.PodRunning && pod.DeletionTimestamp == nil {
-			started := pod.DeepCopy()
-			started.Status.Phase, started.Status.Message = corev1.PodRunning, config
-			actions = append(actions, simulate.Action{Verb: "update status", Object: started})
+		next := pod.DeepCopy()
+		switch {
+		case pod.DeletionTimestamp != nil:
+			next.Finalizers = nil
+			actions = append(actions, simulate.Action{Verb: "update", Object: next})
+		case pod.Status.Phase != corev1.PodRunning:
+			next.Status.Phase, next.Status.Message = corev1.PodRunning, config
+			actions = append(actions, simulate.Action{Verb: "update status", Object: next})
 		}
 	}
 	return actions

@@ -162,6 +162,14 @@ func (o *operator) updateStatus(ctx context.Context, fields map[string]any) erro
 	})
 }
 
+// scale sets the replicas of a StatefulSet, unless it has changed.
+func (o *operator) scale(ctx context.Context, set *appsv1.StatefulSet, replicas int64) error {
+	changed := set.DeepCopy()
+	changed.Spec.Replicas = new(int32(replicas))
+	_, err := o.AppsV1().StatefulSets(namespace).Update(ctx, changed, metav1.UpdateOptions{})
+	return err
+}
+
 // ignoring returns nil for an error for which is reports true.
 func ignoring(is func(error) bool, err error) error {
 	if err != nil && is(err) {
