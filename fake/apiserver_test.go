@@ -129,6 +129,10 @@ func TestCreateGetAndListReturnTheSameObject(t *testing.T) {
 			want := fullPod("a")
 			want.UID, want.ResourceVersion, want.CreationTimestamp, want.Generation = created.UID, created.ResourceVersion, created.CreationTimestamp, 1
 			want.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: corev1.PodQOSBurstable} // the create drops the status
+			if n := len(created.ManagedFields); n != 2 {
+				t.Errorf("got managedFields of %d managers, want those of the object and of the client", n)
+			}
+			want.ManagedFields = created.ManagedFields
 			expectEqual(t, "created", created, want)
 			got, err := client.CoreV1().Pods("ns").Get(ctx, "a", metav1.GetOptions{})
 			if err != nil {

@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinformer/kinformer/fake"
 )
@@ -115,5 +118,49 @@ func BenchmarkWatchFanOut(b *testing.B) {
 		for range watchers {
 			<-received
 		}
+	}
+}
+
+// BenchmarkWrite measures requests that write a Pod of 5 KB, or its status.
+func BenchmarkWrite(b *testing.B) {
+	server := benchServer(b)
+	client := kubernetes.NewForConfigOrDie(server.Config()).CoreV1().Pods("ns")
+	n := 0
+	b.Run("create", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			n++
+			if _, err := client.Create(b.Context(), largePod(n), metav1.CreateOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	p, err := client.Create(b.Context(), largePod(0), metav1.CreateOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, write := range map[string]func() (*corev1.Pod, error){
+		"update": func() (*corev1.Pod, error) {
+			p.Annotations["n"] = fmt.Sprint(n)
+			return client.Update(b.Context(), p, metav1.UpdateOptions{})
+		},
+		"status": func() (*corev1.Pod, error) {
+			p.Status.Message = fmt.Sprint(n)
+			return client.UpdateStatus(b.Context(), p, metav1.UpdateOptions{})
+		},
+		"patch": func() (*corev1.Pod, error) {
+			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"n":"%d"}}}`, n)
+			return client.Patch(b.Context(), p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				n++
+				if p, err = write(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

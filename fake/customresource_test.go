@@ -81,6 +81,8 @@ properties:
 
 var gear = fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, Kind: "Gear", StatusSubresource: true, Schema: gearSchema}
 
+var gearsV1 = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gears"}
+
 func newGear(name string, spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Gear", "metadata": map[string]any{"namespace": "ns", "name": name}, "spec": spec,

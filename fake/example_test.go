@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	clientset "k8s.io/client-go/kubernetes/fake"
@@ -225,6 +226,28 @@ func ExampleAPIServer_Create() {
 	// Output:
 	// created at 2
 	// updated at 3
+}
+
+// Two managers apply the same field of a ConfigMap by server-side apply.
+func ExampleStartAPIServer_apply() {
+	ctx := context.Background()
+	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = server.Close(ctx) }()
+	client := kubernetes.NewForConfigOrDie(server.Config())
+	apply := func(manager, value string) error {
+		config := applycorev1.ConfigMap("settings", "default").WithData(map[string]string{"level": value})
+		_, err := client.CoreV1().ConfigMaps("default").Apply(ctx, config, metav1.ApplyOptions{FieldManager: manager})
+		return err
+	}
+
+	fmt.Println(apply("alice", "info"))
+	fmt.Println(apply("bob", "debug"))
+	// Output:
+	// <nil>
+	// Apply failed with 1 conflict: conflict with "alice": .data.level
 }
 
 // A dynamic client creates a custom resource. The server sets the default and removes the field that

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/resource"
@@ -167,7 +169,10 @@ func (r *Registry) Extend(definition history.Object) error {
 	if err != nil {
 		return err
 	}
-	custom := &customResource{objects: r.collection(defined.Stored)}
+	custom := &customResource{
+		objects: r.collection(defined.Stored),
+		types:   sync.OnceValue(func() managedfields.TypeConverter { return customTypes(defined) }),
+	}
 	r.mu.Lock()
 	for _, res := range defined.Served {
 		gv := res.GroupVersion()

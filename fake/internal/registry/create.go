@@ -92,6 +92,8 @@ func (s *Store) alreadyExists(current history.Object) error {
 
 // setServerFields sets the fields of a new object that the server assigns.
 func (s *Store) setServerFields(obj history.Object) {
+	s.recordCreate(obj)
+	setNameLabel(obj) // of a generated name
 	s.ToStored(obj)
 	obj.SetUID(s.memory.NewUID())
 	obj.SetCreationTimestamp(now())

@@ -6,6 +6,7 @@ package registry
 import (
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/resource"
@@ -26,8 +28,9 @@ type customResource struct {
 	objects     *history.Collection
 	spec        any            // of the definition that is served
 	schema      map[string]any // the JSON of the stored version's schema
-	outdated    bool           // objects may have been stored with another schema
-	terminating atomic.Bool    // the definition is being deleted
+	types       func() managedfields.TypeConverter
+	outdated    bool        // objects may have been stored with another schema
+	terminating atomic.Bool // the definition is being deleted
 }
 
 func (s *Store) storesDefinitions() bool {
@@ -117,6 +120,7 @@ func (r *Registry) serve(name string, defined *resource.CustomResource, spec any
 	stored := defined.Stored.Schema.Source()
 	custom.outdated = custom.outdated || custom.spec != nil && !apiequality.Semantic.DeepEqual(custom.schema, stored)
 	custom.spec, custom.schema = spec, stored
+	custom.types = sync.OnceValue(func() managedfields.TypeConverter { return customTypes(defined) })
 	r.custom[name] = custom
 	r.withdraw(custom)
 	for _, res := range defined.Served {

@@ -6,18 +6,24 @@
 // conflicts, and handles generations, status, finalizers and graceful deletion.
 //
 // The registry validates an object's metadata with apimachinery's own validation, its name by the
-// rules of its kind, and nothing else. It runs no admission plugins and does not write managedFields:
-// an object has those that a client has set. Objects can be created in a Namespace that does not
-// exist, but not in one that is being deleted.
+// rules of its kind, and nothing else. It runs no admission plugins. Objects can be created in a
+// Namespace that does not exist, but not in one that is being deleted.
 //
-// It prunes and defaults custom resources by their schemas (package structural): in Create and update
-// by that of the served version, then by that of the stored version, and in reads only after a change of
-// the schema.
+// It prunes and defaults custom resources by their schemas (package structural): writes by that of
+// the served version and then by that of the stored version, and reads only after a change of the
+// schema or in a version with another one.
 //
 // Every write of a built-in object sets its defaults, with package defaults, whatever its mode:
 // create after the metadata, update before the object is compared with the stored one. What depends
 // on other objects is in defaults.go and service.go: the priority of a Pod, and the addresses and
 // node ports of a Service.
+//
+// A Store that For returns writes for a Caller, which managedFields record. fieldManagers in
+// managedfields.go are the field managers of apimachinery for one resource. They work on objects in
+// the served version, in which prepare has reset what the write does not change, such as the status.
+// Their merge takes up to milliseconds: an update does it before it takes the lock of the memory,
+// and again with the lock only if the object has been replaced meanwhile. Apply in apply.go merges
+// with the current object and then updates it as a patch does.
 //
 // No controllers run. A Pod that is deleted with a grace period keeps its deletionTimestamp until a
 // client deletes it with grace period 0, as a kubelet does. A deleted Namespace stays until a

@@ -18,13 +18,12 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// initNamespace sets the phase, the name label and the finalizer of a new Namespace.
+// initNamespace sets the phase and the finalizer of a new Namespace.
 func initNamespace(n *corev1.Namespace) {
 	n.Status.Phase = corev1.NamespaceActive
 	if !slices.Contains(n.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		n.Spec.Finalizers = append(n.Spec.Finalizers, corev1.FinalizerKubernetes)
 	}
-	setNameLabel(n)
 }
 
 // checkNamespaceActive returns an error for a new object in a Namespace that is being deleted.

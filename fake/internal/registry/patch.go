@@ -39,7 +39,7 @@ func (s *Store) PatchTypes() []string {
 	if !s.Custom {
 		patchTypes = append(patchTypes, string(types.StrategicMergePatchType))
 	}
-	return patchTypes
+	return append(patchTypes, string(types.ApplyYAMLPatchType))
 }
 
 // Patch reads an object, applies a patch to it and writes it back. It retries if another client has
@@ -54,15 +54,29 @@ func (s *Store) Patch(namespace, name string, patchType types.PatchType, patch [
 		if err != nil {
 			return nil, err
 		}
-		if uid := next.GetUID(); uid != "" && uid != current.GetUID() {
-			return nil, s.invalid(next, field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
+		if err := s.checkPatchedUID(next, current); err != nil {
+			return nil, err
 		}
 		stored, _, err := write(s, namespace, name, next, mode)
-		lostRace := apierrors.IsConflict(err) && next.GetResourceVersion() == current.GetResourceVersion() && next.GetUID() == current.GetUID()
-		if !lostRace || attempt == patchAttempts {
+		if !isLostRace(err, next, current) || attempt == patchAttempts {
 			return stored, err
 		}
 	}
+}
+
+// checkPatchedUID returns an error if a patch changes the UID of an object.
+func (s *Store) checkPatchedUID(next, current history.Object) error {
+	uid := next.GetUID()
+	if uid == "" || uid == current.GetUID() {
+		return nil
+	}
+	return s.invalid(next, field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
+}
+
+// isLostRace reports whether a write failed because another client has updated the object since it was
+// read, and not because the request names another version or UID.
+func isLostRace(err error, next, read history.Object) bool {
+	return apierrors.IsConflict(err) && next.GetResourceVersion() == read.GetResourceVersion() && next.GetUID() == read.GetUID()
 }
 
 // applyPatch applies a patch to an object's JSON and decodes the result.

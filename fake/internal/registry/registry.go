@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/kinformer/kinformer/fake/internal/fieldset"
@@ -58,7 +59,17 @@ func New(memory *history.Memory, resources []*resource.Resource, historyLimit in
 }
 
 func (r *Registry) newStore(res *resource.Resource, objects *history.Collection, custom *customResource) *Store {
-	return &Store{Resource: res, registry: r, memory: r.memory, objects: objects, custom: custom, withdrawn: make(chan struct{})}
+	types := builtInTypes
+	switch {
+	case custom != nil:
+		types = custom.types
+	case res.Custom:
+		types = managedfields.NewDeducedTypeConverter
+	}
+	return &Store{
+		Resource: res, registry: r, memory: r.memory, objects: objects, custom: custom, withdrawn: make(chan struct{}),
+		fields: newFieldManagers(res, types),
+	}
 }
 
 // add starts serving a store. The caller must hold mu, except in New.
@@ -139,7 +150,8 @@ type Store struct {
 	objects   *history.Collection
 	custom    *customResource // nil for a built-in resource
 	withdrawn chan struct{}   // closed when the store is no longer served
-	caller    *Caller         // nil for writes without a request
+	fields    *fieldManagers
+	caller    Caller // of the writes
 }
 
 // Withdrawn returns a channel that is closed when the store is no longer served. Watches must end

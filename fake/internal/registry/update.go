@@ -86,15 +86,17 @@ func (s *Store) update(
 		return nil, false, err
 	}
 	defaults.Set(obj)
+	early := s.recordEarly(obj, prepare)
 	var last history.Object // the updated object, if the update removes it
 	stored, err := s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
 		if err := s.checkCurrent(name, current, obj, mode); err != nil {
 			return nil, err
 		}
-		next := prepare(obj, s.Present(current))
+		seen := s.Present(current)
+		next := prepare(obj, seen)
+		s.recordUpdate(next, current, seen, early)
 		s.ToStored(next)
 		keepIdentity(next, current)
-		setNameLabel(next)
 		if err := s.checkMetadataUpdate(next, current, mode); err != nil {
 			return nil, err
 		}
@@ -102,7 +104,7 @@ func (s *Store) update(
 			last = next
 			return nil, nil
 		}
-		if apiequality.Semantic.DeepEqual(current, next) {
+		if unchanged(next, current) {
 			return current, nil
 		}
 		return next, nil
@@ -128,8 +130,8 @@ func lastFinalizerRemoved(next, current history.Object) bool {
 	return current.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (grace == nil || *grace == 0) && !hasSpecFinalizers(next)
 }
 
-// keepIdentity copies the metadata that no client may change, and the managedFields if next has
-// none. It also copies the resourceVersion, so that next and current can be compared.
+// keepIdentity copies the metadata that no client may change. It also copies the resourceVersion, so
+// that next and current can be compared.
 func keepIdentity(next, current history.Object) {
 	next.SetUID(current.GetUID())
 	next.SetResourceVersion(current.GetResourceVersion())
@@ -137,9 +139,6 @@ func keepIdentity(next, current history.Object) {
 	next.SetDeletionTimestamp(current.GetDeletionTimestamp())
 	next.SetDeletionGracePeriodSeconds(current.GetDeletionGracePeriodSeconds())
 	next.SetSelfLink("")
-	if len(next.GetManagedFields()) == 0 {
-		next.SetManagedFields(current.GetManagedFields())
-	}
 }
 
 // checkUpdate returns an error if obj does not match the namespace and name of the request.

@@ -4,13 +4,17 @@
 package rest
 
 import (
+	"cmp"
 	"net/url"
+	"strings"
+	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -35,6 +39,8 @@ func (c *call) listOptions() (metav1.ListOptions, error) {
 type writeOptions struct {
 	mode       registry.Mode
 	validation string // fieldValidation: Ignore, Warn or Strict
+	manager    string // the name in managedFields
+	force      bool   // an apply takes fields over from other managers
 }
 
 func (c *call) writeOptions() (writeOptions, error) {
@@ -45,17 +51,50 @@ func (c *call) writeOptions() (writeOptions, error) {
 	if err := invalidOptions("CreateOptions", validation.ValidateCreateOptions(&opts)); err != nil {
 		return writeOptions{}, err
 	}
+	return c.newWriteOptions(opts.DryRun, opts.FieldValidation, opts.FieldManager), nil
+}
+
+func (c *call) patchOptions(patchType types.PatchType) (writeOptions, error) {
+	opts, err := fromQuery(c, metav1.Convert_url_Values_To_v1_PatchOptions)
+	if err != nil {
+		return writeOptions{}, err
+	}
+	if err := invalidOptions("PatchOptions", validation.ValidatePatchOptions(&opts, patchType)); err != nil {
+		return writeOptions{}, err
+	}
+	write := c.newWriteOptions(opts.DryRun, opts.FieldValidation, opts.FieldManager)
+	write.force = opts.Force != nil && *opts.Force
+	return write, nil
+}
+
+func (c *call) newWriteOptions(dryRun []string, fieldValidation, fieldManager string) writeOptions {
 	mode := registry.Checked
-	if len(opts.DryRun) > 0 {
+	if len(dryRun) > 0 {
 		mode = registry.DryRun
 	}
-	return writeOptions{mode: mode, validation: opts.FieldValidation}, nil
+	return writeOptions{mode: mode, validation: fieldValidation, manager: c.manager(fieldManager)}
+}
+
+// manager returns the name of the client in managedFields: that of the request's options, or else the
+// beginning of its User-Agent.
+func (c *call) manager(name string) string {
+	agent, _, _ := strings.Cut(c.r.UserAgent(), "/")
+	agent = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, agent)
+	agent = strings.ToValidUTF8(agent[:min(len(agent), validation.FieldManagerMaxLength)], "")
+	return cmp.Or(name, agent, "unknown")
 }
 
 // storeFor returns the store for a write request with the options.
 func (c *call) storeFor(opts writeOptions) *registry.Store {
 	return c.store.For(registry.Caller{
-		Unknown: func(fields []string) error { return c.unknownFields(fields, opts.validation) },
+		Manager:     opts.manager,
+		Subresource: c.target.subresource,
+		Unknown:     func(fields []string) error { return c.unknownFields(fields, opts.validation) },
 	})
 }
 

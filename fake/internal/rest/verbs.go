@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/registry"
 )
 
@@ -48,10 +49,7 @@ func (c *call) create() error {
 		return err
 	}
 	stored, err := c.storeFor(opts).Create(c.target.namespace, obj, opts.mode)
-	if err != nil {
-		return err
-	}
-	return c.writeObject(http.StatusCreated, stored)
+	return c.writeStored(stored, true, err)
 }
 
 // update writes the object in the body with a method of the store.
@@ -64,34 +62,39 @@ func (c *call) update(write registry.Writer) error {
 	if err != nil {
 		return err
 	}
-	stored, created, err := write(c.storeFor(opts), c.target.namespace, c.target.name, obj, opts.mode)
-	if err != nil {
-		return err
-	}
-	if created {
-		return c.writeObject(http.StatusCreated, stored)
-	}
-	return c.writeObject(http.StatusOK, stored)
+	return c.writeStored(write(c.storeFor(opts), c.target.namespace, c.target.name, obj, opts.mode))
 }
 
-// patch applies the patch in the body. Server-side apply is not supported and answered with 415,
-// because the server does not track field ownership.
+// patch applies the patch in the body.
 func (c *call) patch(write registry.Writer) error {
-	opts, err := c.writeOptions()
-	if err != nil {
-		return err
-	}
 	patchType, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if supported := c.store.PatchTypes(); err != nil || !slices.Contains(supported, patchType) {
 		return unsupportedMediaType(c.r.Header.Get("Content-Type"), supported)
+	}
+	opts, err := c.patchOptions(types.PatchType(patchType))
+	if err != nil {
+		return err
 	}
 	data, err := c.read()
 	if err != nil {
 		return err
 	}
-	stored, err := c.storeFor(opts).Patch(c.target.namespace, c.target.name, types.PatchType(patchType), data, write, opts.mode)
-	if err != nil {
+	store := c.storeFor(opts)
+	if patchType == string(types.ApplyYAMLPatchType) {
+		stored, created, err := store.Apply(c.target.namespace, c.target.name, data, opts.force, write, opts.mode)
+		return c.writeStored(stored, created, err)
+	}
+	stored, err := store.Patch(c.target.namespace, c.target.name, types.PatchType(patchType), data, write, opts.mode)
+	return c.writeStored(stored, false, err)
+}
+
+// writeStored answers with the result of a write.
+func (c *call) writeStored(stored history.Object, created bool, err error) error {
+	switch {
+	case err != nil:
 		return err
+	case created:
+		return c.writeObject(http.StatusCreated, stored)
 	}
 	return c.writeObject(http.StatusOK, stored)
 }

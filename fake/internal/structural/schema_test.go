@@ -64,9 +64,6 @@ properties:
         x-kubernetes-embedded-resource: true
         properties:
           spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-      list:
-        type: array
-        x-kubernetes-preserve-unknown-fields: true
       kept:
         type: array
         x-kubernetes-preserve-unknown-fields: true
@@ -117,7 +114,6 @@ func TestPruneAndDefault(t *testing.T) {
 			"embedded resource", `{"spec":{"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"a":{"b":1}},"x":1}}}`,
 			`{"spec":{` + defaults + `,"template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"a":{"b":1}}}}}`, "spec.template.x",
 		},
-		{"preserved items", `{"spec":{"list":[{"a":[{"b":1}]}]}}`, `{"spec":{"limits":{"cpu":"100m"},"list":[{"a":[{"b":1}]}],"mode":"fast","size":3}}`, ""},
 		{
 			"fields of preserved items", `{"spec":{"kept":[{"a":{"b":"1","c":"2"},"x":{"y":1}}]}}`,
 			`{"spec":{"kept":[{"a":{"b":"1"},"x":{"y":1}}],` + defaults + `}}`, "spec.kept[0].a.c",

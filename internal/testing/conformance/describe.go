@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -52,14 +53,14 @@ func (n *normalizer) describeStatus(step step, status map[string]any) string {
 			details["uid"] = n.uidName(uid)
 		}
 		if len(details) > 0 {
-			text += " " + n.normalize(marshal(details))
+			text += " " + times.ReplaceAllString(n.normalize(marshal(details)), "<time>")
 		}
 	}
 	if continues, _, _ := unstructured.NestedString(status, "metadata", "continue"); continues != "" {
 		text += " with a continue token"
 	}
 	if message, ok := status["message"].(string); ok && !step.quiet {
-		text += "\n" + numbers.ReplaceAllString(n.normalizeIdentity(message), "N")
+		text += "\n" + numbers.ReplaceAllString(times.ReplaceAllString(n.normalizeIdentity(message), "<time>"), "N")
 	}
 	return text
 }
@@ -209,11 +210,26 @@ func (n *normalizer) describeFields(step step, object map[string]any) string {
 	var text strings.Builder
 	for _, field := range step.show {
 		value, found, err := unstructured.NestedFieldNoCopy(object, strings.Split(strings.TrimPrefix(field, "."), ".")...)
-		if found && err == nil {
+		if entries, ok := value.([]any); ok && field == ".metadata.managedFields" {
+			text.WriteString(n.describeManagers(entries))
+		} else if found && err == nil {
 			fmt.Fprintf(&text, " %s=%s", field, n.normalize(marshal(value)))
 		}
 	}
 	return text.String()
+}
+
+// describeManagers formats managedFields, one entry a line. Their order depends on their times.
+func (n *normalizer) describeManagers(entries []any) string {
+	var lines []string
+	for _, entry := range entries {
+		e := entry.(map[string]any)
+		_, err := time.Parse(time.RFC3339, fmt.Sprint(e["time"]))
+		line := fmt.Sprintf("\n%v %v %v %v time=%v %v %v", e["operation"], e["manager"], e["apiVersion"], e["subresource"], err == nil, e["fieldsType"], marshal(e["fieldsV1"]))
+		lines = append(lines, n.normalize(strings.ReplaceAll(line, " <nil>", "")))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
 }
 
 // marshal encodes a value as JSON, without times.

@@ -51,10 +51,6 @@ func Differences() []Difference {
 			"forms", `quiet accept=application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1 WATCH l`,
 			"kube-apiserver opens the watch and fails to write events; the fake server returns the error at once",
 		},
-		{
-			"patch", `type=apply PATCH`,
-			"server-side apply needs managedFields, which the fake server does not track; it returns 415",
-		},
 	}
 	if scheme.Scheme.Recognizes(schema.GroupVersionKind{Group: "certificates.k8s.io", Version: "v1", Kind: "ClusterTrustBundle"}) {
 		const newerClient = "client-go v0.37 knows more resources than kube-apiserver v1.36 serves"

@@ -52,6 +52,7 @@ var (
 	// clusterIPs and nodePorts match what the servers assign to Services, each from its own range.
 	clusterIPs = regexp.MustCompile(`\b10(\.\d+){3}\b`)
 	nodePorts  = regexp.MustCompile(`((?:nodePort|healthCheckNodePort)"?[:=])3\d{4}\b`)
+	times      = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b`)
 	ages       = regexp.MustCompile(`^(\d+[smhd])+$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 )
 
