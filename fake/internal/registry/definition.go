@@ -298,19 +298,20 @@ func (r *Registry) undefine(name string, preconditions *metav1.Preconditions) (h
 	return gone, errors.Join(err, r.registerCustom())
 }
 
-// drop stops serving a custom resource and removes its objects. The caller must hold reconciling.
+// drop removes the objects of a custom resource and stops serving it, in this order: a watch that is
+// withdrawn has delivered the deletions. The caller must hold reconciling.
 func (r *Registry) drop(name string) {
-	r.mu.Lock()
+	r.mu.RLock()
 	custom := r.custom[name]
-	delete(r.custom, name)
-	if custom != nil {
-		r.withdraw(custom)
-	}
-	r.mu.Unlock()
+	r.mu.RUnlock()
 	if custom == nil {
 		return
 	}
 	custom.terminating.Store(true) // requests in progress must not create objects
 	custom.objects.Clear()
+	r.mu.Lock()
+	delete(r.custom, name)
+	r.withdraw(custom)
+	r.mu.Unlock()
 	r.memory.Remove(custom.objects)
 }
