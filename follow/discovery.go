@@ -72,7 +72,7 @@ type document struct {
 // newDocument returns a document of versions, those of a group in the order in which the server prefers them.
 func newDocument(versions []groupVersion) *document {
 	d := &document{
-		listed: make(map[schema.GroupVersionResource]*Resource), names: make(map[string]bool),
+		id: sha256.Sum256(fmt.Appendf(nil, "%#v", versions)), listed: make(map[schema.GroupVersionResource]*Resource), names: make(map[string]bool),
 		stale: make(map[schema.GroupVersion]bool), groups: make(map[string]bool),
 	}
 	seen := make(map[schema.GroupResource]bool)
@@ -86,7 +86,6 @@ func newDocument(versions []groupVersion) *document {
 			d.resources, d.listed[resource.GroupVersionResource] = append(d.resources, &resource), &resource
 		}
 	}
-	d.id = sha256.Sum256(fmt.Appendf(nil, "%#v", versions))
 	return d
 }
 

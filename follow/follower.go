@@ -95,9 +95,9 @@ type Status struct {
 	// no permission to watch them, informers do not follow: they request what is not served, and report
 	// the 404. If the server does not serve them, as discovery confirms, informers follow all the same.
 	Err error
-	// Requests is the number of requests for the groups of the server. Unchanged of them were answered
-	// that nothing has changed, and Failed of them have failed.
-	Requests, Unchanged, Failed uint64
+	// Requests is the number of requests for the groups of the server, one in progress included. Unchanged
+	// of them were answered that nothing has changed, Changed in another way, and Failed have failed.
+	Requests, Changed, Unchanged, Failed uint64
 	// AnsweredAt is when the last of the requests for the groups succeeded. It is zero before.
 	AnsweredAt time.Time
 	// Definitions is the number of CustomResourceDefinitions.
@@ -342,8 +342,10 @@ func (f *Follower) ask(ctx context.Context) (sees bool) {
 		f.status.Failed++
 	case document == last:
 		f.status.Unchanged++
-		fallthrough
 	default:
+		f.status.Changed++
+	}
+	if err == nil {
 		f.status.AnsweredAt = now
 		f.evidence.add(document, now)
 	}

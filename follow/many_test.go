@@ -99,7 +99,7 @@ func TestManyDefinitionsAtOnce(t *testing.T) {
 		}
 		heap := liveHeap()
 		stop()
-		h.follower, h.client, h.config, stop = nil, nil, nil, nil
+		h.follower, h.client, h.config = nil, nil, nil
 		heap -= liveHeap()
 		if limit := int64(1_500_000 + manyDefinitions*3_000); heap > limit {
 			t.Errorf("the follower keeps %d bytes, want at most %d", heap, limit)

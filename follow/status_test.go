@@ -103,7 +103,7 @@ func TestStatusCountsRequests(t *testing.T) {
 		stop := h.start(h.follower.Run)
 		after(time.Hour)
 		before := h.follower.Status()
-		if before.Err != nil || before.Unchanged != before.Requests-1 || before.Failed != 0 {
+		if before.Err != nil || before.Changed != 1 || before.Unchanged != before.Requests-1 || before.Failed != 0 {
 			t.Errorf("status %+v after an hour without a change", before)
 		}
 		if age := time.Since(before.AnsweredAt); age > 10*time.Minute {

@@ -11,12 +11,16 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/follow"
 	"github.com/kinformer/kinformer/shard"
 )
 
 // Collector collects the metrics of informers. It implements prometheus.Collector, and its methods
 // are safe for concurrent use.
-type Collector struct{ informers cache.Group }
+type Collector struct {
+	informers cache.Group
+	followers map[uint64]*follow.Follower // by the IDs of their informers of CustomResourceDefinitions
+}
 
 // NewCollector returns a Collector of informers and factories, and of groups of them:
 //
@@ -24,10 +28,15 @@ type Collector struct{ informers cache.Group }
 //
 // Use clientgo.Options.Group or clientgo.Views for informers with client-go's interfaces. Informers
 // that a factory makes later are collected, too, and those that were passed twice are collected
-// once.
+// once. A *follow.Follower has its own metrics, too, if it is passed itself and not in a group.
 func NewCollector(informers ...cache.Viewable) *Collector {
-	c := &Collector{}
+	c := &Collector{followers: make(map[uint64]*follow.Follower)}
 	c.informers.Add(informers...)
+	for _, informer := range informers {
+		if follower, ok := informer.(*follow.Follower); ok && len(follower.Views()) > 0 {
+			c.followers[follower.Views()[0].ID()] = follower
+		}
+	}
 	return c
 }
 
@@ -48,6 +57,9 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	for i, view := range views {
 		out := output{metrics: metrics, labels: newInformerLabels(names[i], view.Kind())}
 		collectInformer(out, view)
+		if follower := c.followers[view.ID()]; follower != nil && view.Status().Phase != cache.PhaseStopped {
+			collectFollower(out, follower.Status())
+		}
 	}
 	collectMembers(output{metrics: metrics}, shard.MembersOf(views))
 }
@@ -100,6 +112,18 @@ func collectHandler(out output, handler *cache.HandlerStatus) {
 	labels := out.labels.and(label("handler", handler.UniqueName))
 	for _, family := range handlerFamilies {
 		out.send(family.family, labels, family.value(handler))
+	}
+}
+
+// collectFollower sends the metrics of a follower, with the labels of its informer of definitions.
+func collectFollower(out output, status follow.Status) {
+	for result, n := range map[string]uint64{
+		"Changed": status.Changed, "Unchanged": status.Unchanged, "Failed": status.Failed,
+	} {
+		out.send(discoveryFamily, out.labels.and(label("result", result)), float64(n))
+	}
+	if !status.AnsweredAt.IsZero() {
+		out.send(discoveryAnsweredFamily, out.labels.informer, float64(status.AnsweredAt.UnixMilli())/1000)
 	}
 }
 

@@ -27,6 +27,9 @@
 // a program has members of several clusters, give their groups different names: of two members with
 // the same labels, one has series.
 //
+// A follow.Follower that is passed to NewCollector itself has, beside the series of its two informers, four of
+// its discovery requests, with the labels of its informer of CustomResourceDefinitions.
+//
 // # Freshness
 //
 // kinformer_staleness_seconds is how old the store may be: the time since the last proof that it

@@ -42,7 +42,7 @@ func families() (all []*family) {
 	for _, f := range memberFamilies {
 		all = append(all, f.family)
 	}
-	all = append(all, takenFamily, lostFamily)
+	all = append(all, takenFamily, lostFamily, discoveryFamily, discoveryAnsweredFamily)
 	for _, f := range reflectorFamilies {
 		all = append(all, f.family)
 	}
@@ -60,6 +60,16 @@ var (
 		"informer", "kind", "verb", "code")
 	indexErrorsFamily = counter("kinformer_index_errors_total",
 		"How often the function of an index failed or panicked. The store has the object, and the index does not.", "informer", "kind", "index")
+)
+
+//nolint:gochecknoglobals // constants
+var (
+	discoveryFamily = counter("kinformer_discovery_requests_total",
+		"Requests of a follower for what the server serves, by result: Changed, Unchanged or Failed. informer is that of CustomResourceDefinitions.",
+		"informer", "kind", "result")
+	discoveryAnsweredFamily = gauge("kinformer_discovery_answered_timestamp_seconds",
+		"Unix time of the last successful request of a follower for what the server serves. Absent before the first.",
+		"informer", "kind")
 )
 
 // statusFamily is a family with one metric of an informer, or none.

@@ -58,7 +58,7 @@ var mayImport = map[string]string{
 	"clientgo": "client-go cache clientgo internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/served internal/source internal/store internal/storewriter internal/tap",
 	"debug":    "cache internal/units shard",
 	"follow":   "client-go cache internal/errlog internal/served",
-	"metrics":  "cache shard",
+	"metrics":  "cache follow shard",
 	"shard":    "cache internal/errlog internal/scope",
 	"simulate": "client-go fake simulate/internal/canonical",
 

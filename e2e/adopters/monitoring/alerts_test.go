@@ -58,6 +58,11 @@ func TestAlertsFire(t *testing.T) {
 		{"KinformerIndexFails", `kinformer_index_errors_total{informer="a",index="node"} _x10 7x50`, 10, 23}, // before the first scrape
 		{"KinformerIndexFails", `kinformer_index_errors_total{informer="a",index="node"} 0x60`, 0, 0},
 
+		{"KinformerDiscoveryFails", `kinformer_discovery_requests_total{informer="a",result="Failed"} 0x20 1+1x40`, 31, 60},
+		{"KinformerDiscoveryFails", `kinformer_discovery_requests_total{informer="a",result="Failed"} _x10 7x50`, 15, 23}, // before the first scrape
+		{"KinformerDiscoveryFails", `kinformer_discovery_requests_total{informer="a",result="Failed"} 0x20 5x40`, 0, 0},
+		{"KinformerDiscoveryFails", `kinformer_discovery_requests_total{informer="a",result="Unchanged"} 0+1x60`, 0, 0},
+
 		{"KinformerShardSlotsExpired", `kinformer_shard_taken_slots_total{group="g",member="a",reason="Expired"} 0x20 11x40`, 21, 24},
 		{"KinformerShardSlotsExpired", `kinformer_shard_taken_slots_total{group="g",member="a",reason="Expired"} _x10 32x50`, 10, 13},
 		{"KinformerShardSlotsExpired", `kinformer_shard_taken_slots_total{group="g",member="a",reason="Released"} 0x20 11x40`, 0, 0},
