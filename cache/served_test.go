@@ -47,29 +47,32 @@ type servedHarness struct {
 
 func runServed(t *testing.T, options cache.InformerOptions[*unstructured.Unstructured], test func(h *servedHarness)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close(context.WithoutCancel(t.Context()))
-		h := &servedHarness{T: t, server: server, resource: served.New(fmt.Errorf("pending: %w", served.ErrNotServed))}
-		options.Served = served.Publish(h.resource).(*cache.Served)
-		options.Indexers = cache.Indexers[*unstructured.Unstructured]{cache.NamespaceIndex: cache.ByMetadata[*unstructured.Unstructured](cache.MetaNamespaceIndexFunc)}
-		options.ErrorHandler = func(_ context.Context, err error) { t.Errorf("reported %v", err) }
-		lw := cache.ListWatchOf(dynamic.NewForConfigOrDie(server.Config()).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}))
-		h.SharedInformer = cache.NewSharedInformer(lw, &unstructured.Unstructured{}, options)
-		h.handle()
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- h.SharedInformer.Run(ctx) }()
-		synctest.Wait()
-		test(h)
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	synctest.Test(t, func(t *testing.T) { runServedInBubble(t, options, test) })
+}
+
+func runServedInBubble(t *testing.T, options cache.InformerOptions[*unstructured.Unstructured], test func(h *servedHarness)) {
+	t.Helper()
+	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close(context.WithoutCancel(t.Context()))
+	h := &servedHarness{T: t, server: server, resource: served.New(fmt.Errorf("pending: %w", served.ErrNotServed))}
+	options.Served = served.Publish(h.resource).(*cache.Served)
+	options.Indexers = cache.Indexers[*unstructured.Unstructured]{cache.NamespaceIndex: cache.ByMetadata[*unstructured.Unstructured](cache.MetaNamespaceIndexFunc)}
+	options.ErrorHandler = func(_ context.Context, err error) { t.Errorf("reported %v", err) }
+	lw := cache.ListWatchOf(dynamic.NewForConfigOrDie(server.Config()).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}))
+	h.SharedInformer = cache.NewSharedInformer(lw, &unstructured.Unstructured{}, options)
+	h.handle()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- h.SharedInformer.Run(ctx) }()
+	synctest.Wait()
+	test(h)
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 func (h *servedHarness) handle() *cache.Registration {
