@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate"
@@ -41,6 +42,9 @@ const kubeletFinalizer = "example.com/kubelet"
 func statefulSets(s simulate.State) []simulate.Action {
 	var actions []simulate.Action
 	for _, set := range simulate.All[*appsv1.StatefulSet](s) {
+		if set.DeletionTimestamp != nil {
+			continue
+		}
 		for i := range int64(*set.Spec.Replicas) {
 			if missing := missingOf(s, set, ordinal(set.Name, i)); missing != nil {
 				actions = append(actions, simulate.Action{Verb: "create", Object: missing})
@@ -48,8 +52,15 @@ func statefulSets(s simulate.State) []simulate.Action {
 			}
 		}
 		for _, pod := range simulate.All[*corev1.Pod](s) {
-			if i, ok := ordinalOf(set.Name, pod.Name); ok && i >= int64(*set.Spec.Replicas) && pod.DeletionTimestamp == nil {
+			i, ok := ordinalOf(set.Name, pod.Name)
+			switch {
+			case !ok || pod.DeletionTimestamp != nil:
+			case i >= int64(*set.Spec.Replicas):
 				actions = append(actions, simulate.Action{Verb: "delete", Object: pod})
+			case metav1.GetControllerOf(pod) == nil:
+				adopted := pod.DeepCopy()
+				adopted.OwnerReferences = ownedBy(set)
+				actions = append(actions, simulate.Action{Verb: "update", Object: adopted})
 			}
 		}
 	}
@@ -69,7 +80,12 @@ func missingOf(s simulate.State, set *appsv1.StatefulSet, name string) fake.Obje
 	pod := newPod(name)
 	pod.Labels = set.Spec.Template.Labels
 	pod.Finalizers = []string{kubeletFinalizer}
+	pod.OwnerReferences = ownedBy(set)
 	return pod
+}
+
+func ownedBy(set *appsv1.StatefulSet) []metav1.OwnerReference {
+	return []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
 }
 
 func ordinalOf(set, pod string) (int64, bool) {
@@ -78,8 +94,8 @@ func ordinalOf(set, pod string) (int64, bool) {
 	return i, ok && err == nil
 }
 
-// kubelet starts and stops Pods. The message in a Pod's status is the configuration that it has loaded, if
-// there is a Secret with one.
+// kubelet starts and stops Pods. The message in a Pod's status is the configuration that it has
+// loaded, if there is a Secret with one.
 func kubelet(s simulate.State) []simulate.Action {
 	config := ""
 	for _, secret := range simulate.All[*corev1.Secret](s) {
@@ -100,16 +116,36 @@ func kubelet(s simulate.State) []simulate.Action {
 	return actions
 }
 
-// garbageCollector lets objects go whose deletion orphans what they own.
+// garbageCollector deletes the objects whose owner does not exist. If a deletion orphans them, it
+// removes the owner reference first.
 func garbageCollector(s simulate.State) []simulate.Action {
 	var actions []simulate.Action
 	for _, obj := range simulate.All[fake.Object](s) {
-		if obj.GetDeletionTimestamp() == nil || !slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents) {
-			continue
+		owner := metav1.GetControllerOf(obj)
+		if owner != nil && obj.GetDeletionTimestamp() == nil && !exists(s, owner.UID) {
+			actions = append(actions, simulate.Action{Verb: "delete", Object: obj})
 		}
-		next := obj.DeepCopyObject().(fake.Object)
-		next.SetFinalizers(slices.DeleteFunc(next.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerOrphanDependents }))
-		actions = append(actions, simulate.Action{Verb: "update", Object: next})
+		if obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents) {
+			actions = append(actions, orphan(s, obj))
+		}
 	}
 	return actions
+}
+
+func exists(s simulate.State, uid types.UID) bool {
+	return slices.ContainsFunc(simulate.All[fake.Object](s), func(obj fake.Object) bool { return obj.GetUID() == uid })
+}
+
+// orphan returns the next write of a deletion that orphans what the owner has.
+func orphan(s simulate.State, owner fake.Object) simulate.Action {
+	for _, obj := range simulate.All[fake.Object](s) {
+		if metav1.IsControlledBy(obj, owner) {
+			next := obj.DeepCopyObject().(fake.Object)
+			next.SetOwnerReferences(nil)
+			return simulate.Action{Verb: "update", Object: next}
+		}
+	}
+	next := owner.DeepCopyObject().(fake.Object)
+	next.SetFinalizers(nil)
+	return simulate.Action{Verb: "update", Object: next}
 }

@@ -63,7 +63,7 @@ func (e expander) sync(ctx context.Context, cluster *unstructured.Unstructured) 
 	mustGrow := exists && e.templateSize(set).Cmp(size) < 0
 	if mustGrow {
 		options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan), Preconditions: &metav1.Preconditions{UID: &set.UID}}
-		if err := e.AppsV1().StatefulSets(namespace).Delete(ctx, set.Name, options); ignoring(isGone, err) != nil {
+		if err := e.AppsV1().StatefulSets(namespace).Delete(ctx, set.Name, options); ignoring(isReplaced, err) != nil {
 			return err
 		}
 	}

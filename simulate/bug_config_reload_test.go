@@ -96,7 +96,7 @@ func (r reloader) updateSecret(ctx context.Context, config string) (updated bool
 // restart deletes the Pod, which is created again, and resets the status.
 func (r reloader) restart(ctx context.Context, pod *corev1.Pod) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}}
-	if err := r.CoreV1().Pods(namespace).Delete(ctx, pod.Name, options); ignoring(isGone, err) != nil {
+	if err := r.CoreV1().Pods(namespace).Delete(ctx, pod.Name, options); ignoring(isReplaced, err) != nil {
 		return err
 	}
 	if r.mended {

@@ -118,7 +118,7 @@ func (c claimCleaner) deleteUnused(ctx context.Context) error {
 			continue
 		}
 		options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID}}
-		if err := c.CoreV1().PersistentVolumeClaims(namespace).Delete(ctx, claim.Name, options); ignoring(isGone, err) != nil {
+		if err := c.CoreV1().PersistentVolumeClaims(namespace).Delete(ctx, claim.Name, options); ignoring(isReplaced, err) != nil {
 			return err
 		}
 	}

@@ -81,6 +81,18 @@ func operatorTest(build func(*operator) syncFunc) simulate.Test {
 	}
 }
 
+// restarts returns the disturbances of a bug that needs a process that starts with an old state: only these if they
+// are to find it, and all if the mended operator is to pass.
+func restarts(mended bool) []simulate.Disturbance {
+	if !mended {
+		return []simulate.Disturbance{simulate.BackInTime{}}
+	}
+	return []simulate.Disturbance{
+		simulate.Crash{}, simulate.LostResponse{}, simulate.Conflict{}, simulate.ServerError{}, simulate.TooManyRequests{},
+		simulate.Lag{}, simulate.Gap{}, simulate.BackInTime{},
+	}
+}
+
 func runOperator(ctx context.Context, config *rest.Config, build func(*operator) syncFunc) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -222,5 +234,6 @@ func sizeOf(spec corev1.PersistentVolumeClaimSpec) resource.Quantity {
 	return spec.Resources.Requests[corev1.ResourceStorage]
 }
 
-// isGone reports whether an object that was to be deleted is gone, or another one has its name.
-func isGone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+// isReplaced reports whether an object that was to be deleted does not exist, or another one has its
+// name.
+func isReplaced(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
