@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,7 +88,8 @@ func (r *runner) interceptErrors() func() {
 	utilruntime.ReallyCrash = false
 	utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, cause any) {
 		if s := r.current.Load(); s != nil {
-			s.report(func() { s.record.fail(Panic, "a panic was recovered: %v", cause) })
+			stack := debug.Stack()
+			s.report(func() { s.record.fail(Panic, "a panic was recovered: %v\n%s", cause, stack) })
 		}
 	}}
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, message string, _ ...any) {

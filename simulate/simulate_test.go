@@ -101,7 +101,7 @@ func TestStart(t *testing.T) {
 		{"returns", "return", "no leader", func(context.Context, *rest.Config) error { return errors.New("no leader") }},
 		{"returns nil", "return", "<nil>", func(context.Context, *rest.Config) error { return nil }},
 		{"panics", "panic", "no map", func(context.Context, *rest.Config) error { panic("no map") }},
-		{"recovers a panic", "panic", "no slice", func(ctx context.Context, _ *rest.Config) error {
+		{"recovers a panic", "panic", "no slice\ngoroutine ", func(ctx context.Context, _ *rest.Config) error {
 			func() {
 				defer utilruntime.HandleCrash()
 				panic("no slice")
