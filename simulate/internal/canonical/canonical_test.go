@@ -86,6 +86,33 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// The order of items with names says nothing, except for those that are used in their order.
+func TestOrderOfNamedItemsIsNoDifference(t *testing.T) {
+	containers := func(names ...string) []corev1.Container {
+		var all []corev1.Container
+		for _, name := range names {
+			all = append(all, corev1.Container{Name: name, Image: name})
+		}
+		return all
+	}
+	for _, test := range []struct {
+		name      string
+		want, got corev1.PodSpec
+		lines     int
+	}{
+		{"named", corev1.PodSpec{Containers: containers("a", "b")}, corev1.PodSpec{Containers: containers("b", "a")}, 0},
+		{"another image", corev1.PodSpec{Containers: containers("a", "b")}, corev1.PodSpec{Containers: []corev1.Container{{Name: "b", Image: "c"}, {Name: "a", Image: "a"}}}, 1},
+		{"names not unique", corev1.PodSpec{Containers: containers("a", "b", "b")}, corev1.PodSpec{Containers: containers("b", "a", "b")}, 4},
+		{"in order", corev1.PodSpec{InitContainers: containers("a", "b")}, corev1.PodSpec{InitContainers: containers("b", "a")}, 4},
+	} {
+		want, got := pod("web-a", "1", "a"), pod("web-a", "1", "a")
+		want.Spec, got.Spec = test.want, test.got
+		if lines := canonical.Diff(stateOf(t, nil, want), stateOf(t, nil, got)); len(lines) != test.lines {
+			t.Errorf("%s: got %d differences, want %d: %q", test.name, len(lines), test.lines, lines)
+		}
+	}
+}
+
 // The order of finalizers, conditions and owners says nothing.
 func TestOrderOfSetsIsNoDifference(t *testing.T) {
 	conditions := func(obj *corev1.Pod, order ...corev1.PodConditionType) *corev1.Pod {

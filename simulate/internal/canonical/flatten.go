@@ -62,12 +62,35 @@ func (f *flattener) add(path string, value any) {
 
 // addList adds the items of a list: by their keys where the order says nothing, else by their positions.
 func (f *flattener) addList(path string, items []any) {
+	names := itemNames(path, items)
 	for i, item := range items {
-		f.add(path+"["+f.itemKey(path, i, item)+"]", item)
+		key := f.itemKey(path, i, item)
+		if names != nil {
+			key = f.text(names[i])
+		}
+		f.add(path+"["+key+"]", item)
 	}
 }
 
-// itemKey returns the key of an item of a list.
+// itemNames returns the names of the items of a list, or nil unless each has one of its own. Programs that make such a
+// list from a Go map write it in any order. Only the order of initContainers and env has a meaning.
+func itemNames(path string, items []any) []string {
+	if path == "metadata.ownerReferences" || strings.HasSuffix(path, ".initContainers") || strings.HasSuffix(path, ".env") {
+		return nil
+	}
+	names := make([]string, 0, len(items))
+	for _, item := range items {
+		fields, _ := item.(map[string]any)
+		name, ok := fields["name"].(string)
+		if !ok || slices.Contains(names, name) {
+			return nil
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// itemKey returns the key of an item of a list without names.
 func (f *flattener) itemKey(path string, i int, item any) string {
 	switch item := item.(type) {
 	case string:
