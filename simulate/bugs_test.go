@@ -26,7 +26,7 @@ type operatorBug struct {
 var operatorBugs = []operatorBug{
 	// Intermediate states: a crash between two writes.
 	{"rabbitmq/cluster-operator#782", claimExpansion, "end state", `spec.resources.requests.storage is "10Gi"`},
-	{"konpyutaika/nifikop#49", configReload, "end state", `Pod default/db: status.message is "loaded old", want "loaded new"`},
+	{"konpyutaika/nifikop#49", configReload, "end state", `Pod default/db: status.message is "loaded old", and "loaded new"`},
 	{"konpyutaika/nifikop#79", gracefulScaleDown, "end state", "no status.action-db-"},
 	{"K8SPSMDB-578", secretPair, "end state", "Secret default/db-ssl-internal is missing"},
 	// Stale states: a decision on what is no longer so.
@@ -37,7 +37,7 @@ var operatorBugs = []operatorBug{
 	// Unobserved states: a state in between that is never seen.
 	{"instaclustr/cassandra-operator#398", missedDeletion, "order", "PersistentVolumeClaim default/data-db-1 is there, and should not be"},
 	{"instaclustr/cassandra-operator#410", decommission, "end state", "metadata.labels.left is"},
-	{"rabbitmq/cluster-operator#758", scaleRefusal, "end state", `spec.replicas is "2", want "3"`},
+	{"rabbitmq/cluster-operator#758", scaleRefusal, "end state", `spec.replicas is "2", and "3"`},
 	{"konpyutaika/nifikop#86", gracefulUpscale, "end state", "Pod default/db-1 is there, and should not be"},
 }
 

@@ -43,7 +43,7 @@ func (a *act) deliver(s *scheduler) {
 	default:
 		err = fmt.Errorf("unknown verb %q", a.Verb)
 	}
-	what := fmt.Sprintf("%s %T %s/%s", a.Verb, obj, obj.GetNamespace(), obj.GetName())
+	what := a.Verb + " " + describe(obj)
 	if err != nil {
 		s.record.fail(oracleSteps, "action of the cluster: %s: %v", what, err)
 		return

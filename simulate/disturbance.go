@@ -42,7 +42,8 @@ type Crash struct{ Before, After string }
 // LostResponse executes a write and breaks the connection before the response.
 type LostResponse struct{ To string }
 
-// Conflict answers a write with 409 and does not execute it.
+// Conflict changes an object and changes it back immediately before a write to it, as another client could: a write
+// that carries a resourceVersion is answered with 409, and two events follow.
 type Conflict struct{ To string }
 
 // ServerError answers a write with 500 and does not execute it.
@@ -83,9 +84,9 @@ const defaultHold = 10 * time.Second
 
 // effects are what the disturbances of a write do.
 type effects struct {
-	target                  target
 	err                     error // the response, in place of the execution
 	lost                    bool  // the response
+	touch                   bool  // the object is changed and changed back before
 	crashBefore, crashAfter bool
 	hold                    time.Duration // of the events of the resource; zero if they are not held
 	gap                     bool          // the held events are lost
@@ -102,10 +103,7 @@ func (d Crash) affect(e *effects) {
 
 func (d LostResponse) affect(e *effects) { e.lost = true }
 
-func (d Conflict) affect(e *effects) {
-	e.err = apierrors.NewConflict(e.target.resource.GroupResource(), e.target.name, errDisturbed)
-}
-
+func (d Conflict) affect(e *effects)        { e.touch = true }
 func (d ServerError) affect(e *effects)     { e.err = apierrors.NewInternalError(errDisturbed) }
 func (d TooManyRequests) affect(e *effects) { e.err = apierrors.NewTooManyRequests("simulated", 1) }
 func (d Lag) affect(e *effects)             { e.hold = cmp.Or(d.For, defaultHold) }

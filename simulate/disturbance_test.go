@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate"
@@ -59,7 +60,6 @@ func TestDisturbancesOfWrites(t *testing.T) {
 		{simulate.Crash{Before: write}, "connection refused, created"},
 		{simulate.Crash{After: write}, "connection reset by peer, AlreadyExists"},
 		{simulate.LostResponse{To: write}, "connection reset by peer, AlreadyExists"},
-		{simulate.Conflict{To: write}, "Conflict, created"},
 		{simulate.ServerError{To: write}, "InternalError, created"},
 		{simulate.TooManyRequests{To: write}, "created"}, // client-go has tried again
 	} {
@@ -71,6 +71,43 @@ func TestDisturbancesOfWrites(t *testing.T) {
 				t.Errorf("got %s, want created, %s\n%s", got, test.want, found.Timeline)
 			}
 		})
+	}
+}
+
+// incrementer adds one to the value of a ConfigMap, and reports the results of its requests.
+func incrementer(results *[]string) func(context.Context, *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		configMaps := client.CoreV1().ConfigMaps("default")
+		err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+			configMap, err := configMaps.Get(ctx, "a", metav1.GetOptions{})
+			if err != nil || configMap.Data["key"] == "2" {
+				return err
+			}
+			configMap.Data["key"] = "2"
+			_, err = configMaps.Update(ctx, configMap, metav1.UpdateOptions{})
+			*results = append(*results, resultOf(err))
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
+// Another writer changes the object and changes it back: the 409 is the server's own.
+func TestConflict(t *testing.T) {
+	var results []string
+	found := simulate.RunPlan(t, simulate.Test{Start: incrementer(&results), Objects: []fake.Object{source("1")}}, 0,
+		simulate.Conflict{To: "1st update of configmaps default/a"})
+	wantFound(t, found, "")
+	if got := strings.Join(results, ", "); got != "created, Conflict, created" {
+		t.Errorf("got %s, want a success in the first run, then a conflict and a success\n%s", got, found.Timeline)
 	}
 }
 

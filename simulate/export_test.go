@@ -33,11 +33,10 @@ func Find(t *testing.T, test Test, runs int) (found Found) {
 func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) (found Found) {
 	t.Helper()
 	withRunner(t, test, func(r *runner) {
-		first := r.run(plan{})
+		first := r.runUndisturbed()
 		if first.failed() {
 			t.Fatalf("the undisturbed run failed: %s", first.failure.text)
 		}
-		r.want, r.points = first.states, first.points
 		got := r.run(plan{seed: seed, disturbances: disturbances})
 		r.check(&got, plan{seed: seed, disturbances: disturbances})
 		found.Timeline = got.lines(1000)
@@ -60,8 +59,7 @@ func Repeat(t *testing.T, test Test, found Found, n int) (again int) {
 		t.Fatal(err)
 	}
 	withRunner(t, test, func(r *runner) {
-		first := r.run(plan{})
-		r.want, r.points = first.states, first.points
+		r.runUndisturbed()
 		for range n {
 			if _, failed := r.try(p); failed != nil && string(failed.failure.oracle) == found.Oracle {
 				again++

@@ -46,7 +46,7 @@ func (m *mapper) resource(obj fake.Object) (schema.GroupVersionResource, error) 
 	}
 	mapping, err := m.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
-		return schema.GroupVersionResource{}, fmt.Errorf("find resource of %T %s: %w", obj, obj.GetName(), err)
+		return schema.GroupVersionResource{}, fmt.Errorf("%w (a custom resource must be in Test.CustomResources or Test.Objects)", err)
 	}
 	return mapping.Resource, nil
 }

@@ -50,6 +50,8 @@ type record struct {
 	without  []Oracle
 	stimuli  int
 	points   []string // the writes of the program
+	writes   []string // of the program, with their results
+	accepted int      // number of writes of the program that were not refused
 	happened []Disturbance
 	states   []canonical.State // at the end of each Settle
 	timeline []entry
@@ -99,6 +101,12 @@ func (r *record) request(q *request, code int, version string) {
 		what += fmt.Sprintf(": %d %s", code, http.StatusText(code))
 	} else {
 		what += " at version " + version
+	}
+	if q.point != "" {
+		r.writes = append(r.writes, what)
+		if code < http.StatusBadRequest {
+			r.accepted++
+		}
 	}
 	r.note(q.process.name(), what)
 }

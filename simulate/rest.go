@@ -77,4 +77,5 @@ func (s *scheduler) settle() {
 		return
 	}
 	s.record.states = append(s.record.states, state)
+	s.record.note("steps", fmt.Sprintf("at rest (settle %d)", len(s.record.states)))
 }

@@ -110,8 +110,12 @@ func (s *scheduler) setUp() bool {
 		return false
 	}
 	for _, obj := range s.test.Objects {
-		if err := s.create(obj); err != nil {
-			s.record.fail(oracleSteps, "create %T %s/%s of Objects: %v", obj, obj.GetNamespace(), obj.GetName(), err)
+		_, err := s.mapper.resource(obj)
+		if err == nil {
+			err = s.create(obj)
+		}
+		if err != nil {
+			s.record.fail(oracleSteps, "create %s of Test.Objects: %v", describe(obj), err)
 			return false
 		}
 	}

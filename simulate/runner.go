@@ -51,6 +51,8 @@ type runner struct {
 	current  atomic.Pointer[scheduler]
 	want     []canonical.State // of the undisturbed run
 	points   []string          // of the undisturbed run
+	writes   []string          // of the undisturbed run
+	places   int               // number of single disturbances
 	happened []Disturbance     // in all runs
 	runs     int
 	stimuli  int
@@ -126,16 +128,25 @@ func (r *runner) check(got *record, p plan) {
 	}
 }
 
+// runUndisturbed executes the undisturbed run, which the others are compared with. It fails if the program can write
+// nothing: then all runs would end alike.
+func (r *runner) runUndisturbed() *record {
+	first := r.run(plan{})
+	r.want, r.points, r.writes = first.states, first.points, first.writes
+	if len(first.writes) > 0 && first.accepted == 0 {
+		first.fail(oracleSteps, "the API server has refused every write of the undisturbed run")
+	}
+	return &first
+}
+
 // orders is the number of undisturbed runs in other orders.
 const orders = 10
 
 // search executes runs until one fails or their number is reached. It returns the plan and the record of the
 // one that failed.
 func (r *runner) search(runs int, seed uint64) (plan, *record) {
-	first := r.run(plan{})
-	r.want, r.points = first.states, first.points
-	if first.failed() {
-		return plan{}, &first
+	if first := r.runUndisturbed(); first.failed() {
+		return plan{}, first
 	}
 	for i := range uint64(orders) {
 		if p, failed := r.try(plan{seed: seed + i}); failed != nil {
@@ -145,6 +156,7 @@ func (r *runner) search(runs int, seed uint64) (plan, *record) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	singles := r.singles()
 	random.Shuffle(len(singles), func(i, j int) { singles[i], singles[j] = singles[j], singles[i] })
+	r.places = len(singles)
 	for i := 0; r.runs < runs && len(singles) > 0; i++ {
 		if p, failed := r.try(r.planAt(i, singles, random)); failed != nil {
 			return p, failed
@@ -182,10 +194,8 @@ func (r *runner) try(p plan) (plan, *record) {
 // replay executes the undisturbed run and that of a plan, and reports the failure of either.
 func (r *runner) replay(p plan) {
 	r.t.Helper()
-	first := r.run(plan{})
-	r.want, r.points = first.states, first.points
-	if first.failed() {
-		r.report(plan{}, &first)
+	if first := r.runUndisturbed(); first.failed() {
+		r.report(plan{}, first)
 		return
 	}
 	_, failed := r.try(p)

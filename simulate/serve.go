@@ -38,6 +38,9 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 		s.crash(q.process)
 		return
 	}
+	if e.touch {
+		s.touch(q.target)
+	}
 	response := s.execute(q, fake.RequestFault{Err: e.err})
 	s.noteGenerated(q, name, response)
 	if !e.crashAfter && !e.lost {
@@ -50,10 +53,25 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 	}
 }
 
+// touch changes an object and changes it back, if it exists.
+func (s *scheduler) touch(t target) {
+	obj, err := s.mapper.object(t)
+	if err != nil || s.server.Get(obj) != nil {
+		return
+	}
+	annotations := obj.GetAnnotations()
+	for _, next := range []map[string]string{{"simulate": "touched"}, annotations} {
+		obj.SetAnnotations(next)
+		if err := s.server.Update(obj); err != nil {
+			s.record.fail(oracleSteps, "touch %s: %v", t, err)
+		}
+	}
+}
+
 // effectsAt returns what the plan's disturbances do to a write, and holds the events of its resource if they do.
 // There are none once the run has ended.
 func (s *scheduler) effectsAt(point string, t target) effects {
-	e := effects{target: t}
+	e := effects{}
 	if s.stopped {
 		return e
 	}

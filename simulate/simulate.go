@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,15 +34,15 @@ type Test struct {
 	// Cluster is the controllers and kubelets of the cluster.
 	Cluster []Actor
 
-	// Disturb is the disturbances to try. Nil means all.
+	// Disturb is the disturbances to try. Nil means all but BackInTime.
 	Disturb []Disturbance
 	// Without switches oracles off.
 	Without []Oracle
 	// Invariants are called after each write of the program that has changed something. An error fails the
 	// test.
 	Invariants []func(Write) error
-	// Ignore is fields in which end states may differ, and whose changes are no work, such as
-	// "status.conditions[*].lastTransitionTime", or "Pod status.podIP" for one kind.
+	// Ignore is fields in which end states may differ, such as "status.conditions[*].lastTransitionTime", or
+	// "Pod status.podIP" for one kind. A write that changes nothing else does not count for Rest.
 	Ignore []string
 	// Rest is the time without a write that changes anything, after which the program is at rest. Zero means
 	// 20 minutes, which is longer than the longest delay of client-go's work queues. It must be shorter
@@ -76,14 +77,12 @@ func Run(t *testing.T, test Test) {
 		began := time.Now()
 		p, failed := r.search(*runsFlag, *seedFlag)
 		if failed != nil {
-			found := r.runs
-			p, failed = r.shorten(p, failed)
-			r.report(p, failed)
-			t.Logf("found after %d runs", found)
+			t.Logf("found in run %d", r.runs)
+			r.report(r.shorten(p, failed))
 			return
 		}
-		t.Logf("%d runs, %d places, %d requests and events a run, %.0f runs a second",
-			r.runs, len(r.points), r.stimuli/r.runs, float64(r.runs)/time.Since(began).Seconds())
+		t.Logf("%d runs, %d of %d single disturbances, %d requests and events a run, %.0f runs a second\nThe program's writes in the undisturbed run:\n  %s",
+			r.runs, min(max(r.runs-1-orders, 0), r.places), r.places, r.stimuli/r.runs, float64(r.runs)/time.Since(began).Seconds(), strings.Join(r.writes, "\n  "))
 	})
 }
 

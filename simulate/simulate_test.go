@@ -58,6 +58,15 @@ func wantFound(t *testing.T, found simulate.Found, oracle string, texts ...strin
 	}
 }
 
+// A mistake of the test, such as a resource without its subresource, must not look like a program that passes.
+func TestProgramThatCanWriteNothingFails(t *testing.T) {
+	test := copying(func(ctx context.Context, c *copier, key string) error {
+		_, _ = c.client.CoreV1().ConfigMaps("default").Update(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "absent"}}, metav1.UpdateOptions{})
+		return nil
+	})
+	wantFound(t, simulate.Find(t, test, 20), "steps", "refused every write")
+}
+
 // The program creates a second Secret if its first create has no answer and the event is late.
 func TestEndStateOfStaleCacheIsFound(t *testing.T) {
 	found := simulate.Find(t, copying(createUnlessCached), 300)

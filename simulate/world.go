@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -33,10 +34,19 @@ func (w *World) write(verb string, obj fake.Object, do func(fake.Object) error) 
 		err = do(obj)
 	}
 	if err != nil {
-		panic(stepFailed{fmt.Errorf("%s %T %s/%s: %w", verb, obj, obj.GetNamespace(), obj.GetName(), err)})
+		panic(stepFailed{fmt.Errorf("%s %s: %w", verb, describe(obj), err)})
 	}
 	w.scheduler.steps = append(w.scheduler.steps, w.scheduler.server.ResourceVersion())
-	w.scheduler.record.note("steps", fmt.Sprintf("%s %T %s/%s", verb, obj, obj.GetNamespace(), obj.GetName()))
+	w.scheduler.record.note("steps", fmt.Sprintf("%s %s at version %s", verb, describe(obj), w.scheduler.server.ResourceVersion()))
+}
+
+// describe returns the kind, namespace and name of an object.
+func describe(obj fake.Object) string {
+	kind := obj.GetObjectKind().GroupVersionKind().Kind
+	if kind == "" {
+		kind = reflect.TypeOf(obj).Elem().Name()
+	}
+	return kind + " " + strings.Trim(obj.GetNamespace()+"/"+obj.GetName(), "/")
 }
 
 // Create creates an object, with its status. The argument is not changed.
@@ -51,8 +61,8 @@ func (w *World) Update(obj fake.Object) {
 	w.write("update", obj, w.scheduler.update)
 }
 
-// Delete deletes an object as a user does: an object with finalizers stays until they are removed. The argument
-// is not changed.
+// Delete deletes an object as a user does: one with finalizers stays until they are removed. Only the
+// kind, namespace and name of obj are used.
 func (w *World) Delete(obj fake.Object) {
 	w.write("delete", obj, w.scheduler.delete)
 }

@@ -68,13 +68,13 @@ func TestDifferences(t *testing.T) {
 	}{
 		{"missing", []canonical.Object{claim("a"), pod("web-a", "1", "a")}, []canonical.Object{claim("a")}, nil, []string{"Pod ns/web-*1 is missing"}},
 		{"too many", []canonical.Object{claim("a")}, []canonical.Object{claim("a"), pod("web-a", "1", "a")}, nil, []string{"Pod ns/web-*1 is there, and should not be"}},
-		{"field", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, nil, []string{`ConfigMap ns/claim: data.pod is "b", want "a"`}},
-		{"another of two generated", []canonical.Object{pod("web-a", "1", "a"), pod("web-b", "2", "b"), claim("web-a")}, []canonical.Object{pod("web-a", "1", "a"), pod("web-b", "2", "b"), claim("web-b")}, nil, []string{`ConfigMap ns/claim: data.pod is "web-*2", want "web-*1"`}},
-		{"no field", []canonical.Object{claim("a")}, []canonical.Object{&corev1.ConfigMap{TypeMeta: claim("").TypeMeta, ObjectMeta: claim("").ObjectMeta}}, nil, []string{`ConfigMap ns/claim: no data.pod, want "a"`}},
+		{"field", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, nil, []string{`ConfigMap ns/claim: data.pod is "b", and "a" in the undisturbed run`}},
+		{"another of two generated", []canonical.Object{pod("web-a", "1", "a"), pod("web-b", "2", "b"), claim("web-a")}, []canonical.Object{pod("web-a", "1", "a"), pod("web-b", "2", "b"), claim("web-b")}, nil, []string{`ConfigMap ns/claim: data.pod is "web-*2", and "web-*1" in the undisturbed run`}},
+		{"no field", []canonical.Object{claim("a")}, []canonical.Object{&corev1.ConfigMap{TypeMeta: claim("").TypeMeta, ObjectMeta: claim("").ObjectMeta}}, nil, []string{`ConfigMap ns/claim: no data.pod, which is "a" in the undisturbed run`}},
 		{"ignored", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"data"}, nil},
 		{"ignored in one kind", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"ConfigMap data.pod"}, nil},
-		{"ignored in another kind", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"Pod data.pod"}, []string{`ConfigMap ns/claim: data.pod is "b", want "a"`}},
-		{"ignored is no prefix", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"data.po"}, []string{`ConfigMap ns/claim: data.pod is "b", want "a"`}},
+		{"ignored in another kind", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"Pod data.pod"}, []string{`ConfigMap ns/claim: data.pod is "b", and "a" in the undisturbed run`}},
+		{"ignored is no prefix", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"data.po"}, []string{`ConfigMap ns/claim: data.pod is "b", and "a" in the undisturbed run`}},
 		{"ignored in all items", []canonical.Object{pod("web-a", "1", "a")}, []canonical.Object{pod("web-a", "1", "b")}, []string{"spec.containers[*].image"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Diff returns the differences between two states, one line each, sorted by object and path. It is empty
+// Diff returns the differences of a state from that of the undisturbed run, one line each, sorted by object and path. It is empty
 // if the states are equal.
 func Diff(want, got State) []string {
 	var lines []string
@@ -33,11 +33,11 @@ func diffFields(name string, want, got map[string]string) []string {
 		after, hasAfter := got[path]
 		switch {
 		case !hasAfter:
-			lines = append(lines, fmt.Sprintf("%s: no %s, want %q", name, path, before))
+			lines = append(lines, fmt.Sprintf("%s: no %s, which is %q in the undisturbed run", name, path, before))
 		case !hasBefore:
-			lines = append(lines, fmt.Sprintf("%s: %s is %q, want none", name, path, after))
+			lines = append(lines, fmt.Sprintf("%s: %s is %q, and not set in the undisturbed run", name, path, after))
 		case before != after:
-			lines = append(lines, fmt.Sprintf("%s: %s is %q, want %q", name, path, after, before))
+			lines = append(lines, fmt.Sprintf("%s: %s is %q, and %q in the undisturbed run", name, path, after, before))
 		}
 	}
 	return lines
