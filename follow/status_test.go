@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,11 +90,11 @@ func TestUnconfirmedAbsenceOfAPIServices(t *testing.T) {
 // The status counts requests by their results. A request that has failed is repeated within 64 s.
 func TestStatusCountsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fails := false
+		var fails atomic.Bool
 		h := newHarness(t, func(config *rest.Config) {
 			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(request *http.Request) (*http.Response, error) {
-					if fails && request.URL.Path == "/apis" {
+					if fails.Load() && request.URL.Path == "/apis" {
 						return nil, errors.New("no connection")
 					}
 					return next.RoundTrip(request)
@@ -109,7 +110,7 @@ func TestStatusCountsRequests(t *testing.T) {
 		if age := time.Since(before.AnsweredAt); age > 10*time.Minute {
 			t.Errorf("answered %v ago", age)
 		}
-		fails = true
+		fails.Store(true)
 		after(time.Hour)
 		failed := h.follower.Status()
 		if n := failed.Failed; failed.Err == nil || n < 50 || n != failed.Requests-before.Requests && n != failed.Requests-before.Requests-1 {
@@ -118,7 +119,7 @@ func TestStatusCountsRequests(t *testing.T) {
 		if age := time.Since(failed.AnsweredAt); age < 50*time.Minute {
 			t.Errorf("answered %v ago, in an hour of failures", age)
 		}
-		fails = false
+		fails.Store(false)
 		after(65 * time.Second)
 		if status := h.follower.Status(); status.Err != nil || status.Failed > failed.Failed || time.Since(status.AnsweredAt) > 65*time.Second {
 			t.Errorf("status %+v after the failures", status)
