@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 
-	"github.com/kinformer/kinformer/fake/internal/defaults"
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
@@ -93,7 +92,6 @@ func (s *Store) alreadyExists(current history.Object) error {
 
 // setServerFields sets the fields of a new object that the server assigns.
 func (s *Store) setServerFields(obj history.Object) {
-	defaults.Set(obj) // managedFields have them
 	s.recordCreate(obj)
 	setNameLabel(obj) // of a generated name
 	s.ToStored(obj)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/kinformer/kinformer/fake/internal/defaults"
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/resource"
 	"github.com/kinformer/kinformer/fake/internal/structural"
@@ -162,6 +163,7 @@ func (s *Store) recordCreate(obj history.Object) {
 		return
 	}
 	written := resource.Copy(obj)
+	defaults.Set(written)
 	if s.HasStatus {
 		resource.CopyStatus(written, nil)
 	}
