@@ -143,6 +143,7 @@ func TestNamespaceScopesFollowTheirResource(t *testing.T) {
 			expect("not served", "Delete a left, Delete b left")
 			lw.Update(selected("other", "red")) // its objects have left before
 			lw.Delete("ns")
+			synctest.Wait()
 			h.server.ClearFaults()
 			expect("served", "")
 			lw.Create(selected("ns", "blue"))

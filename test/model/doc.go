@@ -29,7 +29,8 @@
 //     scopes_lists_test.go remembers which lists they sent. scopes_subject_test.go is the
 //     informer, of package cache, perhaps of some fields, or clientgo, scopes_namespaces_test.go
 //     has the namespaces of NamespaceScopes, scopes_writes_test.go the program's writes into the
-//     store, and scopes_served_test.go whether the server serves the resource. scopes_test.go runs the steps, and scopes_recorder_test.go checks each event.
+//     store, and scopes_served_test.go whether the server serves the resource. scopes_test.go runs
+//     the steps, and scopes_recorder_test.go checks each event.
 //   - shrink_test.go makes a failing program simpler. summary_test.go counts, and coverage_test.go
 //     fails if a fault, operation, option or kind of handler is never met.
 //
