@@ -71,7 +71,7 @@ func (d decommissioner) sync(ctx context.Context, cluster *unstructured.Unstruct
 	if replicas > current {
 		return d.scale(ctx, set, replicas)
 	}
-	last, err := d.pods.Get(ordinal(clusterName, current-1))
+	last, err := d.pod(ctx, ordinal(clusterName, current-1))
 	if err != nil || replicas == current && !d.mended {
 		return ignoring(apierrors.IsNotFound, err) // the event of the Pod comes
 	}
@@ -82,6 +82,15 @@ func (d decommissioner) sync(ctx context.Context, cluster *unstructured.Unstruct
 		return d.leave(ctx, last)
 	}
 	return nil
+}
+
+// pod returns a Pod of the cache. The mended operator reads it from the API server, to remove no
+// Pod that has replaced one that has left.
+func (d decommissioner) pod(ctx context.Context, name string) (*corev1.Pod, error) {
+	if d.mended {
+		return d.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+	return d.pods.Get(name)
 }
 
 // leave tells a node to leave the database.

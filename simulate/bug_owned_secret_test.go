@@ -22,7 +22,8 @@ import (
 //
 // The bug: it deletes the Secret by name if its cache has no Cluster that wants it. If it starts
 // with an old state, it deletes the Secret of the Cluster that exists, and makes a new password
-// later. The mended one deletes the Secret that it has seen, by UID.
+// later. The mended one deletes by UID, and reads the Cluster again after it has read the Secret.
+// Without the second, it deletes a new Secret if it receives it before the new Cluster.
 type secretKeeper struct {
 	*operator
 	secrets corelisters.SecretNamespaceLister
@@ -61,13 +62,17 @@ func secretOfChangedCluster(mended bool) simulate.Test {
 	})
 }
 
+func wantsSecret(cluster *unstructured.Unstructured) bool {
+	return cluster != nil && text(cluster, "spec", "tls") == "on"
+}
+
 // wantedSecretIsKept is an invariant: no Secret is deleted that the stored Cluster wants.
 func wantedSecretIsKept(w simulate.Write) error {
 	if w.Verb != "delete" || w.Resource.Resource != "secrets" {
 		return nil
 	}
 	for _, cluster := range simulate.All[*unstructured.Unstructured](w.Before) {
-		if text(cluster, "spec", "tls") == "on" {
+		if wantsSecret(cluster) {
 			return fmt.Errorf("Cluster %s wants the Secret", cluster.GetName())
 		}
 	}
@@ -79,21 +84,29 @@ func (k secretKeeper) sync(ctx context.Context, cluster *unstructured.Unstructur
 	if ignoring(apierrors.IsNotFound, err) != nil {
 		return err
 	}
-	isWanted, exists := cluster != nil && text(cluster, "spec", "tls") == "on", err == nil
+	isWanted, exists := wantsSecret(cluster), err == nil
 	switch secrets := k.CoreV1().Secrets(namespace); {
 	case isWanted && !exists:
 		_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: named(clusterName), Data: map[string][]byte{"password": []byte("secret")}}, metav1.CreateOptions{})
 		return ignoring(apierrors.IsAlreadyExists, err)
+	case !isWanted && exists && k.mended:
+		return k.deleteUnwanted(ctx, secret)
 	case !isWanted && exists:
-		options := metav1.DeleteOptions{}
-		if k.mended {
-			options.Preconditions = &metav1.Preconditions{UID: &secret.UID}
-		}
-		return ignoring(isReplaced, secrets.Delete(ctx, clusterName, options))
+		return ignoring(apierrors.IsNotFound, secrets.Delete(ctx, clusterName, metav1.DeleteOptions{}))
 	case isWanted && text(cluster, "status", "secret") == "":
 		return k.updateStatus(ctx, map[string]any{"secret": clusterName})
 	case !isWanted && cluster != nil && text(cluster, "status", "secret") != "":
 		return k.updateStatus(ctx, map[string]any{"secret": nil})
 	}
 	return nil
+}
+
+// deleteUnwanted deletes the Secret that the cache has, unless the stored Cluster wants one.
+func (k secretKeeper) deleteUnwanted(ctx context.Context, secret *corev1.Secret) error {
+	cluster, err := k.stored(ctx)
+	if err != nil || wantsSecret(cluster) {
+		return err
+	}
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &secret.UID}}
+	return ignoring(isReplaced, k.CoreV1().Secrets(namespace).Delete(ctx, secret.Name, options))
 }

@@ -85,12 +85,9 @@ func (t terminator) terminate(ctx context.Context, cluster *unstructured.Unstruc
 	if err != nil {
 		return err
 	}
-	clusters := t.dynamic.Resource(clusterResource).Namespace(namespace)
-	isGone := false
 	if t.mended {
-		cluster, err = clusters.Get(ctx, clusterName, metav1.GetOptions{})
-		isGone = apierrors.IsNotFound(err)
-		if !isGone && (err != nil || cluster.GetDeletionTimestamp() == nil) {
+		cluster, err = t.stored(ctx)
+		if err != nil || cluster != nil && cluster.GetDeletionTimestamp() == nil {
 			return err
 		}
 	}
@@ -104,11 +101,11 @@ func (t terminator) terminate(ctx context.Context, cluster *unstructured.Unstruc
 			return err
 		}
 	}
-	if isGone {
+	if cluster == nil {
 		return nil
 	}
 	changed := cluster.DeepCopy()
 	changed.SetFinalizers(nil)
-	_, err = clusters.Update(ctx, changed, metav1.UpdateOptions{})
+	_, err = t.dynamic.Resource(clusterResource).Namespace(namespace).Update(ctx, changed, metav1.UpdateOptions{})
 	return ignoring(apierrors.IsNotFound, err)
 }

@@ -154,6 +154,15 @@ func (o *operator) sync(ctx context.Context, sync syncFunc) error {
 	return sync(ctx, obj.(*unstructured.Unstructured))
 }
 
+// stored reads the Cluster from the API server. It returns nil if there is none.
+func (o *operator) stored(ctx context.Context) (*unstructured.Unstructured, error) {
+	cluster, err := o.dynamic.Resource(clusterResource).Namespace(namespace).Get(ctx, clusterName, metav1.GetOptions{})
+	if err != nil {
+		return nil, ignoring(apierrors.IsNotFound, err)
+	}
+	return cluster, nil
+}
+
 // updateStatus sets fields of the status to values. A field that is nil is removed.
 func (o *operator) updateStatus(ctx context.Context, fields map[string]any) error {
 	clusters := o.dynamic.Resource(clusterResource).Namespace(namespace)
