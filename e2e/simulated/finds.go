@@ -1,0 +1,36 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulated
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/kinformer/kinformer/simulate"
+)
+
+// inner is the environment variable of the process in which Finds runs the simulation.
+const inner = "SIMULATED_INNER"
+
+// Finds requires that a simulation fails with all texts in its report. The simulation runs in a process of its own.
+func Finds(t *testing.T, test simulate.Test, texts ...string) {
+	t.Helper()
+	if os.Getenv(inner) != "" {
+		simulate.Run(t, test)
+		return
+	}
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-simulate.runs", "200")
+	command.Env = append(os.Environ(), inner+"=1")
+	output, err := command.CombinedOutput()
+	if err == nil {
+		t.Fatalf("the simulation has not failed\n%s", output)
+	}
+	for _, text := range texts {
+		if !strings.Contains(string(output), text) {
+			t.Errorf("%q is not in the report\n%s", text, output)
+		}
+	}
+}
