@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -210,6 +211,19 @@ func (r *recorder) WriteHeader(code int) { r.code = code }
 
 // Write implements http.ResponseWriter.
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+
+// reason returns why a request has failed: the reason of a Status, such as AlreadyExists, or the text of the
+// status code.
+func (r *recorder) reason() string {
+	if r.code < http.StatusBadRequest {
+		return ""
+	}
+	var status metav1.Status
+	if err := json.Unmarshal(r.body.Bytes(), &status); err != nil {
+		_, _, _ = scheme.Codecs.UniversalDeserializer().Decode(r.body.Bytes(), nil, &status) // protobuf, or no Status
+	}
+	return cmp.Or(string(status.Reason), http.StatusText(r.code))
+}
 
 func (r *recorder) response() *http.Response {
 	return &http.Response{

@@ -88,8 +88,9 @@ func (r *record) note(who, what string) {
 	r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: who, what: what})
 }
 
-// request adds a request, with the status code of its response, and the version that it has read or written.
-func (r *record) request(q *request, code int, version string) {
+// request adds a request, with the status code of its response and why it has failed, or the version that it
+// has read or written.
+func (r *record) request(q *request, code int, reason, version string) {
 	if q.target.resource.Empty() || q.target.isTraffic() {
 		return
 	}
@@ -98,7 +99,7 @@ func (r *record) request(q *request, code int, version string) {
 		what = q.target.String()
 	}
 	if code >= http.StatusBadRequest {
-		what += fmt.Sprintf(": %d %s", code, http.StatusText(code))
+		what += fmt.Sprintf(": %d %s", code, reason)
 	} else {
 		what += " at version " + version
 	}

@@ -113,7 +113,7 @@ func (s *scheduler) execute(q *request, fault fake.RequestFault) *recorder {
 	response := newRecorder()
 	before := s.beforeWrite(q)
 	s.server.ServeHTTP(response, q.http)
-	s.record.request(q, response.code, s.server.ResourceVersion())
+	s.record.request(q, response.code, response.reason(), s.server.ResourceVersion())
 	s.afterWrite(q, before)
 	return response
 }

@@ -90,6 +90,16 @@ func TestDependenceOnOrderIsFound(t *testing.T) {
 	wantFound(t, simulate.Find(t, test, 300), "order", `data.key is "default/b"`)
 }
 
+// A conflict of versions and one of names have the same status code.
+func TestTimelineNamesReasonOfFailure(t *testing.T) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}
+	test := simulate.Test{Start: start(writeFirst), Objects: []fake.Object{source("1"), secret}}
+	found := simulate.RunPlan(t, test, 0)
+	if !strings.Contains(found.Timeline, "2nd create of configmaps default/first: 409 AlreadyExists") {
+		t.Errorf("got no 409 AlreadyExists in\n%s", found.Timeline)
+	}
+}
+
 func TestInvariantIsCheckedAfterEachWrite(t *testing.T) {
 	test := copying(copyConfigMap)
 	test.Invariants = []func(simulate.Write) error{func(w simulate.Write) error {

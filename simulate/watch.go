@@ -62,7 +62,7 @@ func (s *scheduler) openWatch(q *request) {
 		}
 	}()
 	<-w.opened
-	s.record.request(q, w.code, cmp.Or(q.http.URL.Query().Get("resourceVersion"), s.server.ResourceVersion()))
+	s.record.request(q, w.code, http.StatusText(w.code), cmp.Or(q.http.URL.Query().Get("resourceVersion"), s.server.ResourceVersion()))
 	if w.code != http.StatusOK {
 		<-returned
 		response := &recorder{header: w.header, code: w.code, body: *bytes.NewBuffer(bytes.Join(w.frames, nil))}
