@@ -95,7 +95,7 @@ e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the 
 
 # go.mod has the oldest supported client-go.
 test-newest: ## Run the library's tests with the newest client-go
-	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./metrics ./shard ./test/faults ./test/model
+	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./metrics ./shard ./simulate/... ./test/faults ./test/model
 
 compile: ## Compile the library and the examples for macOS and Windows
 	@for os in darwin windows; do for m in . examples examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
