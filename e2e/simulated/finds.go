@@ -4,6 +4,7 @@
 package simulated
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"strings"
@@ -11,6 +12,15 @@ import (
 
 	"github.com/kinformer/kinformer/simulate"
 )
+
+// A run of an operator takes longer than one of a small program: 50 are the default.
+func init() {
+	if os.Getenv("SIMULATE_RUNS") == "" {
+		if err := flag.Set("simulate.runs", "50"); err != nil {
+			panic(err) // package simulate has the flag
+		}
+	}
+}
 
 // inner is the environment variable of the process in which Finds runs the simulation.
 const inner = "SIMULATED_INNER"
@@ -22,7 +32,7 @@ func Finds(t *testing.T, test simulate.Test, texts ...string) {
 		simulate.Run(t, test)
 		return
 	}
-	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-simulate.runs", "200")
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-simulate.runs", "300")
 	command.Env = append(os.Environ(), inner+"=1")
 	output, err := command.CombinedOutput()
 	if err == nil {

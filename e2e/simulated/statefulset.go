@@ -6,6 +6,7 @@ package simulated
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,9 +19,9 @@ import (
 	"github.com/kinformer/kinformer/simulate"
 )
 
-// Cluster returns the garbage collector, the StatefulSet controller and the kubelets.
+// Cluster returns the garbage collector, the StatefulSet controller, the protection of claims and the kubelets.
 func Cluster() []simulate.Actor {
-	return []simulate.Actor{ActorFunc(CollectGarbage), ActorFunc(ControlStatefulSets), ActorFunc(RunPods)}
+	return []simulate.Actor{ActorFunc(CollectGarbage), ActorFunc(ControlStatefulSets), ActorFunc(ProtectClaims), ActorFunc(RunPods)}
 }
 
 // Revisions returns the fields to ignore that have a hash of a template, which differs if the template has a time.
@@ -50,10 +51,10 @@ func controlStatefulSet(s simulate.State, set *appsv1.StatefulSet) []simulate.Ac
 	}
 	for i := range *set.Spec.Replicas {
 		name := fmt.Sprintf("%s-%d", set.Name, i)
-		createClaims(s, set, name, next)
 		pod := Find[*corev1.Pod](s, set.Namespace, name)
 		switch {
 		case pod == nil:
+			createClaims(s, set, name, next)
 			next("create", newPod(set, name))
 		case metav1.GetControllerOf(pod) == nil:
 			adopted := pod.DeepCopy()
@@ -104,17 +105,45 @@ func createClaims(s simulate.State, set *appsv1.StatefulSet, pod string, next fu
 		name := template.Name + "-" + pod
 		if Find[*corev1.PersistentVolumeClaim](s, set.Namespace, name) == nil {
 			claim := template.DeepCopy()
-			claim.ObjectMeta = metav1.ObjectMeta{Namespace: set.Namespace, Name: name, Labels: set.Spec.Selector.MatchLabels}
+			claim.ObjectMeta = metav1.ObjectMeta{Namespace: set.Namespace, Name: name, Labels: set.Spec.Selector.MatchLabels, OwnerReferences: template.OwnerReferences, Finalizers: []string{claimProtection}}
 			claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound}
 			next("create", claim)
 		}
 	}
 }
 
+// claimProtection is the finalizer of a claim that may be in use.
+const claimProtection = "kubernetes.io/pvc-protection"
+
+// ProtectClaims lets claims go that are deleted and that no Pod uses.
+func ProtectClaims(s simulate.State) []simulate.Action {
+	used := map[string]bool{}
+	for _, pod := range simulate.All[*corev1.Pod](s) {
+		for _, volume := range pod.Spec.Volumes {
+			if volume.PersistentVolumeClaim != nil {
+				used[pod.Namespace+"/"+volume.PersistentVolumeClaim.ClaimName] = true
+			}
+		}
+	}
+	var actions []simulate.Action
+	for _, claim := range simulate.All[*corev1.PersistentVolumeClaim](s) {
+		if claim.DeletionTimestamp != nil && !used[claim.Namespace+"/"+claim.Name] && slices.Contains(claim.Finalizers, claimProtection) {
+			next := claim.DeepCopy()
+			next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == claimProtection })
+			actions = append(actions, simulate.Action{Verb: "update", Object: next})
+		}
+	}
+	return actions
+}
+
 func newPod(set *appsv1.StatefulSet, name string) *corev1.Pod {
 	template := set.Spec.Template.DeepCopy()
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.Name = set.Namespace, name
+	for _, claim := range set.Spec.VolumeClaimTemplates {
+		source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name + "-" + name}}
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: claim.Name, VolumeSource: source})
+	}
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}

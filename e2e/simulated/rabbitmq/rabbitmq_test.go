@@ -1,0 +1,91 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rabbitmq_test
+
+import (
+	"testing"
+	"time"
+
+	rabbitmqv1beta1 "github.com/rabbitmq/cluster-operator/v2/api/v1beta1"
+	"github.com/rabbitmq/cluster-operator/v2/controllers"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/kinformer/kinformer/e2e/simulated"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/simulate"
+)
+
+const cluster = `
+apiVersion: rabbitmq.com/v1beta1
+kind: RabbitmqCluster
+metadata: {name: queue, namespace: default}
+spec: {replicas: REPLICAS, image: rabbitmq, terminationGracePeriodSeconds: 60, persistence: {storage: SIZE}, rabbitmq: {additionalConfig: "CONFIG"}}
+`
+
+// pods executes commands that succeed.
+type pods struct{}
+
+func (pods) Exec(*kubernetes.Clientset, *rest.Config, string, string, string, ...string) (stdout, stderr string, err error) {
+	return "true", "", nil
+}
+
+func setUp(m ctrl.Manager) error {
+	clientset, err := kubernetes.NewForConfig(m.GetConfig())
+	if err != nil {
+		return err
+	}
+	return (&controllers.RabbitmqClusterReconciler{
+		Client: m.GetClient(), APIReader: m.GetAPIReader(), Scheme: m.GetScheme(), Recorder: m.GetEventRecorderFor("rabbitmq"), Namespace: "default",
+		ClusterConfig: m.GetConfig(), Clientset: clientset, PodExecutor: pods{},
+	}).SetupWithManager(m)
+}
+
+func electLeader(o *ctrl.Options) {
+	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = new(3*time.Minute), new(2*time.Minute), new(time.Minute) // each renewal is a request
+	o.LeaderElection, o.LeaderElectionNamespace, o.LeaderElectionID = true, "default", "rabbitmq-cluster-operator-leader-election"
+}
+
+func sized(replicas, size, config string) *unstructured.Unstructured {
+	return simulated.Template(cluster)("REPLICAS", replicas, "SIZE", size, "CONFIG", config)
+}
+
+func clusters(t *testing.T, steps ...func(*simulate.World)) simulate.Test {
+	t.Helper()
+	return simulate.Test{
+		CustomResources: []fake.CustomResource{simulated.Definition(t, "github.com/rabbitmq/cluster-operator/v2", "config/crd/bases/rabbitmq.com_rabbitmqclusters.yaml")},
+		Objects:         []fake.Object{sized("2", "1Gi", "")},
+		Start:           simulated.Manager(rabbitmqv1beta1.AddToScheme, electLeader, setUp),
+		Cluster:         simulated.Cluster(),
+		Ignore:          append(simulated.Revisions(), "Secret data", "metadata.annotations.rabbitmq.com/queueRebalanceNeededAt"),
+		Steps: func(w *simulate.World) {
+			for _, step := range steps {
+				step(w)
+				w.Settle()
+			}
+		},
+	}
+}
+
+func TestRabbitmqCluster(t *testing.T) {
+	simulate.Run(t, clusters(t,
+		func(w *simulate.World) { w.Update(sized("3", "1Gi", "")) },
+		func(w *simulate.World) { w.Update(sized("3", "2Gi", "")) },
+	))
+}
+
+// The finalizer is removed by controllerutil.CreateOrUpdate, which creates a RabbitmqCluster if the cache has none any more.
+func TestDeletedClusterIsCreatedAgain(t *testing.T) {
+	simulated.Finds(t, clusters(t, func(w *simulate.World) { w.Delete(sized("2", "1Gi", "")) }), "RabbitmqCluster default/queue is")
+}
+
+// The ConfigMap of a changed configuration is annotated by a second write. If the first one is the last before a crash, no
+// Pod is restarted.
+func TestPodsKeepOldConfiguration(t *testing.T) {
+	test := clusters(t, func(w *simulate.World) { w.Update(sized("2", "1Gi", "log.console = true")) })
+	test.Disturb = []simulate.Disturbance{simulate.Crash{Before: "2nd update of configmaps default/queue-server-conf"}}
+	simulated.Finds(t, test, "StatefulSet default/queue-server: no spec.template.metadata.annotations.rabbitmq.com/lastRestartAt")
+}
