@@ -44,8 +44,8 @@ var operatorBugs = []operatorBug{
 
 const (
 	bugRuns    = 500 // in which a bug must be found
-	bugRepeats = 20  // of which each must fail again
-	mendedRuns = 100 // of a mended operator, unless -simulate.runs is set
+	bugRepeats = 5   // of which each must fail again; 20 if -simulate.runs is set
+	mendedRuns = 40  // of a mended operator, unless -simulate.runs is set
 )
 
 func TestBugsAreFound(t *testing.T) {

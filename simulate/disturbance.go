@@ -53,8 +53,8 @@ type ServerError struct{ To string }
 type TooManyRequests struct{ To string }
 
 // Lag holds the events of all watches of the resource that a write changes, for a time from the write on,
-// as a slow API server or network does. Then they are delivered in order. Lists and other reads are not
-// held. Zero For is 10 seconds of the bubble's clock. While the program is busy, the clock advances by a second
+// as a slow API server or network does. Then they are delivered in order. Reads are not
+// held, but for the lists of clients that list by a watch, as client-go does by default. Zero For is 10 seconds of the bubble's clock. While the program is busy, the clock advances by a second
 // after every 100 requests and events.
 type Lag struct {
 	After string
@@ -119,7 +119,7 @@ func everything() []Disturbance {
 }
 
 func (d BackInTime) at(writes []string) []Disturbance {
-	return atEach(d, ofProgram(writes), func(w string) Disturbance { return BackInTime{Before: w} })
+	return atEach(d, ofProgram(writes), func(w string) Disturbance { return BackInTime{Before: w, For: d.For} })
 }
 
 func (d BackInTime) place() string { return d.Before }
@@ -160,11 +160,11 @@ func (d TooManyRequests) at(writes []string) []Disturbance {
 }
 
 func (d Lag) at(writes []string) []Disturbance {
-	return atEach(d, writes, func(w string) Disturbance { return Lag{After: w} })
+	return atEach(d, writes, func(w string) Disturbance { return Lag{After: w, For: d.For} })
 }
 
 func (d Gap) at(writes []string) []Disturbance {
-	return atEach(d, writes, func(w string) Disturbance { return Gap{After: w} })
+	return atEach(d, writes, func(w string) Disturbance { return Gap{After: w, For: d.For} })
 }
 
 func (d Crash) place() string           { return d.Before + d.After }

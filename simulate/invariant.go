@@ -11,20 +11,37 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ClaimsInUseAreKept is an invariant: it returns an error for a write that deletes a PersistentVolumeClaim of
-// which a Pod that exists has a volume.
+// ClaimsInUseAreKept is an invariant: it returns an error for a write after which a PersistentVolumeClaim does not
+// exist any more, of which a Pod that has not ended has a volume. A claim with a finalizer still exists.
 func ClaimsInUseAreKept(w Write) error {
-	if w.Verb != "delete" || w.Resource.Resource != "persistentvolumeclaims" {
-		return nil
+	kept := map[types.UID]bool{}
+	for _, claim := range All[*corev1.PersistentVolumeClaim](w.After) {
+		kept[claim.UID] = true
 	}
-	for _, pod := range All[*corev1.Pod](w.Before) {
-		for _, volume := range pod.Spec.Volumes {
-			if claim := volume.PersistentVolumeClaim; claim != nil && pod.Namespace == w.Namespace && claim.ClaimName == w.Name {
-				return fmt.Errorf("volume %s of Pod %s/%s uses the claim", volume.Name, pod.Namespace, pod.Name)
+	for _, claim := range All[*corev1.PersistentVolumeClaim](w.Before) {
+		if kept[claim.UID] {
+			continue
+		}
+		for _, pod := range All[*corev1.Pod](w.Before) {
+			if volume := volumeOf(pod, claim); volume != "" {
+				return fmt.Errorf("claim %s/%s is deleted, and volume %s of Pod %s uses it", claim.Namespace, claim.Name, volume, pod.Name)
 			}
 		}
 	}
 	return nil
+}
+
+// volumeOf returns the name of the volume of a Pod that has not ended which a claim is used for, or "".
+func volumeOf(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) string {
+	if pod.Namespace != claim.Namespace || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return ""
+	}
+	for _, volume := range pod.Spec.Volumes {
+		if source := volume.PersistentVolumeClaim; source != nil && source.ClaimName == claim.Name {
+			return volume.Name
+		}
+	}
+	return ""
 }
 
 // ControllersExist is an invariant: it returns an error for a write that creates an object whose controller, by

@@ -18,14 +18,23 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// mapper finds the resource of a kind and the kind of a resource. It is shared by all runs of a test.
+// mapper finds the resource of a kind and the kind of a resource. It is shared by all runs of a test, and discovers
+// again what it does not find, such as the kinds of CustomResourceDefinitions that are created.
 type mapper struct{ meta.RESTMapper }
 
-// discover reads what a server serves, unless it is known already.
-func (m *mapper) discover(server *fake.APIServer) error {
-	if m.RESTMapper != nil {
+// find calls lookup with a mapper that knows what the server serves.
+func (m *mapper) find(server *fake.APIServer, lookup func() error) error {
+	if m.RESTMapper != nil && lookup() == nil {
 		return nil
 	}
+	if err := m.discover(server); err != nil {
+		return err
+	}
+	return lookup()
+}
+
+// discover reads what a server serves.
+func (m *mapper) discover(server *fake.APIServer) error {
 	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://simulated", Transport: direct{server}, QPS: -1})
 	if err != nil {
 		return err
@@ -39,29 +48,34 @@ func (m *mapper) discover(server *fake.APIServer) error {
 }
 
 // resource returns the resource of an object.
-func (m *mapper) resource(obj fake.Object) (schema.GroupVersionResource, error) {
+func (m *mapper) resource(server *fake.APIServer, obj fake.Object) (schema.GroupVersionResource, error) {
 	gvk := obj.GetObjectKind().GroupVersionKind()
 	if kinds, _, err := scheme.Scheme.ObjectKinds(obj); err == nil {
 		gvk = kinds[0]
 	}
-	mapping, err := m.RESTMapping(gvk.GroupKind(), gvk.Version)
+	var mapping *meta.RESTMapping
+	err := m.find(server, func() (err error) {
+		mapping, err = m.RESTMapping(gvk.GroupKind(), gvk.Version)
+		return err
+	})
 	if err != nil {
-		return schema.GroupVersionResource{}, fmt.Errorf("%w (a custom resource must be in Test.CustomResources or Test.Objects)", err)
+		return schema.GroupVersionResource{}, fmt.Errorf("%w (a custom resource must be in Test.CustomResources, or its definition in Test.Objects)", err)
 	}
 	return mapping.Resource, nil
 }
 
 // object returns an object with the kind and the name of a target.
-func (m *mapper) object(t target) (*unstructured.Unstructured, error) {
-	kind, err := m.KindFor(t.resource)
-	if err != nil {
-		return nil, err
-	}
+func (m *mapper) object(server *fake.APIServer, t target) (*unstructured.Unstructured, error) {
+	var kind schema.GroupVersionKind
+	err := m.find(server, func() (err error) {
+		kind, err = m.KindFor(t.resource)
+		return err
+	})
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(kind)
 	obj.SetNamespace(t.namespace)
 	obj.SetName(t.name)
-	return obj, nil
+	return obj, err
 }
 
 // direct is a transport that calls the server's handler without a scheduler.

@@ -76,7 +76,12 @@ func (t target) isWrite() bool {
 // isTraffic reports whether the resource is one whose writes say nothing about a program's work: Leases,
 // which are renewed on a timer, and Events.
 func (t target) isTraffic() bool {
-	return t.resource.Resource == "leases" || t.resource.Resource == "events"
+	return isTrafficGroup(t.resource.Group) && (t.resource.Resource == "leases" || t.resource.Resource == "events")
+}
+
+// isTrafficGroup reports whether a group has Leases or Events.
+func isTrafficGroup(group string) bool {
+	return group == "coordination.k8s.io" || group == "" || group == "events.k8s.io"
 }
 
 // String returns the target as points name it, such as "update of pods/status default/web".

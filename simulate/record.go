@@ -60,8 +60,16 @@ type record struct {
 
 func (r *record) failed() bool { return r.failure != nil }
 
+// fail notes a failure, unless there is one or the oracle is switched off.
 func (r *record) fail(o Oracle, format string, args ...any) {
-	if r.failure == nil && !slices.Contains(r.without, o) {
+	if !slices.Contains(r.without, o) {
+		r.failAlways(o, format, args...)
+	}
+}
+
+// failAlways notes a failure that ends the run even if the oracle is switched off.
+func (r *record) failAlways(o Oracle, format string, args ...any) {
+	if r.failure == nil {
 		r.failure = &failure{oracle: o, text: fmt.Sprintf(format, args...)}
 	}
 }

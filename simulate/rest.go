@@ -66,6 +66,9 @@ func (s *scheduler) settle() {
 				s.rest.period, time.Since(s.rest.began), s.rest.repeated())
 			return time.Now()
 		}
+		if until := s.staleness.until(); until.After(s.rest.lastChange) {
+			return until.Add(s.rest.period)
+		}
 		return s.rest.deadline()
 	})
 	if s.record.failed() {

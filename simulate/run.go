@@ -57,6 +57,7 @@ func (r *runner) run(p plan) (result record) {
 		}
 		r.stimuli += result.stimuli
 		r.happened = append(r.happened, result.happened...)
+		r.planned += len(p.disturbances)
 	}()
 	seedGlobal(int64(p.seed))
 	completed := false
@@ -105,12 +106,8 @@ func (s *scheduler) setUp() bool {
 		return false
 	}
 	s.server = server
-	if err := s.mapper.discover(server); err != nil {
-		s.record.fail(oracleSteps, "%v", err)
-		return false
-	}
 	for _, obj := range s.test.Objects {
-		_, err := s.mapper.resource(obj)
+		_, err := s.mapper.resource(s.server, obj)
 		if err == nil {
 			err = s.create(obj)
 		}
@@ -177,6 +174,9 @@ func (s *scheduler) shutDown() {
 		}
 	}
 	for _, p := range s.processes {
+		if p.hasReturned() && p.panicked != "" {
+			s.record.fail(Panic, "Start panicked: %s", p.panicked)
+		}
 		s.crash(p)
 	}
 	if err := s.server.Close(context.Background()); err != nil && !errors.Is(err, context.Canceled) {

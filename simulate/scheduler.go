@@ -103,13 +103,21 @@ func (s *scheduler) notify() {
 }
 
 // runUntil executes stimuli until deadline returns a time that has passed, and nothing else can happen at
-// that time. It fails the run if more than maxStimuli are needed.
+// that time. It fails the run if more than maxStimuli happen in a period of Test.Rest.
 func (s *scheduler) runUntil(deadline func() time.Time) {
-	for range maxStimuli {
+	count, since := 0, time.Now()
+	for {
 		next := s.next()
 		s.takeReports()
 		s.reviveProcesses()
 		if s.record.failed() {
+			return
+		}
+		if time.Since(since) > s.rest.period {
+			count, since = 0, time.Now()
+		}
+		if count++; count > maxStimuli {
+			s.record.failAlways(Rest, "the program does not come to rest: %d requests and events in %v\n%s", count, time.Since(since), s.rest.repeated())
 			return
 		}
 		if next != nil {
@@ -122,11 +130,10 @@ func (s *scheduler) runUntil(deadline func() time.Time) {
 		}
 		s.sleepUntil(end)
 	}
-	s.record.fail(Rest, "the program does not come to rest: %d requests and events since the last step\n%s", maxStimuli, s.rest.repeated())
 }
 
-// maxStimuli is the number of stimuli after which a run is given up. A step of a program that is correct takes
-// a few hundred.
+// maxStimuli is the number of stimuli in a period of Test.Rest after which a run is given up. A step of a program
+// that is correct takes a few hundred.
 const maxStimuli = 50_000
 
 // next waits for quiescence and picks a stimulus, or returns nil if there is none.

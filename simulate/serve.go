@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -55,12 +56,17 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 
 // touch changes an object and changes it back, if it exists.
 func (s *scheduler) touch(t target) {
-	obj, err := s.mapper.object(t)
+	obj, err := s.mapper.object(s.server, t)
 	if err != nil || s.server.Get(obj) != nil {
 		return
 	}
 	annotations := obj.GetAnnotations()
-	for _, next := range []map[string]string{{"simulate": "touched"}, annotations} {
+	touched := maps.Clone(annotations)
+	if touched == nil {
+		touched = map[string]string{}
+	}
+	touched["simulate"] = "touched"
+	for _, next := range []map[string]string{touched, annotations} {
 		obj.SetAnnotations(next)
 		if err := s.server.Update(obj); err != nil {
 			s.record.fail(oracleSteps, "touch %s: %v", t, err)
@@ -89,7 +95,7 @@ func (s *scheduler) effectsAt(point string, t target) effects {
 
 // outsideWrite names a write of the cluster or of Steps, and begins the Lags and Gaps that are planned for it.
 func (s *scheduler) outsideWrite(who, verb string, obj fake.Object) error {
-	resource, err := s.mapper.resource(obj)
+	resource, err := s.mapper.resource(s.server, obj)
 	if err != nil {
 		return err
 	}
@@ -153,7 +159,7 @@ func (s *scheduler) afterWrite(q *request, before before) {
 	if !q.target.isWrite() || s.server.ResourceVersion() == before.version || q.target.isTraffic() {
 		return
 	}
-	if len(s.test.Ignore) == 0 || len(canonical.Diff(before.object, s.canonicalObject(q.target))) > 0 {
+	if len(s.test.Ignore) == 0 || q.target.name == "" || len(canonical.Diff(before.object, s.canonicalObject(q.target))) > 0 {
 		s.rest.changed(s.points.anonymous(q.target).String())
 	}
 	for _, invariant := range s.test.Invariants {
@@ -170,7 +176,7 @@ func (s *scheduler) afterWrite(q *request, before before) {
 
 // canonicalObject returns the state of one object, which is empty if there is none.
 func (s *scheduler) canonicalObject(t target) canonical.State {
-	obj, err := s.mapper.object(t)
+	obj, err := s.mapper.object(s.server, t)
 	if err != nil || s.server.Get(obj) != nil {
 		return nil
 	}

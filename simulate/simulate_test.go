@@ -238,7 +238,7 @@ func TestReadyInvariants(t *testing.T) {
 	test := simulate.Test{Start: claimDeleter, Objects: []fake.Object{claim, pod}, Disturb: []simulate.Disturbance{}}
 	wantFound(t, simulate.Find(t, test, 5), "")
 	test.Invariants = []func(simulate.Write) error{simulate.ClaimsInUseAreKept}
-	wantFound(t, simulate.Find(t, test, 5), "invariant", "volume data of Pod default/db uses the claim")
+	wantFound(t, simulate.Find(t, test, 5), "invariant", "claim default/data is deleted, and volume data of Pod db uses it")
 	test.Invariants = []func(simulate.Write) error{simulate.ControllersExist}
 	wantFound(t, simulate.Find(t, test, 5), "invariant", "the controller of default/child, ConfigMap a")
 }

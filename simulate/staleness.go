@@ -18,7 +18,7 @@ import (
 type staleness struct {
 	held map[schema.GroupVersionResource]hold
 	past past
-	lost map[watchOf]bool // the next watches get 410
+	lost map[watchOf]int // the number of next watches that get 410
 }
 
 // hold is a time in which the events of a resource are not delivered.
@@ -41,7 +41,7 @@ type watchOf struct {
 }
 
 func newStaleness() staleness {
-	return staleness{held: map[schema.GroupVersionResource]hold{}, lost: map[watchOf]bool{}}
+	return staleness{held: map[schema.GroupVersionResource]hold{}, lost: map[watchOf]int{}}
 }
 
 // holds reports whether the events of a resource are held.
@@ -61,11 +61,22 @@ func (s *staleness) readVersion(q *request) string {
 // watchFault returns the fault of a new watch.
 func (s *staleness) watchFault(q *request) fake.RequestFault {
 	key := watchOf{process: q.process.number, resource: q.target.resource}
-	if s.lost[key] {
-		delete(s.lost, key)
+	if s.lost[key] > 0 {
+		s.lost[key]--
 		return fake.RequestFault{Err: apierrors.NewResourceExpired("too old resource version")}
 	}
 	return fake.RequestFault{ResourceVersion: s.readVersion(q)}
+}
+
+// until returns the time at which the last hold, or the past, ends. It is zero if there is none.
+func (s *staleness) until() time.Time {
+	latest := s.past.until
+	for _, h := range s.held {
+		if h.until.After(latest) {
+			latest = h.until
+		}
+	}
+	return latest
 }
 
 // nextEnd returns the next time at which a hold or the past ends, at most end.
@@ -87,6 +98,7 @@ func (s *scheduler) endStaleness() {
 			continue
 		}
 		delete(s.staleness.held, resource)
+		s.rest.lastChange = time.Now() // what is at rest so far may act on the events
 		if !h.gap {
 			s.record.note("", "the events of "+resource.Resource+" are delivered")
 			continue
@@ -95,6 +107,7 @@ func (s *scheduler) endStaleness() {
 	}
 	if s.staleness.past.process != 0 && !time.Now().Before(s.staleness.past.until) {
 		s.staleness.past = past{}
+		s.rest.lastChange = time.Now()
 		s.endWatches(func(w *watchStream) bool { return w.inPast })
 	}
 }
@@ -107,7 +120,7 @@ func (s *scheduler) loseEvents(resource schema.GroupVersionResource) int {
 		if w.target.resource != resource || len(w.frames) == 0 {
 			return false
 		}
-		s.staleness.lost[watchOf{process: w.process.number, resource: resource}] = true
+		s.staleness.lost[watchOf{process: w.process.number, resource: resource}]++
 		lost += len(w.frames)
 		w.frames = nil
 		return true

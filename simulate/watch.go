@@ -23,6 +23,7 @@ type watchStream struct {
 	target    target
 	sortKey   string
 	cancel    context.CancelFunc // ends the server's handler
+	detach    func() bool        // from the context of the request
 	header    http.Header
 	code      int
 	opened    chan struct{} // closed when the handler has written the header
@@ -71,6 +72,11 @@ func (s *scheduler) openWatch(q *request) {
 	}
 	s.mu.Lock()
 	s.watches = append(s.watches, w)
+	w.detach = context.AfterFunc(q.http.Context(), func() { // as a real transport does
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		w.end(context.Cause(q.http.Context()))
+	})
 	s.mu.Unlock()
 	q.respond(&http.Response{
 		Status: http.StatusText(http.StatusOK), StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -138,6 +144,7 @@ func (w *watchStream) end(err error) {
 	}
 	w.frames = nil
 	w.cancel()
+	w.detach()
 	w.signal()
 	s := w.scheduler
 	s.watches = slices.DeleteFunc(s.watches, func(other *watchStream) bool { return other == w })

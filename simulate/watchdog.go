@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -48,8 +49,8 @@ func (w *watchdog) run() {
 			last, idle = now, 0
 		}
 		if idle == watchdogChecks {
-			stacks := bubbleStacks()
-			fmt.Fprintf(os.Stderr, "simulate: the run has made no progress for %v: %s\n\n%s\n", watchdogPeriod, explain(stacks), strings.Join(stacks, "\n\n"))
+			explanation := explain(bubbleStacks())
+			fmt.Fprintf(os.Stderr, "simulate: the run has made no progress for %v: %s\n\n%s\n", watchdogPeriod, explanation, strings.Join(allStacks(), "\n\n"))
 			panic("simulate: no progress; see above")
 		}
 	}
@@ -71,25 +72,35 @@ func explain(stacks []string) string {
 			return "a goroutine waits for a mutex whose holder sleeps or waits for what does not come"
 		}
 	}
-	return "a goroutine runs without end, or waits for something outside of the bubble"
+	if !slices.ContainsFunc(stacks, isRunnable) {
+		return "a goroutine outside of the bubble runs, such as one of another test, or one of the program waits for something outside of the bubble"
+	}
+	return "a goroutine runs without end"
+}
+
+// isRunnable reports whether a stack is that of a goroutine that can run.
+func isRunnable(stack string) bool {
+	header, _, _ := strings.Cut(stack, "\n")
+	return strings.Contains(header, "[runnable") || strings.Contains(header, "[running")
 }
 
 // bubbleStacks returns the stacks of all goroutines in bubbles.
 func bubbleStacks() []string {
+	return slices.DeleteFunc(allStacks(), func(stack string) bool {
+		header, _, _ := strings.Cut(stack, "\n")
+		return !strings.Contains(header, "synctest bubble")
+	})
+}
+
+// allStacks returns the stacks of all goroutines.
+func allStacks() []string {
 	buffer := make([]byte, 1<<14)
 	n := runtime.Stack(buffer, true)
 	for n == len(buffer) {
 		buffer = make([]byte, 4*len(buffer))
 		n = runtime.Stack(buffer, true)
 	}
-	buffer = buffer[:n]
-	var stacks []string
-	for stack := range strings.SplitSeq(string(buffer), "\n\n") {
-		if header, _, _ := strings.Cut(stack, "\n"); strings.Contains(header, "synctest bubble") {
-			stacks = append(stacks, stack)
-		}
-	}
-	return stacks
+	return strings.Split(string(buffer[:n]), "\n\n")
 }
 
 // programStacks returns the stacks of the goroutines of the caller's bubble, but for those of the simulation.

@@ -103,6 +103,11 @@ func (s *scheduler) create(obj fake.Object) error {
 	if err := s.server.Create(created); err != nil {
 		return err
 	}
+	if obj.GetName() == "" {
+		if resource, err := s.mapper.resource(s.server, obj); err == nil {
+			s.points.generated(target{resource: resource, namespace: obj.GetNamespace()}, obj.GetGenerateName(), created.GetName())
+		}
+	}
 	withStatus := obj.DeepCopyObject().(fake.Object)
 	withStatus.SetName(created.GetName())
 	withStatus.SetResourceVersion("")
@@ -142,7 +147,7 @@ func (s *scheduler) update(obj fake.Object) error {
 
 // delete sends a delete request.
 func (s *scheduler) delete(obj fake.Object) error {
-	resource, err := s.mapper.resource(obj)
+	resource, err := s.mapper.resource(s.server, obj)
 	if err != nil {
 		return err
 	}
@@ -191,6 +196,6 @@ func isTrafficKind(obj fake.Object) bool {
 	if u, ok := obj.(*unstructured.Unstructured); ok && u.GetKind() == "APIService" {
 		return true
 	}
-	kind := obj.GetObjectKind().GroupVersionKind().Kind
-	return kind == "Lease" || kind == "Event"
+	kind := obj.GetObjectKind().GroupVersionKind()
+	return isTrafficGroup(kind.Group) && (kind.Kind == "Lease" || kind.Kind == "Event")
 }

@@ -6,6 +6,7 @@
 //
 // A State holds the fields of each object as text, by path. Left out is what differs between two correct
 // runs: UIDs, resourceVersions, generations, managedFields and times. A UID in a value is replaced by the
-// name of its object, or by "(no object)" in a field of that name. Generated names, which end in random letters, are replaced by a number: the objects
+// name of its object, and that of an object which
+// does not exist, in a reference to an owner, by "(no object)". Generated names, which end in random letters, are replaced by a number: the objects
 // of one generateName are numbered in the order of their content.
 package canonical

@@ -34,12 +34,13 @@ type flattener struct {
 func serverFields() []string {
 	return []string{
 		"metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.managedFields",
-		"metadata.creationTimestamp", "metadata.name", "metadata.selfLink", "status.observedGeneration",
+		"metadata.creationTimestamp", "metadata.name", "metadata.selfLink",
 	}
 }
 
 func (f *flattener) add(path string, value any) {
-	if slices.Contains(serverFields(), path) || f.ignored.has(f.kind, path) {
+	observed := strings.HasPrefix(path, "status") && strings.HasSuffix(path, ".observedGeneration")
+	if slices.Contains(serverFields(), path) || observed || f.ignored.has(f.kind, path) {
 		return
 	}
 	switch value := value.(type) {
@@ -47,11 +48,17 @@ func (f *flattener) add(path string, value any) {
 		for key, field := range value {
 			f.add(path+"."+key, field)
 		}
+		if len(value) == 0 && isContent(path) {
+			f.fields[path] = "{}"
+		}
 	case []any:
+		if len(value) == 0 && isContent(path) {
+			f.fields[path] = "[]"
+		}
 		f.addList(path, value)
 	case string:
 		f.fields[path] = f.text(value)
-		if strings.HasSuffix(path, ".uid") && f.names[value] == "" {
+		if isReference(path) && f.names[value] == "" {
 			f.fields[path] = "(no object)"
 		}
 	case nil:
@@ -60,13 +67,28 @@ func (f *flattener) add(path string, value any) {
 	}
 }
 
+// isContent reports whether an empty object or list at a path says something: "ingress: [{}]" allows all. In metadata and
+// status it does not.
+func isContent(path string) bool {
+	return !strings.HasPrefix(path, "metadata") && !strings.HasPrefix(path, "status")
+}
+
+// isReference reports whether a path is that of the UID of another object.
+func isReference(path string) bool {
+	return strings.HasPrefix(path, "metadata.ownerReferences[") && strings.HasSuffix(path, ".uid") ||
+		strings.HasSuffix(path, "claimRef.uid") || strings.HasSuffix(path, "involvedObject.uid")
+}
+
 // addList adds the items of a list: by their keys where the order says nothing, else by their positions.
 func (f *flattener) addList(path string, items []any) {
-	names := itemNames(path, items)
+	names, used := itemNames(path, items), map[string]int{}
 	for i, item := range items {
 		key := f.itemKey(path, i, item)
 		if names != nil {
 			key = f.text(names[i])
+		}
+		if used[key]++; used[key] > 1 {
+			key = fmt.Sprintf("%s #%d", key, used[key])
 		}
 		f.add(path+"["+key+"]", item)
 	}
