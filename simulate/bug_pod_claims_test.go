@@ -24,7 +24,8 @@ import (
 // The bugs: it looks for Pods with a deletionTimestamp. If it sees no such state of a Pod, the
 // claim stays for ever. And if it sees one that is stale, of a Pod that has been replaced, it
 // deletes the claim of the new Pod. The mended one deletes the claims that no replica of the
-// StatefulSet has, as it is stored.
+// StatefulSet has, as it is stored, once their Pods are gone: else a Pod that is still there when
+// the StatefulSet is scaled up again stays without its claim.
 type claimCleaner struct {
 	*operator
 	sets   appslisters.StatefulSetNamespaceLister
@@ -104,6 +105,7 @@ func (c claimCleaner) deleteOfDeletedPods(ctx context.Context) error {
 	return nil
 }
 
+// deleteUnused deletes the claims that no Pod of the StatefulSet has or will have.
 func (c claimCleaner) deleteUnused(ctx context.Context) error {
 	claims, err := c.claims.List(labels.Everything())
 	if err != nil {
@@ -114,8 +116,16 @@ func (c claimCleaner) deleteUnused(ctx context.Context) error {
 		return err
 	}
 	for _, claim := range claims {
-		if i, ok := ordinalOf("data-"+clusterName, claim.Name); !ok || i < int64(*set.Spec.Replicas) {
+		i, ok := ordinalOf("data-"+clusterName, claim.Name)
+		if !ok || i < int64(*set.Spec.Replicas) {
 			continue
+		}
+		_, err := c.CoreV1().Pods(namespace).Get(ctx, ordinal(clusterName, i), metav1.GetOptions{})
+		if err == nil {
+			continue // the event of its deletion comes
+		}
+		if !apierrors.IsNotFound(err) {
+			return err
 		}
 		options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID}}
 		if err := c.CoreV1().PersistentVolumeClaims(namespace).Delete(ctx, claim.Name, options); ignoring(isReplaced, err) != nil {
