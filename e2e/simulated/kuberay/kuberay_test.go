@@ -52,7 +52,7 @@ func rayClusters(t *testing.T, disturb ...simulate.Disturbance) simulate.Test {
 }
 
 func TestRayCluster(t *testing.T) {
-	simulate.Run(t, rayClusters(t, simulate.Conflict{}, simulate.ServerError{}, simulate.TooManyRequests{}, simulate.Lag{}, simulate.Gap{}))
+	simulate.Run(t, rayClusters(t, simulate.Crash{}, simulate.Conflict{}, simulate.ServerError{}, simulate.TooManyRequests{}, simulate.Lag{}, simulate.Gap{}))
 }
 
 // The name of the head Pod is generated: if the response of its create is lost, there are two, and the RayCluster is not
