@@ -54,7 +54,7 @@ mutants: ## Run the tests against broken variants of the code (half an hour; SAM
 	$(go) run ./test/mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
 
 simulate: ## Run the simulations at length (RUNS=10000 of each test; 20 minutes)
-	$(go) test -count=1 -timeout 0 -v ./simulate -run 'Passes?$$|MendedOperators' -simulate.runs=$(or $(RUNS),10000)
+	$(go) test -count=1 -timeout 0 -v ./simulate -run 'Passes?$$|BugsAreFound|MendedOperators' -simulate.runs=$(or $(RUNS),10000)
 	$(go) -C examples test -count=1 -timeout 0 -v ./controller -run Simulated -simulate.runs=$(or $(RUNS),10000)
 
 # FOR is how long it takes: make soak FOR=2h.
