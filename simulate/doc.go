@@ -34,8 +34,8 @@
 //
 // # What makes a run fail
 //
-// When the program is at rest at the end of a [World.Settle], all objects are compared with those of the
-// undisturbed run. UIDs, versions, generations, managedFields and times are not compared, and generated
+// When the program is at rest at the end of a [World.Settle], all objects but Leases, Events and APIServices are
+// compared with those of the undisturbed run. UIDs, versions, generations, managedFields and times are not compared, and generated
 // names are matched by the content of their objects. A run also fails if
 //
 //   - an undisturbed run in another order ends in another state;

@@ -4,12 +4,14 @@
 package canonical_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
@@ -124,6 +126,47 @@ func TestOrderOfSetsIsNoDifference(t *testing.T) {
 	}
 	want := stateOf(t, nil, conditions(pod("web-a", "1", "a"), "Ready", "Scheduled"))
 	if lines := canonical.Diff(want, stateOf(t, nil, conditions(pod("web-a", "1", "a"), "Scheduled", "Ready"))); len(lines) > 0 {
+		t.Errorf("got differences %q", lines)
+	}
+}
+
+// custom returns an object of a custom resource.
+func custom(fields map[string]any) *unstructured.Unstructured {
+	object := map[string]any{"kind": "Website", "metadata": map[string]any{"name": "a"}}
+	maps.Copy(object, fields)
+	return &unstructured.Unstructured{Object: object}
+}
+
+// What looks alike at first sight may say the opposite.
+func TestEmptyAndRepeatedItemsAreDifferences(t *testing.T) {
+	spec := func(value any) *unstructured.Unstructured {
+		return custom(map[string]any{"spec": map[string]any{"ingress": value}})
+	}
+	owners := func(uids ...string) *unstructured.Unstructured {
+		var references []any
+		for _, uid := range uids {
+			references = append(references, map[string]any{"kind": "Pod", "name": "p", "uid": uid})
+		}
+		return custom(map[string]any{"metadata": map[string]any{"name": "a", "ownerReferences": references}})
+	}
+	for name, pair := range map[string][2]*unstructured.Unstructured{
+		"an empty item":        {spec([]any{map[string]any{}}), spec([]any{})},
+		"an empty selector":    {spec(map[string]any{}), spec(nil)},
+		"an owner of the past": {owners("1"), owners("1", "2")},
+	} {
+		if lines := canonical.Diff(stateOf(t, nil, pair[0]), stateOf(t, nil, pair[1])); len(lines) == 0 {
+			t.Errorf("%s: no difference", name)
+		}
+	}
+}
+
+func TestObservedGenerationIsNoDifference(t *testing.T) {
+	status := func(generation int64) *unstructured.Unstructured {
+		return custom(map[string]any{"status": map[string]any{
+			"observedGeneration": generation, "conditions": []any{map[string]any{"type": "Ready", "observedGeneration": generation}},
+		}})
+	}
+	if lines := canonical.Diff(stateOf(t, nil, status(1)), stateOf(t, nil, status(2))); len(lines) > 0 {
 		t.Errorf("got differences %q", lines)
 	}
 }
