@@ -53,9 +53,10 @@ stress: ## Run the random tests of internal/ and shard/ with many more rounds, a
 mutants: ## Run the tests against broken variants of the code (half an hour; SAMPLE=15 runs some of them)
 	$(go) run ./test/mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
 
-simulate: ## Run the simulations at length (RUNS=10000 of each test; 20 minutes)
+simulate: ## Run the simulations at length (RUNS=10000 of each test; an hour), and those of five operators
 	$(go) test -count=1 -timeout 0 -v ./simulate -run 'Passes?$$|BugsAreFound|MendedOperators' -simulate.runs=$(or $(RUNS),10000)
 	$(go) -C examples test -count=1 -timeout 0 -v ./controller -run Simulated -simulate.runs=$(or $(RUNS),10000)
+	for m in e2e/simulated/*/go.mod; do $(go) -C $$(dirname $$m) test -count=1 -timeout 0 -v ./... || exit 1; done # each compiles an operator
 
 # FOR is how long it takes: make soak FOR=2h.
 soak: ## Run informers of every kind under random faults, and check that they recover and do not grow (30 minutes)
