@@ -9,13 +9,11 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// Actor is a part of the cluster that writes: a controller or a kubelet of the cluster's own. It is a
-// pure function, without goroutines and without state.
-type Actor interface {
-	// Actions returns the writes that the actor could do next. The scheduler executes any of them at any
-	// time, one by one, and then asks again. It returns none if the actor has nothing to do.
-	Actions(State) []Action
-}
+// Actor is a part of the cluster that writes: a controller or a kubelet of the cluster's own. It returns the
+// writes that it could do next, none if it has nothing to do. The scheduler executes any of them at any time,
+// one by one, and then asks again. An Actor must be a pure function: it must not keep a state, and not start
+// goroutines.
+type Actor func(State) []Action
 
 // Action is one write of an [Actor].
 type Action struct {

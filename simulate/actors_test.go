@@ -18,12 +18,6 @@ import (
 	"github.com/kinformer/kinformer/simulate"
 )
 
-// actorFunc is an Actor.
-type actorFunc func(simulate.State) []simulate.Action
-
-// Actions implements simulate.Actor.
-func (f actorFunc) Actions(s simulate.State) []simulate.Action { return f(s) }
-
 // has reports whether a state has an object of a Go type and a name.
 func has[T fake.Object](s simulate.State, name string) bool {
 	for _, obj := range simulate.All[T](s) {

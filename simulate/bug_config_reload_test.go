@@ -39,7 +39,7 @@ func configReload(mended bool) simulate.Test {
 		}
 		return r.sync
 	})
-	test.Cluster = []simulate.Actor{actorFunc(kubelet)}
+	test.Cluster = []simulate.Actor{kubelet}
 	test.Objects = []fake.Object{newCluster(map[string]any{"config": "old"})}
 	test.Steps = func(w *simulate.World) { w.Update(newCluster(map[string]any{"config": "new"})) }
 	return test

@@ -61,7 +61,7 @@ func (s *scheduler) enabled() []*act {
 	state, known := s.state(), s.actions
 	s.actions = nil
 	for i, actor := range s.test.Cluster {
-		for _, action := range actor.Actions(state) {
+		for _, action := range actor(state) {
 			a := &act{Action: action, round: s.round}
 			a.sortKey = fmt.Sprintf("0 %d %s %T %s/%s", i, action.Verb, action.Object, action.Object.GetNamespace(), action.Object.GetName())
 			for _, old := range known {

@@ -149,7 +149,7 @@ func TestDisturbancesOfWatches(t *testing.T) {
 				Start:   observer(&events),
 				Objects: []fake.Object{source("1")},
 				Steps:   func(w *simulate.World) { w.Sleep(time.Second) },
-				Cluster: []simulate.Actor{thirdWrite{}},
+				Cluster: []simulate.Actor{thirdWrite},
 			}, 0, test.disturbance)
 			wantFound(t, found, "")
 			events = events[3:] // of the undisturbed run
@@ -161,10 +161,7 @@ func TestDisturbancesOfWatches(t *testing.T) {
 }
 
 // thirdWrite updates the ConfigMap after the program has.
-type thirdWrite struct{}
-
-// Actions implements simulate.Actor.
-func (thirdWrite) Actions(s simulate.State) []simulate.Action {
+func thirdWrite(s simulate.State) []simulate.Action {
 	for _, configMap := range simulate.All[*corev1.ConfigMap](s) {
 		if configMap.Data["key"] == "2" {
 			return []simulate.Action{{Verb: "update", Object: source("3")}}
@@ -185,7 +182,7 @@ func secondConfigMap(s simulate.State) []simulate.Action {
 
 func TestEventsOfOthersWritesAreHeld(t *testing.T) {
 	test := copying(copyConfigMap)
-	test.Cluster = []simulate.Actor{actorFunc(secondConfigMap)}
+	test.Cluster = []simulate.Actor{secondConfigMap}
 	for _, d := range []simulate.Disturbance{
 		simulate.Lag{After: "1st update of configmaps default/a by steps"},
 		simulate.Gap{After: "1st delete of configmaps default/a by steps"},

@@ -14,12 +14,6 @@ import (
 	"github.com/kinformer/kinformer/simulate"
 )
 
-// ActorFunc is an Actor.
-type ActorFunc func(simulate.State) []simulate.Action
-
-// Actions implements simulate.Actor.
-func (f ActorFunc) Actions(s simulate.State) []simulate.Action { return f(s) }
-
 // Find returns the object of a Go type and a name, or nil.
 func Find[T fake.Object](s simulate.State, namespace, name string) (found T) {
 	for _, obj := range simulate.All[T](s) {

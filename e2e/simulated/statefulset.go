@@ -21,7 +21,7 @@ import (
 
 // Cluster returns the garbage collector, the StatefulSet controller, the protection of claims and the kubelets.
 func Cluster() []simulate.Actor {
-	return []simulate.Actor{ActorFunc(CollectGarbage), ActorFunc(ControlStatefulSets), ActorFunc(ProtectClaims), ActorFunc(RunPods)}
+	return []simulate.Actor{CollectGarbage, ControlStatefulSets, ProtectClaims, RunPods}
 }
 
 // Revisions returns the fields to ignore that have a hash of a template, which differs if the template has a time.
