@@ -84,7 +84,7 @@ type Options struct {
 	// known. Others follow from their first request on, if cache.EnableStreaming has prepared the
 	// client's config. HasSynced stays true once it was true, as in client-go, and an indexer's reads
 	// return cache.ErrNotServed while the objects may exist; see cache.InformerOptions. An object that the
-	// program writes into the store meanwhile is read, until a list or another verdict removes it.
+	// program writes into the store meanwhile is read by its key, until a list or another verdict removes it.
 	Served func(schema.GroupVersionResource) *cache.Served
 	// Group, if set, receives every informer that is made with these options, so that packages
 	// metrics and debug can show them.

@@ -103,13 +103,13 @@ type discoverer struct {
 	last     *document
 
 	// wants reports whether a server without aggregated discovery is to be asked for a version. known reports
-	// whether the last answer for the version, which single has, is usable.
-	wants  func(version schema.GroupVersion, known bool) bool
+	// whether the last answer for the version, which single has, is usable. keep is false if it is to be forgotten.
+	wants  func(version schema.GroupVersion, known bool) (ask, keep bool)
 	single map[schema.GroupVersion]groupVersion
 }
 
 // newDiscoverer returns a discoverer, or nil if the client has no REST client.
-func newDiscoverer(client discovery.DiscoveryInterface, wants func(version schema.GroupVersion, known bool) bool) *discoverer {
+func newDiscoverer(client discovery.DiscoveryInterface, wants func(version schema.GroupVersion, known bool) (ask, keep bool)) *discoverer {
 	if client != nil {
 		if known, ok := client.RESTClient().(*rest.RESTClient); ok && known != nil {
 			return &discoverer{client: known, maxBytes: maxDiscovery, wants: wants, single: make(map[schema.GroupVersion]groupVersion)}
@@ -183,9 +183,12 @@ func (d *discoverer) askVersion(ctx context.Context, path, text string) (version
 		return version, err
 	}
 	version, known := d.single[name]
-	if !d.wants(name, known && !version.stale) {
-		version.GroupVersion, version.stale = name, version.stale || !known
-		return version, nil
+	ask, keep := d.wants(name, known && !version.stale)
+	if !keep {
+		delete(d.single, name)
+	}
+	if !ask {
+		return groupVersion{GroupVersion: name, resources: version.resources, stale: version.stale || !known}, nil
 	}
 	list := &metav1.APIResourceList{}
 	_, body, err := d.get(ctx, path+"/"+text, "application/json", nil)
@@ -198,6 +201,7 @@ func (d *discoverer) askVersion(ctx context.Context, path, text string) (version
 		err = nil
 	}
 	if err != nil {
+		delete(d.single, name) // it may be from before a change
 		return version, err
 	}
 	d.single[name] = newGroupVersion(name, list)

@@ -91,7 +91,7 @@ func (d *document) String() string {
 	return strings.Join(all, ", ")
 }
 
-func wantsAll(schema.GroupVersion, bool) bool { return true }
+func wantsAll(schema.GroupVersion, bool) (ask, keep bool) { return true, true }
 
 const (
 	aggregatedCore = `{"items": [{"versions": [{"version": "v1", "resources": [{"resource": "pods", "scope": "Namespaced", "responseKind": {"kind": "Pod"}, "verbs": ["list"]}]}]}]}`
@@ -116,11 +116,13 @@ func TestDiscovery(t *testing.T) {
 	core := []answer{{aggregated: "v2", body: aggregatedCore}}
 	legacyCore := []answer{{body: `{"kind": "APIVersions", "versions": ["v1"]}`}}
 	pods := []answer{{body: `{"resources": [{"name": "pods", "kind": "Pod", "verbs": ["list"]}]}`}}
-	none := func(version schema.GroupVersion, _ bool) bool { return version.Group == "" }
+	none := func(version schema.GroupVersion, _ bool) (ask, keep bool) {
+		return version.Group == "", version.Group == ""
+	}
 	for _, row := range []struct {
 		name     string
 		answers  answers
-		wants    func(version schema.GroupVersion, known bool) bool
+		wants    func(version schema.GroupVersion, known bool) (ask, keep bool)
 		want     []string // documents or errors
 		requests string
 	}{
@@ -143,8 +145,9 @@ func TestDiscovery(t *testing.T) {
 			[]string{"v1 pods=Pod preferred[list], example.com/v2 widgets/status=Widget namespaced preferred[list], example.com/v1, metrics/v1!"},
 			"/api, /api/v1, /apis, /apis/example.com/v2, /apis/example.com/v1, /apis/metrics/v1"},
 		{"the wanted groups alone", answers{"/api": legacyCore, "/api/v1": pods, "/apis": {{body: groupList}}, "/apis/example.com/v1": {{body: resourceList}, {code: 404}}},
-			func(version schema.GroupVersion, _ bool) bool {
-				return version.Version == "v1" && version.Group != "metrics"
+			func(version schema.GroupVersion, _ bool) (ask, keep bool) {
+				wanted := version.Version == "v1" && version.Group != "metrics"
+				return wanted, wanted
 			},
 			[]string{"v1 pods=Pod preferred[list], example.com/v1 widgets/status=Widget namespaced preferred[list], example.com/v2!, metrics/v1!", "v1 pods=Pod preferred[list], example.com/v1, example.com/v2!, metrics/v1!"},
 			"/api, /api/v1, /apis, /apis/example.com/v1, /apis, /apis/example.com/v1"},

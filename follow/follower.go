@@ -355,19 +355,16 @@ func (f *Follower) ask(ctx context.Context) (sees bool) {
 }
 
 // wants reports whether a server without aggregated discovery is asked for a version: if it is of the core
-// group or followed, and its resources are not known or a definition of its group has changed.
-func (f *Follower) wants(version schema.GroupVersion, known bool) bool {
+// group or followed, and its resources are not known or a definition of its group has changed. keep is false
+// if it is neither: what is known of it gets old.
+func (f *Follower) wants(version schema.GroupVersion, known bool) (ask, keep bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if known && f.options.Clock.Since(f.evidence.groups[version.Group]) >= evidenceAge {
-		return false
-	}
+	keep = version.Group == ""
 	for _, name := range f.resources {
-		if name == allResources || name.GroupVersion() == version {
-			return true
-		}
+		keep = keep || name == allResources || name.GroupVersion() == version
 	}
-	return version.Group == ""
+	return keep && (!known || f.options.Clock.Since(f.evidence.groups[version.Group]) < evidenceAge), keep
 }
 
 // look finds out whether the follower is blind, and whether all definitions have been listed. Those that

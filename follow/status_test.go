@@ -16,6 +16,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
@@ -140,5 +141,57 @@ func TestWaitForServedLeavesNothing(t *testing.T) {
 		}
 		h.wantNoneOwned()
 		stop()
+	})
+}
+
+// What a server without aggregated discovery has said of a group is not kept while no part of the program follows it: a
+// definition that is created meanwhile would never be found.
+func TestVersionThatNobodyFollowedIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, func(config *rest.Config) { config.Wrap(withoutAggregation) })
+		defer h.start(h.follower.Run)()
+		h.define("Widget", "v1")
+		after(time.Minute)
+		noError(t, h.follower.WaitForServed(t.Context(), widgets))
+		after(5 * time.Minute)
+		h.define("Gadget", "v1")
+		after(5 * time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		noError(t, h.follower.WaitForServed(ctx, schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}))
+	})
+}
+
+// The last answer for a version is not kept if a later request fails: it may list a resource that is deleted.
+func TestFailedDiscoveryOfVersionIsNotRepeatedForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fails atomic.Bool
+		h := newHarness(t, func(config *rest.Config) {
+			config.Wrap(withoutAggregation)
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					if fails.Load() && r.URL.Path == "/apis/example.com/v1" {
+						return nil, errors.New("broken")
+					}
+					return next.RoundTrip(r)
+				})
+			})
+		})
+		h.define("Gadget", "v1")
+		widget := h.define("Widget", "v1")
+		all, stop := h.run(h.options(ofExample))
+		defer stop()
+		after(10 * time.Minute)
+		fails.Store(true)
+		noError(t, h.server.Delete(widget))
+		after(4 * time.Minute)
+		fails.Store(false)
+		after(10 * time.Minute)
+		before := h.follower.Status().Requests
+		after(time.Hour)
+		if n := h.follower.Status().Requests - before; n > 20 {
+			t.Errorf("got %d discovery requests in an hour without a change", n)
+		}
+		wantFollowed(t, "after the deletion", all, "example.com/v1 gadgets")
 	})
 }

@@ -105,7 +105,8 @@ func New[V any](config Config[V]) *Informer[V] {
 		config.Store.Absent = func(key string) error { return loop.WhyAbsent(key) }
 	}
 	objects := store.New(config.Store)
-	config.Reflector.Clock, config.Reflector.Store = config.Clock, objects
+	config.Reflector.Clock = config.Clock
+	config.Reflector.SetStore(objects)
 	if why := config.Reflector.WhyAbsent(); why != nil {
 		objects.Vacate(context.Background(), why, false) // for reads before Run
 	}

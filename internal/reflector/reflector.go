@@ -68,6 +68,8 @@ type Config struct {
 	Store  Vacatable
 	// Clock is the real clock if nil.
 	Clock clock.Clock
+
+	disproof *served.Disproof // of the reflectors that feed Store
 }
 
 // MaxInFlight returns InFlight, or its default.
@@ -154,6 +156,9 @@ func New(config Config) *Reflector {
 	}
 	if config.Overlaps == nil {
 		config.Overlaps = func() bool { return true }
+	}
+	if config.disproof == nil {
+		config.disproof = &served.Disproof{}
 	}
 	if config.Served == nil {
 		config.Served = func() *served.Resource { return nil }

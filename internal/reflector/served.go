@@ -48,6 +48,11 @@ type servedState struct {
 	notFound     int  // attempts in a row that ended with a 404, while Config.Served said nothing of it
 }
 
+// SetStore sets Store for all reflectors that have a copy of the configuration.
+func (c *Config) SetStore(store Vacatable) {
+	c.Store, c.disproof = store, &served.Disproof{}
+}
+
 // WhyAbsent returns why the collection must not be requested, or nil.
 func (c Config) WhyAbsent() error {
 	if c.Served == nil {
@@ -106,12 +111,17 @@ func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdic
 	for confirmed := false; ctx.Err() == nil; {
 		ever, listed := r.config.Store.Listed()
 		if listed && !confirmed {
-			if confirmed = r.confirm(ctx, resource, verdict); !confirmed {
-				return ctx.Err() != nil
+			confirmed = r.confirm(ctx, resource, verdict)
+			switch {
+			case ctx.Err() != nil:
+				return true
+			case !confirmed:
+				r.config.disproof.Add(verdict)
+				return false
 			}
 		}
 		why := verdict.Err
-		if verdict.Outcome == served.Gone && ever && !resource.IsDisproved(verdict) {
+		if verdict.Outcome == served.Gone && ever && !r.config.disproof.Has(verdict) {
 			why = nil
 		}
 		r.stopRequests(verdict.Err) // before a waiting caller is woken

@@ -82,7 +82,7 @@ func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 	r.wasOpen = false
 	for last := first; ; last = nil {
 		if last == nil {
-			if r.learnsServed() {
+			if r.learnsServed() || r.config.Sink.NeedsList() { // another reflector has vacated the store
 				return errLearnedServed
 			}
 			result := r.watchOnce(ctx, nil)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 )
 
 // ErrNotServed reports a resource that the server does not serve.
@@ -170,12 +171,24 @@ func (r *Resource) Disprove(verdict Verdict) {
 	r.disproved = verdict.changes
 }
 
-// IsDisproved reports whether Disprove was called with a verdict. The objects that informers have since
-// are not those of which the verdict says that they are gone.
+// IsDisproved reports whether Disprove was called with a verdict.
 func (r *Resource) IsDisproved(verdict Verdict) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.disproved == verdict.changes && verdict.changes > 0
+}
+
+// Disproof remembers the last verdict that a resource is absent under which the reflectors of one store
+// have requested it all the same: the objects of that store are not those of which the verdict says that
+// they are gone. It is safe for concurrent use.
+type Disproof struct{ changes atomic.Uint64 }
+
+// Add notes a verdict.
+func (d *Disproof) Add(verdict Verdict) { d.changes.Store(verdict.changes) }
+
+// Has reports whether Add was called last with the verdict.
+func (d *Disproof) Has(verdict Verdict) bool {
+	return verdict.changes > 0 && d.changes.Load() == verdict.changes
 }
 
 func (r *Resource) isConfirmed(verdict Verdict) bool {

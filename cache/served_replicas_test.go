@@ -1,0 +1,108 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/served"
+)
+
+var errNoWidgets = apierrors.NewNotFound(schema.GroupResource{}, "")
+
+func isWidgets(r fake.APIRequest) bool { return r.Resource == "widgets" }
+
+// The replica of one informer answers for longer than that of another one after the definition's deletion. What the first one
+// lists says nothing of the objects of the other one.
+func TestDeletionIsKnownAlthoughAnotherInformerListsOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resource := served.New(served.ErrNotServed)
+		var servers [2]*fake.APIServer
+		var informers [2]*cache.SharedInformer[*unstructured.Unstructured]
+		var run []func(context.Context) error
+		var events []string
+		for i := range servers {
+			server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close(context.WithoutCancel(t.Context()))
+			if err := errors.Join(server.Create(widgetResource.Definition()), server.Create(newWidget("ns", "a", ""))); err != nil {
+				t.Fatal(err)
+			}
+			client := dynamic.NewForConfigOrDie(server.Config()).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"})
+			servers[i] = server
+			informers[i] = cache.NewSharedInformer(cache.ListWatchOf(client), &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{
+				Served: served.Publish(resource).(*cache.Served), ErrorHandler: func(context.Context, error) {},
+			})
+			run = append(run, informers[i].Run)
+		}
+		if _, err := informers[1].AddEventHandler(cache.EventHandlerFunc[*unstructured.Unstructured](func(e cache.Event[*unstructured.Unstructured]) {
+			events = append(events, fmt.Sprintf("%s left=%t", e.Type, e.LeftScope))
+		}), cache.HandlerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- cache.RunAll(ctx, run...) }()
+		resource.Set(served.Served, nil)
+		<-time.After(time.Second)
+		// One error makes the second informer ask later than the first one, which is answered three times.
+		servers[1].InjectFault(1, isWidgets, fake.RequestFault{Err: apierrors.NewServiceUnavailable("x")})
+		resource.Set(served.Gone, fmt.Errorf("deleted: %w", served.ErrNotServed))
+		<-time.After(750 * time.Millisecond)
+		servers[1].InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+		<-time.After(5 * time.Minute)
+		synctest.Wait()
+		if !slices.Equal(events, []string{"Add left=false", "Delete left=false"}) {
+			t.Errorf("got events %q, want an addition and a deletion", events)
+		}
+		if err := informers[1].Store().KeyError("ns/a"); err != nil {
+			t.Errorf("Get: %v, want NotFound", err)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A scope that is added empties the store, as a replica answers with 404. The scope that watches all the same must not watch
+// on, for a state that is no longer there.
+func TestScopeWhoseStateAnotherOneVacatedIsListedAgain(t *testing.T) {
+	scopes := cache.NewScopes(cache.Scope{Namespace: "ns"})
+	runServed(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
+		h.do("create")
+		h.do("served")
+		h.do("not served") // which requests disprove
+		<-time.After(time.Minute)
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool {
+			return strings.Contains(r.HTTP.URL.RawQuery, "limit=1") || r.Namespace == "other"
+		}, fake.RequestFault{Err: errNoWidgets})
+		h.must(scopes.Add(cache.Scope{Namespace: "other"}))
+		<-time.After(time.Minute)
+		h.server.ClearFaults()
+		<-time.After(2 * time.Hour)
+		synctest.Wait()
+		for _, status := range h.ScopeStatus() {
+			if watches := status.Phase == cache.PhaseWatching; watches != status.Synced {
+				h.Errorf("scope %v: phase %v, synced %t", status.Scope, status.Phase, status.Synced)
+			}
+		}
+	})
+}
