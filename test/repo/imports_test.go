@@ -63,7 +63,7 @@ var mayImport = map[string]string{
 	"simulate": "client-go fake simulate/internal/canonical",
 
 	"simulate/internal/canonical": "",
-	"fake":     "client-go fake/internal",
+	"fake":                        "client-go fake/internal",
 
 	// What only tests, benchmarks and the command use.
 	"internal/testing":          "client-go cache fake internal/testing",
