@@ -45,7 +45,7 @@ var operatorBugs = []operatorBug{
 const (
 	bugRuns    = 500 // in which a bug must be found
 	bugRepeats = 5   // of which each must fail again, or 20 if -simulate.runs is set
-	mendedRuns = 40  // of a mended operator, unless -simulate.runs is set
+	mendedRuns = 15  // of a mended operator, unless -simulate.runs is set
 )
 
 func TestBugsAreFound(t *testing.T) {
