@@ -65,8 +65,9 @@ func expectSameShape(t *testing.T, got *corev1.Secret) {
 			t.Errorf("annotation %s has %d bytes, want %d", key, len(got.Annotations[key]), len(value))
 		}
 	}
-	if len(got.StringData["text"]) != len(password) {
-		t.Errorf("stringData has %d bytes, want %d", len(got.StringData["text"]), len(password))
+	// An API server stores stringData as data.
+	if text := len(got.StringData["text"]) + len(got.Data["text"]); text != len(password) {
+		t.Errorf("stringData has %d bytes, want %d", text, len(password))
 	}
 }
 
