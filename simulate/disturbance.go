@@ -142,8 +142,7 @@ func (d LostResponse) at(writes []string) []Disturbance {
 	return atEach(d, ofProgram(writes), func(w string) Disturbance { return LostResponse{To: w} })
 }
 
-// Only a write with a resourceVersion can conflict; a create or a delete of the same name cannot be told
-// apart by its point, and programs have to expect one from these, too.
+// Only an update or a patch can have the resourceVersion of an older state of its object.
 func (d Conflict) at(writes []string) []Disturbance {
 	updates := slices.DeleteFunc(ofProgram(writes), func(w string) bool {
 		return !strings.Contains(w, " update of ") && !strings.Contains(w, " patch of ")

@@ -26,17 +26,23 @@
 //
 // Every request, every watch event and every action of the cluster is a stimulus. The scheduler waits until all
 // goroutines are blocked, picks one stimulus, delivers it, and begins again. When there is none, the
-// bubble's clock advances to the program's next timer. The order is that of arrival, or drawn by a seed,
-// so that a run can be repeated, up to the order of Go's maps and of select.
+// bubble's clock advances to the program's next timer. While there are more, it advances by a second after
+// every 100. The order is that of arrival, or drawn by a seed, so that a run can be repeated, up to the order
+// of Go's maps and of select.
+//
+// The scheduler runs in the goroutine of Steps. Its lock guards what the goroutines of the program and of
+// the server's watches add: requests, watch events and reports. It is held for O(requests and watches), and
+// never while the server or the program is called.
 //
 // The first run is undisturbed. Others have one or more disturbances, each at a write that is named by
 // what it does: see [Disturbance].
 //
 // # What makes a run fail
 //
-// When the program is at rest at the end of a [World.Settle], all objects but Leases, Events and APIServices are
-// compared with those of the undisturbed run. UIDs, versions, generations, managedFields and times are not compared, and generated
-// names are matched by the content of their objects. A run also fails if
+// When the program is at rest at the end of a [World.Settle], all objects but Leases, Events and
+// APIServices are compared with those of the undisturbed run. UIDs, versions, generations, managedFields
+// and times are not compared, and generated names are matched by the content of their objects. A run also
+// fails if
 //
 //   - an undisturbed run in another order ends in another state;
 //   - the program does not come to rest: it writes again and again;

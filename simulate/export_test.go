@@ -61,7 +61,7 @@ func Repeat(t *testing.T, test Test, found Found, n int) (again int) {
 	withRunner(t, test, func(r *runner) {
 		r.runUndisturbed()
 		for range n {
-			if _, failed := r.try(p); failed != nil && string(failed.failure.oracle) == found.Oracle {
+			if failed := r.try(p); failed != nil && string(failed.failure.oracle) == found.Oracle {
 				again++
 			}
 		}

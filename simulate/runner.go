@@ -154,7 +154,8 @@ func (r *runner) search(runs int, seed uint64) (plan, *record) {
 	}
 	seed = max(seed, 1) // 0 is the order of arrival
 	for i := uint64(0); i < orders && r.runs < runs; i++ {
-		if p, failed := r.try(plan{seed: seed + i}); failed != nil {
+		p := plan{seed: seed + i}
+		if failed := r.try(p); failed != nil {
 			return p, failed
 		}
 	}
@@ -163,7 +164,8 @@ func (r *runner) search(runs int, seed uint64) (plan, *record) {
 	random.Shuffle(len(singles), func(i, j int) { singles[i], singles[j] = singles[j], singles[i] })
 	r.places = len(singles)
 	for i := 0; r.runs < runs && len(singles) > 0; i++ {
-		if p, failed := r.try(r.planAt(i, singles, random)); failed != nil {
+		p := r.planAt(i, singles, random)
+		if failed := r.try(p); failed != nil {
 			return p, failed
 		}
 	}
@@ -187,13 +189,13 @@ func (r *runner) planAt(i int, singles []Disturbance, random *rand.Rand) plan {
 }
 
 // try executes a plan, and returns its record if it has failed.
-func (r *runner) try(p plan) (plan, *record) {
+func (r *runner) try(p plan) *record {
 	got := r.run(p)
 	r.check(&got, p)
 	if got.failed() {
-		return p, &got
+		return &got
 	}
-	return p, nil
+	return nil
 }
 
 // replay executes the undisturbed run and that of a plan, and reports the failure of either.
@@ -203,7 +205,7 @@ func (r *runner) replay(p plan) {
 		r.report(plan{}, first)
 		return
 	}
-	_, failed := r.try(p)
+	failed := r.try(p)
 	if failed == nil {
 		failed = r.unreached(p.disturbances)
 	}
@@ -242,14 +244,15 @@ func (r *runner) shorten(p plan, failed *record) (plan, *record) {
 	for i := 0; i < len(p.disturbances) && len(p.disturbances) > 1; {
 		shorter := plan{seed: p.seed}
 		shorter.disturbances = append(append(shorter.disturbances, p.disturbances[:i]...), p.disturbances[i+1:]...)
-		if _, again := r.try(shorter); again != nil && again.failure.oracle == failed.failure.oracle {
+		if again := r.try(shorter); again != nil && again.failure.oracle == failed.failure.oracle {
 			p, failed = shorter, again
 			continue
 		}
 		i++
 	}
 	if p.seed != 0 && len(p.disturbances) > 0 {
-		if shorter, again := r.try(plan{disturbances: p.disturbances}); again != nil && again.failure.oracle == failed.failure.oracle {
+		shorter := plan{disturbances: p.disturbances}
+		if again := r.try(shorter); again != nil && again.failure.oracle == failed.failure.oracle {
 			return shorter, again
 		}
 	}
@@ -268,7 +271,7 @@ func (r *runner) report(p plan, failed *record) {
 	}
 	again := 0
 	for range repeats {
-		if _, repeated := r.try(p); repeated != nil && repeated.failure.oracle == failed.failure.oracle {
+		if repeated := r.try(p); repeated != nil && repeated.failure.oracle == failed.failure.oracle {
 			again++
 		}
 	}

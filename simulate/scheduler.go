@@ -16,7 +16,7 @@ import (
 
 // scheduler executes one run. All that can happen next is a stimulus: a request, a watch event, an action
 // of the cluster. It waits until every goroutine of the program is blocked, picks one stimulus, delivers
-// it, and begins again. Only when there is none does the bubble's clock advance.
+// it, and begins again. The bubble's clock advances when there is none, and after every busyStimuli.
 type scheduler struct {
 	test       *Test
 	plan       plan

@@ -79,6 +79,8 @@
 // the others. That of a scope that was not listed has no objects to lose, and does as the others do. A
 // call that comes after the verdict has changed, or after another reflector has listed a scope, does
 // nothing: Vacate decides so under the lock under which lists are committed.
+// A reflector that watches all the same, as requests have proved the opposite, lists again before its next
+// watch if another one has vacated the store (feed.Sink.NeedsList).
 //
 // The requests of a collection that is served again start with a full bucket. The first five that fail
 // with a 404 in a row are repeated after 0.1, 0.2, 0.4, 0.8 and 1.6 s, and not reported: a server may be
