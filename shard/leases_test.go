@@ -21,7 +21,7 @@ import (
 type leaseServer struct {
 	leases *fake.ListerWatcher[*coordinationv1.Lease]
 
-	mu sync.Mutex // held during a request for one Lease
+	mu sync.Mutex // held during a request for one Lease; a test that writes to leases while replicas renew takes it too
 }
 
 func newLeaseServer() *leaseServer {
@@ -85,7 +85,7 @@ func (s *leaseServer) Delete(_ context.Context, name string, options metav1.Dele
 	if err != nil {
 		return err
 	}
-	only := options.Preconditions
+	only := options.Preconditions // nil where a test deletes a Lease
 	if only != nil && (*only.UID != stored.UID || *only.ResourceVersion != stored.ResourceVersion) {
 		return apierrors.NewConflict(leaseResource, name, nil)
 	}

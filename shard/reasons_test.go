@@ -128,7 +128,9 @@ func TestSlotsAreCountedByReason(t *testing.T) {
 			t.Errorf("a has stopped: %+v", s)
 		}
 
-		server.leases.Delete(b.options.slotLeaseName(0))
+		if err := server.Delete(t.Context(), b.options.slotLeaseName(0), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
 		<-time.After(5 * time.Second)
 		if s := b.Status(); s.Owned != 3 || s.Free != 1 {
 			t.Errorf("a Lease was deleted: %+v", s)
@@ -215,7 +217,9 @@ func TestSlotsOfDeletedMemberAreTaken(t *testing.T) {
 		a, b := startLogged(t, server, "a"), startLogged(t, server, "b")
 		<-time.After(time.Minute)
 		before := [2]map[string]uint64{a.Status().Taken, b.Status().Taken}
-		server.leases.Delete(a.options.memberLeaseName())
+		if err := server.Delete(t.Context(), a.options.memberLeaseName(), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
 		<-time.After(10 * time.Second)
 		if s := b.Status(); s.Free != 2 || s.Members != 2 || s.Owned != 2 {
 			t.Errorf("the Lease of a was deleted: %+v", s)
