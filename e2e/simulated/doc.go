@@ -2,6 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package simulated has what the tests of operators in its folders share: options of a controller-runtime manager
-// that fit a bubble of testing/synctest, and the parts of the cluster that react to what operators write.
+// that fit a bubble of testing/synctest.
 // README.md says which operators there are, and why.
 package simulated

@@ -82,7 +82,7 @@ func jobSets(disturb ...simulate.Disturbance) simulate.Test {
 		CustomResources: []fake.CustomResource{{Group: "jobset.x-k8s.io", Versions: []string{"v1alpha2"}, Kind: "JobSet", StatusSubresource: true}},
 		Objects:         []fake.Object{jobSet},
 		Start:           simulated.Manager(jobsetv1.AddToScheme, nil, setUp),
-		Cluster:         []simulate.Actor{runJobs, simulated.CollectGarbage},
+		Cluster:         []simulate.Actor{runJobs, simulate.CollectGarbage},
 		Steps: func(w *simulate.World) {
 			w.Create(marker("fail"))
 			w.Settle()

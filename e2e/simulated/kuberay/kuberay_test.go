@@ -38,7 +38,7 @@ func rayClusters(t *testing.T, disturb ...simulate.Disturbance) simulate.Test {
 		CustomResources: []fake.CustomResource{simulated.Definition(t, "github.com/ray-project/kuberay/ray-operator", "config/crd/bases/ray.io_rayclusters.yaml")},
 		Objects:         []fake.Object{spec("REPLICAS", "1")},
 		Start:           simulated.Manager(rayv1.AddToScheme, nil, setUp),
-		Cluster:         []simulate.Actor{simulated.CollectGarbage, simulated.RunPods},
+		Cluster:         []simulate.Actor{simulate.CollectGarbage, simulate.RunPods},
 		Ignore:          []string{"Pod metadata.labels.ray.io/worker-group-replica-index"}, // of the worker that is too many, whichever it is
 		Disturb:         disturb,
 		Steps: func(w *simulate.World) {

@@ -61,7 +61,7 @@ func mpiJobs(t *testing.T, disturb ...simulate.Disturbance) simulate.Test {
 		CustomResources: []fake.CustomResource{simulated.Definition(t, "github.com/kubeflow/mpi-operator", "manifests/base/kubeflow.org_mpijobs.yaml")},
 		Objects:         []fake.Object{spec("REPLICAS", "2", "SUSPEND", "false")},
 		Start:           start,
-		Cluster:         []simulate.Actor{simulated.CollectGarbage, simulated.RunPods},
+		Cluster:         []simulate.Actor{simulate.CollectGarbage, simulate.RunPods},
 		Without:         []simulate.Oracle{simulate.Goroutines}, // the event broadcaster is not stopped
 		Ignore:          []string{"Secret data"},                // a random key
 		Disturb:         disturb,

@@ -59,7 +59,7 @@ func clusters(t *testing.T, steps ...func(*simulate.World)) simulate.Test {
 		CustomResources: []fake.CustomResource{simulated.Definition(t, "github.com/rabbitmq/cluster-operator/v2", "config/crd/bases/rabbitmq.com_rabbitmqclusters.yaml")},
 		Objects:         []fake.Object{sized("2", "1Gi", "")},
 		Start:           simulated.Manager(rabbitmqv1beta1.AddToScheme, electLeader, setUp),
-		Cluster:         simulated.Cluster(),
+		Cluster:         simulate.Workloads(),
 		Ignore:          append(simulated.Revisions(), "Secret data", "metadata.annotations.rabbitmq.com/queueRebalanceNeededAt"),
 		Steps: func(w *simulate.World) {
 			for _, step := range steps {

@@ -40,7 +40,7 @@ func solrClouds(t *testing.T, steps ...func(*simulate.World)) simulate.Test {
 		CustomResources: []fake.CustomResource{simulated.Definition(t, "github.com/apache/solr-operator", "config/crd/bases/solr.apache.org_solrclouds.yaml")},
 		Objects:         []fake.Object{sized("1", "9.6")},
 		Start:           simulated.Manager(solrv1beta1.AddToScheme, nil, setUp),
-		Cluster:         simulated.Cluster(),
+		Cluster:         simulate.Workloads(),
 		Ignore:          simulated.Revisions(),
 		Steps: func(w *simulate.World) {
 			for _, step := range steps {

@@ -1,12 +1,11 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulated
+package simulate
 
 import (
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,24 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/simulate"
 )
-
-// Cluster returns the garbage collector, the StatefulSet controller, the protection of claims and the kubelets.
-func Cluster() []simulate.Actor {
-	return []simulate.Actor{CollectGarbage, ControlStatefulSets, ProtectClaims, RunPods}
-}
-
-// Revisions returns the fields to ignore that have a hash of a template, which differs if the template has a time.
-func Revisions() []string {
-	return []string{"metadata.labels.controller-revision-hash", "status.currentRevision", "status.updateRevision"}
-}
 
 // ControlStatefulSets creates the Pods and claims of StatefulSets, in order, replaces Pods of an older template, deletes
 // those that are too many, and writes the status.
-func ControlStatefulSets(s simulate.State) []simulate.Action {
-	var actions []simulate.Action
-	for _, set := range simulate.All[*appsv1.StatefulSet](s) {
+func ControlStatefulSets(s State) []Action {
+	var actions []Action
+	for _, set := range All[*appsv1.StatefulSet](s) {
 		if set.DeletionTimestamp == nil {
 			actions = append(actions, controlStatefulSet(s, set)...)
 		}
@@ -41,17 +29,17 @@ func ControlStatefulSets(s simulate.State) []simulate.Action {
 	return actions
 }
 
-func controlStatefulSet(s simulate.State, set *appsv1.StatefulSet) []simulate.Action {
+func controlStatefulSet(s State, set *appsv1.StatefulSet) []Action {
 	status := appsv1.StatefulSetStatus{ObservedGeneration: set.Generation, UpdateRevision: revisionOf(set)}
-	var first *simulate.Action
+	var first *Action
 	next := func(verb string, obj fake.Object) {
 		if first == nil {
-			first = &simulate.Action{Verb: verb, Object: obj}
+			first = &Action{Verb: verb, Object: obj}
 		}
 	}
 	for i := range *set.Spec.Replicas {
 		name := fmt.Sprintf("%s-%d", set.Name, i)
-		pod := Find[*corev1.Pod](s, set.Namespace, name)
+		pod := find[*corev1.Pod](s, set.Namespace, name)
 		switch {
 		case pod == nil:
 			createClaims(s, set, name, next)
@@ -65,7 +53,7 @@ func controlStatefulSet(s simulate.State, set *appsv1.StatefulSet) []simulate.Ac
 		}
 		countPod(&status, pod)
 	}
-	for _, pod := range simulate.All[*corev1.Pod](s) {
+	for _, pod := range All[*corev1.Pod](s) {
 		if ordinal, owned := ordinalOf(set, pod); owned && ordinal >= int64(*set.Spec.Replicas) {
 			next("delete", pod)
 		}
@@ -74,14 +62,14 @@ func controlStatefulSet(s simulate.State, set *appsv1.StatefulSet) []simulate.Ac
 	if status.CurrentRevision == "" || status.UpdatedReplicas == *set.Spec.Replicas {
 		status.CurrentRevision = status.UpdateRevision
 	}
-	var actions []simulate.Action
+	var actions []Action
 	if first != nil {
 		actions = append(actions, *first)
 	}
 	if !equality.Semantic.DeepEqual(status, set.Status) {
 		changed := set.DeepCopy()
 		changed.Status = status
-		actions = append(actions, simulate.Action{Verb: "update status", Object: changed})
+		actions = append(actions, Action{Verb: "update status", Object: changed})
 	}
 	return actions
 }
@@ -100,40 +88,16 @@ func countPod(status *appsv1.StatefulSetStatus, pod *corev1.Pod) {
 	}
 }
 
-func createClaims(s simulate.State, set *appsv1.StatefulSet, pod string, next func(string, fake.Object)) {
+func createClaims(s State, set *appsv1.StatefulSet, pod string, next func(string, fake.Object)) {
 	for _, template := range set.Spec.VolumeClaimTemplates {
 		name := template.Name + "-" + pod
-		if Find[*corev1.PersistentVolumeClaim](s, set.Namespace, name) == nil {
+		if find[*corev1.PersistentVolumeClaim](s, set.Namespace, name) == nil {
 			claim := template.DeepCopy()
 			claim.ObjectMeta = metav1.ObjectMeta{Namespace: set.Namespace, Name: name, Labels: set.Spec.Selector.MatchLabels, OwnerReferences: template.OwnerReferences, Finalizers: []string{claimProtection}}
 			claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound}
 			next("create", claim)
 		}
 	}
-}
-
-// claimProtection is the finalizer of a claim that may be in use.
-const claimProtection = "kubernetes.io/pvc-protection"
-
-// ProtectClaims lets claims go that are deleted and that no Pod uses.
-func ProtectClaims(s simulate.State) []simulate.Action {
-	used := map[string]bool{}
-	for _, pod := range simulate.All[*corev1.Pod](s) {
-		for _, volume := range pod.Spec.Volumes {
-			if volume.PersistentVolumeClaim != nil {
-				used[pod.Namespace+"/"+volume.PersistentVolumeClaim.ClaimName] = true
-			}
-		}
-	}
-	var actions []simulate.Action
-	for _, claim := range simulate.All[*corev1.PersistentVolumeClaim](s) {
-		if claim.DeletionTimestamp != nil && !used[claim.Namespace+"/"+claim.Name] && slices.Contains(claim.Finalizers, claimProtection) {
-			next := claim.DeepCopy()
-			next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == claimProtection })
-			actions = append(actions, simulate.Action{Verb: "update", Object: next})
-		}
-	}
-	return actions
 }
 
 func newPod(set *appsv1.StatefulSet, name string) *corev1.Pod {
