@@ -43,7 +43,11 @@ func copying(reconcile reconcileFunc) simulate.Test {
 }
 
 func TestCorrectProgramPasses(t *testing.T) {
+	before := runtime.NumGoroutine()
 	simulate.Run(t, copying(copyConfigMap))
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines after Run, %d before", after, before)
+	}
 }
 
 func wantFound(t *testing.T, found simulate.Found, oracle string, texts ...string) {

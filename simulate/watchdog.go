@@ -18,6 +18,7 @@ import (
 type watchdog struct {
 	progress atomic.Int64
 	stopped  chan struct{}
+	ended    chan struct{} // closed when run has returned
 }
 
 // watchdogPeriod is the real time without progress after which a run is stuck. Tests shorten it.
@@ -27,14 +28,19 @@ var watchdogPeriod = 10 * time.Second
 const watchdogChecks = 10
 
 func startWatchdog() *watchdog {
-	w := &watchdog{stopped: make(chan struct{})}
+	w := &watchdog{stopped: make(chan struct{}), ended: make(chan struct{})}
 	go w.run()
 	return w
 }
 
-func (w *watchdog) stop() { close(w.stopped) }
+// stop ends the watchdog's goroutine.
+func (w *watchdog) stop() {
+	close(w.stopped)
+	<-w.ended
+}
 
 func (w *watchdog) run() {
+	defer close(w.ended)
 	last, idle := int64(-1), 0
 	for {
 		select {
