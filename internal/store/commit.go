@@ -462,7 +462,7 @@ func (c *commit[V]) remove(key string, old *Entry[V]) {
 	waits := false
 	c.withMu(func() {
 		c.record(&tombstone[V]{key: key, version: version, last: true, shown: c.version}, scope)
-		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version, &c.feed.progress) != nil; waits {
+		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version) != nil; waits {
 			c.deferDeletion(scope, key, old, nil, c.version)
 		} else if !refused && old.scope() != nil { // the server may never have had one that the program wrote
 			c.noteDeleted(key, scope)

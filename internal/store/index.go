@@ -163,14 +163,6 @@ func (ix *indexes[V]) moveScope(key string, old, entry *Entry[V]) {
 	}
 }
 
-// setID returns the id of the scope's keys in indexes.scopes; c may be nil.
-func (c *Scope) setID() string {
-	if c == nil {
-		return ""
-	}
-	return c.id
-}
-
 // ofScope returns the keys of a scope, nil if it has none; c may be nil.
 func (ix *indexes[V]) ofScope(c *Scope) *snapmap.Set {
 	if ix.scopes == nil {

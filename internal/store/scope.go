@@ -57,21 +57,17 @@ type scopes struct {
 // NewScope returns a scope that is not in a store.
 func NewScope(name scope.Scope) *Scope { return &Scope{Name: name} }
 
-// AddScope adds a scope.
-func (s *Store[V]) AddScope(added *Scope) {
-	s.lockScopes()
-	defer s.unlockScopes()
-	known := &s.scopes
-	known.last++
-	added.id, added.restores = strconv.Itoa(known.last), known.restores
-	known.held = append(known.held, added)
-	if known.byNamespace == nil {
-		known.byNamespace, known.selectors = make(map[string][]*Scope), make(map[scope.Scope]int)
+// add adds a scope to the set. The caller holds both locks.
+func (k *scopes) add(added *Scope) {
+	k.last++
+	added.id, added.restores = strconv.Itoa(k.last), k.restores
+	k.held = append(k.held, added)
+	if k.byNamespace == nil {
+		k.byNamespace, k.selectors = make(map[string][]*Scope), make(map[scope.Scope]int)
 	}
-	known.byNamespace[added.Name.Namespace] = append(known.byNamespace[added.Name.Namespace], added)
-	known.selectors[added.Name.Selectors()]++
-	known.oldest = nil
-	s.notify()
+	k.byNamespace[added.Name.Namespace] = append(k.byNamespace[added.Name.Namespace], added)
+	k.selectors[added.Name.Selectors()]++
+	k.oldest = nil
 }
 
 // forget removes scopes from the set. The caller holds both locks.
@@ -95,14 +91,6 @@ func (k *scopes) forget(gone []*Scope) {
 		}
 	}
 	k.oldest = nil
-}
-
-// RetireScope makes a scope retire: other scopes take its objects over, and none of their entries
-// moves into it.
-func (s *Store[V]) RetireScope(c *Scope) {
-	s.lockScopes()
-	defer s.unlockScopes()
-	c.retiring = true
 }
 
 // holding yields the scopes that may hold an object with a key. The caller holds a lock of the store.
@@ -160,48 +148,6 @@ func (c *Scope) mark() *Scope {
 	return c
 }
 
-// LowestVersion returns the version that all of the scopes have reached.
-func (s *Store[V]) LowestVersion(scopes []*Scope) (lowest string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, c := range scopes {
-		if version := c.reached(); i == 0 || feed.IsOlder(version, lowest) {
-			lowest = version
-		}
-	}
-	return lowest
-}
-
-// HaveReached reports whether scopes have been listed and have reached the version of another
-// scope.
-func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	version := other.reached()
-	return !slices.ContainsFunc(scopes, func(c *Scope) bool { return !c.hasReached(version, nil) })
-}
-
-// lockScopes takes all locks, so that scopes, their relations and feeds stay while a commit pauses.
-func (s *Store[V]) lockScopes() {
-	s.lockCommit()
-	s.mu.Lock()
-}
-
-func (s *Store[V]) unlockScopes() {
-	s.mu.Unlock()
-	s.unlockCommit()
-}
-
-func (s *Store[V]) lockBoth() {
-	s.writer.Lock()
-	s.mu.Lock()
-}
-
-func (s *Store[V]) unlockBoth() {
-	s.mu.Unlock()
-	s.endWrite()
-}
-
 // reached returns the version that the scope has reached. The caller holds a lock of the store.
 func (c *Scope) reached() string {
 	version := c.version
@@ -211,26 +157,19 @@ func (c *Scope) reached() string {
 	return version
 }
 
-// hasReached reports whether the scope has reached a version. p, which may be nil, is the progress
-// of a feed that has reached it. The caller holds a lock of the store.
-func (c *Scope) hasReached(version string, p *progress) bool {
-	switch {
-	case version == "" || p != nil && slices.Contains(c.feeds, p):
-		return true
-	case !c.synced:
-		return false
-	}
-	return !feed.IsOlder(c.reached(), version)
+// hasReached reports whether the scope has reached a version. The caller holds a lock of the store.
+func (c *Scope) hasReached(version string) bool {
+	return version == "" || c.synced && !feed.IsOlder(c.reached(), version)
 }
 
 // findOldest finds the scope with the lowest version, whose version is that of the store: none
 // before the first full state is complete, or without scopes. A scope that was added later counts
-// once it has synced. It also finds the watermark. The caller holds both locks.
-func (s *Store[V]) findOldest() {
-	k := &s.scopes
+// once it has synced. It also finds the watermark. isComplete reports whether the first full state is
+// complete. The caller holds both locks.
+func (k *scopes) findOldest(isComplete bool) {
 	k.oldest, k.watermark, k.unbounded = nil, "", true
-	complete := true
 	var last *progress
+	lacksList := false
 	for _, c := range k.held {
 		steady := c.synced && len(c.feeds) == 1 && !feed.IsOlder(c.feeds[0].version, c.version)
 		if steady && c.feeds[0] == last {
@@ -240,21 +179,19 @@ func (s *Store[V]) findOldest() {
 		if steady {
 			last = c.feeds[0]
 		}
-		counts := c.synced || version != ""
-		switch {
-		case !counts && len(c.feeds) > 0:
-			k.lower(c.minVersion) // of the list that it may be receiving; any, if it is empty
-		case counts:
-			k.lower(version)
+		if !c.synced && version == "" {
+			lacksList = true
+			if len(c.feeds) > 0 {
+				k.lower(c.minVersion) // of the list that it may be receiving; any, if it is empty
+			}
+			continue
 		}
-		switch {
-		case !counts:
-			complete = complete && s.synced.Load() != nil
-		case k.oldest == nil || feed.IsOlder(version, k.oldest.reached()):
+		k.lower(version)
+		if k.oldest == nil || feed.IsOlder(version, k.oldest.reached()) {
 			k.oldest = c
 		}
 	}
-	if !complete {
+	if lacksList && !isComplete {
 		k.oldest = nil
 	}
 }
@@ -300,3 +237,34 @@ func (m claim) mayBeIn(c *Scope, key string) bool {
 
 // waitingKey is the key and the version of a waiting deletion.
 type waitingKey struct{ key, version string }
+
+// newer returns version, unless it is empty or known to be older than current. Versions that cannot
+// be compared count as newer.
+func newer(current, version string) string {
+	if version == "" || feed.IsOlder(version, current) {
+		return current
+	}
+	return version
+}
+
+// setID returns the id of the scope's keys in indexes.scopes; c may be nil.
+func (c *Scope) setID() string {
+	if c == nil {
+		return ""
+	}
+	return c.id
+}
+
+// mayHaveMovedTo returns a scope into which an object of an entry of a scope may have moved at a
+// version, and that has not reached it; nil if there is none. The caller holds a lock of the store.
+func (k *scopes) mayHaveMovedTo(from *Scope, key, version string) *Scope {
+	if len(k.selectors) <= 1 {
+		return nil
+	}
+	for other := range k.holding(key) {
+		if !other.retiring && scope.CanMove(from.Name, other.Name) && !other.hasReached(version) {
+			return other
+		}
+	}
+	return nil
+}

@@ -284,15 +284,6 @@ func (s *Store[V]) Synced() (events uint64, ok bool) {
 	return 0, false
 }
 
-// newer returns version, unless it is empty or known to be older than current. Versions that cannot
-// be compared count as newer.
-func newer(current, version string) string {
-	if version == "" || feed.IsOlder(version, current) {
-		return current
-	}
-	return version
-}
-
 // Await returns a channel that is closed once the store, or a scope of it if c is not nil, has reached
 // a version, which must be valid or AnyVersion. The caller must call cancel in any case.
 func (s *Store[V]) Await(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
@@ -494,7 +485,7 @@ func (s *Store[V]) settle(live *state[V]) {
 	if known.oldest != nil && known.oldest.reached() == live.version {
 		return
 	}
-	s.findOldest()
+	known.findOldest(s.synced.Load() != nil)
 	s.tombstones.expire(known)
 	version := ""
 	if known.oldest != nil {
@@ -532,3 +523,64 @@ func (s *Store[V]) ScopeState(c *Scope) ScopeState {
 	state.Quarantined, state.Unnamed = s.quarantine.countsOf([]*Scope{c})
 	return state
 }
+
+// AddScope adds a scope.
+func (s *Store[V]) AddScope(added *Scope) {
+	s.lockScopes()
+	defer s.unlockScopes()
+	s.scopes.add(added)
+	s.notify()
+}
+
+// RetireScope makes a scope retire: other scopes take its objects over, and none of their entries
+// moves into it.
+func (s *Store[V]) RetireScope(c *Scope) {
+	s.lockScopes()
+	defer s.unlockScopes()
+	c.retiring = true
+}
+
+// LowestVersion returns the version that all of the scopes have reached.
+func (s *Store[V]) LowestVersion(scopes []*Scope) (lowest string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, c := range scopes {
+		if version := c.reached(); i == 0 || feed.IsOlder(version, lowest) {
+			lowest = version
+		}
+	}
+	return lowest
+}
+
+// HaveReached reports whether scopes have been listed and have reached the version of another
+// scope.
+func (s *Store[V]) HaveReached(scopes []*Scope, other *Scope) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version := other.reached()
+	return !slices.ContainsFunc(scopes, func(c *Scope) bool { return !c.hasReached(version) })
+}
+
+// lockScopes takes all locks, so that scopes, their relations and feeds stay while a commit pauses.
+func (s *Store[V]) lockScopes() {
+	s.lockCommit()
+	s.mu.Lock()
+}
+
+func (s *Store[V]) unlockScopes() {
+	s.mu.Unlock()
+	s.unlockCommit()
+}
+
+func (s *Store[V]) lockBoth() {
+	s.writer.Lock()
+	s.mu.Lock()
+}
+
+func (s *Store[V]) unlockBoth() {
+	s.mu.Unlock()
+	s.endWrite()
+}
+
+// absence is why the objects of a collection are not in the store. err is nil if they are gone.
+type absence struct{ err error }

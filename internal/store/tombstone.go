@@ -79,7 +79,7 @@ func (g *tombstones[V]) isSuperseded(key, version, list string) bool {
 func (s *Store[V]) record(t *tombstone[V], by *Scope) {
 	g, k := &s.tombstones, &s.scopes
 	if k.oldest == nil {
-		s.findOldest()
+		k.findOldest(s.synced.Load() != nil)
 	}
 	if t.version == "" || k.havePassed(t.shown) || !k.hasPeer(by, t.key) {
 		return
@@ -179,21 +179,6 @@ func (g *tombstones[V]) cancel(key string) {
 	}
 }
 
-// mayHaveMovedTo returns a scope into which an object of an entry of a scope may have moved at a
-// version, and that has not reached it; nil if there is none. p, which may be nil, is the progress of
-// a feed that has. The caller holds a lock of the store.
-func (k *scopes) mayHaveMovedTo(from *Scope, key, version string, p *progress) *Scope {
-	if len(k.selectors) <= 1 {
-		return nil
-	}
-	for other := range k.holding(key) {
-		if !other.retiring && scope.CanMove(from.Name, other.Name) && !other.hasReached(version, p) {
-			return other
-		}
-	}
-	return nil
-}
-
 // deferDeletion makes a deletion in a scope wait until the object cannot be in another one. The
 // caller holds both locks.
 func (s *Store[V]) deferDeletion(from *Scope, key string, old, final *Entry[V], version string) {
@@ -239,7 +224,7 @@ func (g *tombstones[V]) waitingAt(key string) *waitingDeletion[V] {
 // holds both locks.
 func (s *Store[V]) block(t *tombstone[V]) bool {
 	w := t.waiting
-	other := s.scopes.mayHaveMovedTo(w.scope, t.key, w.version, nil)
+	other := s.scopes.mayHaveMovedTo(w.scope, t.key, w.version)
 	if other != nil {
 		other.waiting = append(other.waiting, waitingKey{t.key, w.version})
 	}
@@ -278,7 +263,7 @@ func (g *tombstones[V]) dequeue(c *Scope) (released []waitingKey) {
 	for _, w := range c.waiting {
 		t := g.byKey[w.key]
 		waits := t != nil && t.waiting != nil && t.waiting.version == w.version
-		if waits && !c.retiring && !c.hasReached(w.version, nil) {
+		if waits && !c.retiring && !c.hasReached(w.version) {
 			break
 		}
 		n++

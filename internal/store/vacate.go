@@ -5,9 +5,6 @@ package store
 
 import "context"
 
-// absence is why the objects of a collection are not in the store. err is nil if they are gone.
-type absence struct{ err error }
-
 // Listed reports whether a scope has ever been listed, and whether one has been since Vacate.
 func (s *Store[V]) Listed() (ever, now bool) {
 	s.mu.Lock()

@@ -52,7 +52,7 @@ func (s *Store[V]) publish(w write[V], by *Scope) {
 	if w.tombstone != nil {
 		s.record(w.tombstone, by)
 	}
-	if w.kind == remove && w.waits != "" && s.scopes.mayHaveMovedTo(by, w.key, w.waits, nil) != nil {
+	if w.kind == remove && w.waits != "" && s.scopes.mayHaveMovedTo(by, w.key, w.waits) != nil {
 		s.deferDeletion(by, w.key, w.old, w.final, w.waits)
 		return
 	}
