@@ -172,8 +172,8 @@ func (r *runner) search(runs int, seed uint64) (plan, *record) {
 	return plan{}, r.unreached(r.test.Disturb)
 }
 
-// planAt returns the plan of the i-th disturbed run: first all single disturbances, then as many pairs, then one to four
-// in a random order.
+// planAt returns the plan of the i-th disturbed run: first all single disturbances, then as many pairs, then one to
+// four in a random order.
 func (r *runner) planAt(i int, singles []Disturbance, random *rand.Rand) plan {
 	if i < len(singles) {
 		return plan{disturbances: singles[i : i+1]}
@@ -182,8 +182,8 @@ func (r *runner) planAt(i int, singles []Disturbance, random *rand.Rand) plan {
 	if i >= 2*len(singles) {
 		p.seed, n = 1+random.Uint64N(1_000_000), 1+random.IntN(4)
 	}
-	for range n {
-		p.disturbances = append(p.disturbances, singles[random.IntN(len(singles))])
+	for _, j := range random.Perm(len(singles))[:min(n, len(singles))] {
+		p.disturbances = append(p.disturbances, singles[j])
 	}
 	return p
 }
