@@ -70,7 +70,7 @@ func (l Lister[T]) lacksNamespace(name string) bool {
 	if l.namespace != "" || strings.Contains(name, "/") {
 		return false
 	}
-	return strings.Contains(l.reader.Snapshot().read().AnyKey(), "/")
+	return strings.Contains(l.reader.read().AnyKey(), "/")
 }
 
 // List returns the objects that a selector matches, in the Lister's namespace or, if the Lister has

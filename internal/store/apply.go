@@ -179,7 +179,7 @@ func (s *Store[V]) retag(e *event[V], old *Entry[V]) write[V] {
 	if old.scope() == e.scope.mark() {
 		return write[V]{}
 	}
-	return write[V]{kind: silent, key: e.item.Key, old: old, next: s.inScope(&s.maker.interner, old, e.scope)}
+	return write[V]{kind: silent, key: e.item.Key, old: old, next: old.inScope(e.scope, &s.maker.interner)}
 }
 
 // decideFailure returns what becomes of a state that could not be stored, or is to be ignored; a
@@ -198,7 +198,7 @@ func (s *Store[V]) decideFailure(e *event[V], id identity, old *Entry[V]) (feed.
 		}
 	case held:
 		w.stays = true
-		kept := *s.inScope(&s.maker.interner, old, e.scope)
+		kept := *old.inScope(e.scope, &s.maker.interner)
 		if f.skipped() {
 			kept.forgetVersion(id)
 		}
@@ -367,12 +367,6 @@ func (s *Store[V]) hasVersionUnderKey(item feed.Item, entry *Entry[V]) bool {
 		s.compare(entry.identity(), identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
-// skips reports whether Decode returns ErrSkip for the item: its state is never stored.
-func (s *Store[V]) skips(item feed.Item) bool {
-	_, err := s.valueOf(item, nil)
-	return errors.Is(err, feed.ErrSkip)
-}
-
 // hasVersion reports whether the store has an item's version. If so, it has set *entry to the live
 // entry. It returns the error of an item whose key cannot be read.
 func (s *Store[V]) hasVersion(item feed.Item, entry *Entry[V]) (bool, error) {
@@ -385,28 +379,6 @@ func (s *Store[V]) hasVersion(item feed.Item, entry *Entry[V]) (bool, error) {
 	}
 	item.Key = key
 	return s.hasVersionUnderKey(item, entry), nil
-}
-
-var errNoKey = errors.New("the object has no key")
-
-// keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
-// returns the item's own key. The key of an object that a client has decoded may be empty.
-func (s *Store[V]) keyOf(item feed.Item) (string, *V, error) {
-	if s.itemKeys() && item.Key != "" {
-		return item.Key, nil, nil
-	}
-	value, err := s.valueOf(item, nil)
-	if err != nil {
-		return item.Key, nil, err
-	}
-	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
-	if err == nil && key == "" && item.Key == "" && item.Object == nil {
-		err = errNoKey
-	}
-	if err != nil {
-		return item.Key, nil, err
-	}
-	return key, &value, nil
 }
 
 // compare returns Unchanged if an item is the state that the store has, Stale if it is older, and

@@ -599,7 +599,7 @@ func (c *commit[V]) settleFailure(key string) {
 		r.record(at, liveState)
 	}
 	if f.scope != nil {
-		entry = *c.inScope(&r.maker.interner, &entry, f.scope)
+		entry = *entry.inScope(f.scope, &r.maker.interner)
 	}
 	c.Store.put(r.next, at, &entry)
 	c.kept[at] = true

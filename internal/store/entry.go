@@ -163,75 +163,20 @@ func (m *sharedMeta) hash() uint64 {
 	return h.Sum64()
 }
 
-// maker is what makeEntry keeps from entry to entry. One goroutine uses it at a time.
-type maker struct {
-	interner     metaInterner
-	claim                                    // of the next entry
-	keepsDecoded bool                        // the next entry, if packed, refers to the value that was decoded for it
-	report       func(key string, err error) // receives the errors of index functions
-}
-
-// metaOf returns the entryMeta of an item's entry. It shares what it can with old, which may be nil.
-func metaOf[V any](m *maker, item feed.Item, byIndex [][]string, old *Entry[V]) entryMeta {
-	id := identityOf(item.UID, item.ResourceVersion)
-	shared := sharedMeta{byIndex: byIndex, claim: m.claim, omitted: item.Omitted, version: id.text}
-	var known *sharedMeta
-	if old != nil {
-		known = old.shared
-	}
-	return entryMeta{m.interner.intern(shared, known), id.shortIdentity}
-}
-
-// with returns a copy of an entry whose sharedMeta is changed by change.
-func with[V any](in *metaInterner, entry *Entry[V], change func(*sharedMeta)) *Entry[V] {
-	changed, shared := *entry, entry.common()
+// with returns a copy of the entry whose sharedMeta is changed by change.
+func (e *Entry[V]) with(in *metaInterner, change func(*sharedMeta)) *Entry[V] {
+	changed, shared := *e, e.common()
 	change(&shared)
-	changed.shared = in.intern(shared, entry.shared)
+	changed.shared = in.intern(shared, e.shared)
 	return &changed
 }
 
-// inScope returns an entry if it is in a scope, and otherwise a copy that is.
-func (s *Store[V]) inScope(in *metaInterner, entry *Entry[V], c *Scope) *Entry[V] {
-	if c.whole || entry.scope() == c {
-		return entry
+// inScope returns the entry if it is in a scope, and otherwise a copy that is.
+func (e *Entry[V]) inScope(c *Scope, in *metaInterner) *Entry[V] {
+	if c.whole || e.scope() == c {
+		return e
 	}
-	return with(in, entry, func(m *sharedMeta) { m.claim = claim{scope: c} })
-}
-
-// makeEntry sets *entry to the entry of an item, or of *value if value is not nil. It shares
-// unchanged parts with old, the entry to be replaced, which may be nil.
-func (s *Store[V]) makeEntry(entry *Entry[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
-	return s.makeIndexed(entry, s.live.Load().indexes.set, maker, item, value, old)
-}
-
-// makeUnindexed is makeEntry for an entry that is only compared. It calls no index function.
-func (s *Store[V]) makeUnindexed(entry *Entry[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
-	return s.makeIndexed(entry, &indexSet[V]{}, maker, item, value, old)
-}
-
-func (s *Store[V]) makeIndexed(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
-	if s.config.Packer != nil {
-		return s.packEntry(entry, set, maker, item, value, old)
-	}
-	live, err := s.valueOf(item, value)
-	if err != nil {
-		return err
-	}
-	valuesAt := func(i int) ([]string, error) { return set.functions[i](live) }
-	byIndex := set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report)
-	entry.ref = s.refOf(live)
-	entry.entryMeta = metaOf(maker, item, byIndex, old)
-	return nil
-}
-
-// valueOf returns *value, or the item's decoded value if value is nil.
-func (s *Store[V]) valueOf(item feed.Item, value *V) (V, error) {
-	if value != nil {
-		return *value, nil
-	}
-	s.EndIfAbandoned()
-	defer s.EndIfAbandoned() // before index functions
-	return feed.CatchPanic(func() (V, error) { return s.config.Decode(item) })
+	return e.with(in, func(m *sharedMeta) { m.claim = claim{scope: c} })
 }
 
 // identity is an object's UID and resourceVersion as sent by the server. An entry records it when the

@@ -6,11 +6,9 @@ package store
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -255,30 +253,6 @@ func (f *Feed[V]) filter(e *event[V]) {
 	if !passes {
 		e.eventType, e.refused, e.unseen = watch.Deleted, !isDeletion, false
 	}
-}
-
-// filter returns the decoded item, and whether it passes the filter. An item that cannot be decoded
-// or filtered passes with an ErrorCodec, so that the error is reported and its last good state stays.
-func (s *Store[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
-	obj, passes, err := s.callFilter(item)
-	if err != nil {
-		return feed.Item{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, InOrder: item.InOrder, Codec: feed.ErrorCodec{Err: err}}, true
-	}
-	item.Object = obj
-	return item, passes
-}
-
-// callFilter decodes the item and calls the filter. It returns a panic as an error.
-func (s *Store[V]) callFilter(item feed.Item) (obj runtime.Object, passes bool, err error) {
-	if obj, err = feed.CatchPanic(item.Decoded); err != nil {
-		return nil, false, err
-	}
-	s.EndIfAbandoned()
-	passes, err = feed.CatchPanic(func() (bool, error) { return s.config.Filter(obj), nil })
-	if err != nil {
-		return nil, false, fmt.Errorf("filter: %w", err)
-	}
-	return obj, passes, nil
 }
 
 // AdvanceVersion implements feed.Sink.

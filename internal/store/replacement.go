@@ -44,10 +44,7 @@ type refused struct {
 }
 
 // Begin implements feed.Sink.
-func (f *Feed[V]) Begin() feed.Replacement { return f.BeginReplacement() }
-
-// BeginReplacement is Begin with the type of the result.
-func (f *Feed[V]) BeginReplacement() *Replacement[V] {
+func (f *Feed[V]) Begin() feed.Replacement {
 	s := f.store
 	return s.begin(f, func(key string, err error) {
 		s.EndIfAbandoned()
@@ -278,7 +275,7 @@ func (r *Replacement[V]) isSameWithoutVersion(old *Entry[V], id identity) bool {
 // which differs from item.Key if a transform has renamed the object.
 func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], from entryKind, kind itemKind) {
 	s := r.store
-	entry = s.inScope(&r.maker.interner, entry, r.scope)
+	entry = entry.inScope(r.scope, &r.maker.interner)
 	before := s.put(r.next, item.Key, entry)
 	_, rejected := r.rejected[item.Key]
 	named := feed.HasName(item.Key)

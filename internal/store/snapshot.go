@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -26,7 +27,7 @@ type Snapshot[V any] struct {
 // snapshotData is the part of a Snapshot that does not change with the resourceVersion. Snapshots
 // of one state share it: a bookmark changes only the version.
 type snapshotData[V any] struct {
-	store   *Store[V]
+	values  *values[V]
 	absence error // of the store
 	set     *indexSet[V]
 	entries snapmap.View[valueRef, entryMeta]
@@ -65,7 +66,7 @@ func (s *Store[V]) snapshot() *Snapshot[V] {
 		return current
 	}
 	state := s.live.Load()
-	data := &snapshotData[V]{store: s, absence: s.Absence(), set: state.indexes.set, entries: state.entries.View()}
+	data := &snapshotData[V]{values: &s.values, absence: s.Absence(), set: state.indexes.set, entries: state.entries.View()}
 	if n := len(state.indexes.values); n > 0 {
 		data.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
 		for i, keys := range state.indexes.values {
@@ -99,7 +100,7 @@ func (v *snapshotData[V]) Get(key string) (V, bool) {
 		var none V
 		return none, false
 	}
-	return v.store.load(key, ref)
+	return v.values.load(key, ref)
 }
 
 // Entry returns the entry under key, or nil. It does not decode the value.
@@ -114,18 +115,6 @@ func (v *snapshotData[V]) Keys() []string {
 		keys = append(keys, key)
 	}
 	return keys
-}
-
-// AnyKey returns the key of one entry or, if there is none, of one object that could not be stored.
-// It returns "" if there is neither.
-func (v *snapshotData[V]) AnyKey() string {
-	for key := range v.entries.All() {
-		return key
-	}
-	for _, failed := range v.store.QuarantinedKeys(1) {
-		return failed.Key
-	}
-	return ""
 }
 
 // All returns an iterator over all values in the order of their keys.
@@ -210,7 +199,7 @@ func (v *snapshotData[V]) Select(matches func(labels map[string]string) bool) []
 
 // SelectByKey is like Select, for the entries whose key has accepts.
 func (v *snapshotData[V]) SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []V {
-	selected := selection[V]{store: v.store, matches: matches}
+	selected := selection[V]{reader: v.values, matches: matches}
 	for key, item := range v.entries.All() {
 		if has(key) {
 			selected.add(key, item.Value)
@@ -262,14 +251,14 @@ func (v *snapshotData[V]) scan(selected *selection[V], i int, value string) {
 
 // selection collects the values of entries whose labels match.
 type selection[V any] struct {
-	store   *Store[V]
+	reader  *values[V]
 	matches func(labels map[string]string) bool // nil matches all
 	values  []V
 }
 
 // newSelection returns an empty selection, with capacity n if all values match.
 func newSelection[V any](from *snapshotData[V], matches func(labels map[string]string) bool, n int) selection[V] {
-	s := selection[V]{store: from.store, matches: matches}
+	s := selection[V]{reader: from.values, matches: matches}
 	if matches == nil {
 		s.values = make([]V, 0, n)
 	}
@@ -278,7 +267,7 @@ func newSelection[V any](from *snapshotData[V], matches func(labels map[string]s
 
 // add adds the value of ref if its labels match.
 func (s *selection[V]) add(key string, ref *valueRef) {
-	if value, ok := s.store.loadMatching(key, ref, s.matches); ok {
+	if value, ok := s.reader.loadMatching(key, ref, s.matches); ok {
 		s.values = append(s.values, value)
 	}
 }
@@ -293,7 +282,7 @@ func (v *snapshotData[V]) yieldAfterLongRead() {
 	if v.entries.Len() < longRead {
 		return
 	}
-	yielding := &v.store.yielding
+	yielding := &v.values.yielding
 	if chance := max(yielding.Load(), yieldNum); rand.N(yieldDen) < chance { //nolint:gosec // no secret
 		yielding.Add(1)
 		runtime.Gosched()
@@ -338,4 +327,53 @@ func (v *snapshotData[V]) FindKeys(text string, limit int) (keys []string, found
 func smallest(keys []string, limit int) []string {
 	slices.Sort(keys)
 	return keys[:min(len(keys), limit)]
+}
+
+// keyRef is a key and the reference of its value.
+type keyRef struct {
+	key string
+	ref *valueRef
+}
+
+// Stored returns an iterator over all keys and values as they are kept. Packed ones that share a base
+// follow one another, so that it is unpacked once.
+func (v *snapshotData[V]) Stored() iter.Seq2[string, Stored[V]] {
+	refs := make([]keyRef, 0, v.entries.Len())
+	for key, item := range v.entries.All() {
+		refs = append(refs, keyRef{key, item.Value})
+	}
+	return v.byBase(refs)
+}
+
+// StoredByIndex is Stored for the entries that an index has under a value. It returns an error if
+// the index does not exist.
+func (v *snapshotData[V]) StoredByIndex(name, value string) (iter.Seq2[string, Stored[V]], error) {
+	set, err := v.find(name, value)
+	if err != nil {
+		return nil, err
+	}
+	var refs []keyRef
+	if set != nil {
+		for key := range set.All() {
+			if ref := v.entries.Get(key); ref != nil {
+				refs = append(refs, keyRef{key, ref})
+			}
+		}
+	}
+	return v.byBase(refs), nil
+}
+
+func (v *snapshotData[V]) byBase(refs []keyRef) iter.Seq2[string, Stored[V]] {
+	if v.values.IsPacked() {
+		slices.SortFunc(refs, func(a, b keyRef) int {
+			return cmp.Compare(packedOf(a.ref).object.Base(), packedOf(b.ref).object.Base())
+		})
+	}
+	return func(yield func(string, Stored[V]) bool) {
+		for _, r := range refs {
+			if !yield(r.key, v.values.stored(r.ref)) {
+				return
+			}
+		}
+	}
 }

@@ -19,21 +19,16 @@ import (
 
 // Store is a collection of values. Its methods are safe for concurrent use.
 type Store[V any] struct {
-	config            Config[V]
-	valuesArePointers bool // V is a pointer type, so a value is its own valueRef
-	direct            bool // valuesArePointers, and nothing is packed: Get returns the valueRef itself
+	values[V]
+	direct bool // values are pointers, and nothing is packed: Get returns the valueRef itself
 
 	entries entryMap // of the live state; Get reads it without a lock, others hold writer or mu
 	_       [64]byte // separates the CPU cache lines of reads from those that each write changes
 
-	quarantine quarantine
-	waiters    waiters      // for the store's version
-	yielding   atomic.Int32 // number of readers in yieldAfterLongRead
-
-	keepsUnpacked atomic.Bool  // a value could not be packed, see reportNotPacked
-	renames       atomic.Bool  // an item had another key than its value, see recordKeys
-	abandoned     atomic.Bool  // see Abandon
-	scopeWaiters  atomic.Int32 // number of callers that wait for the version of a scope
+	quarantine   quarantine
+	waiters      waiters      // for the store's version
+	renames      atomic.Bool  // an item had another key than its value
+	scopeWaiters atomic.Int32 // number of callers that wait for the version of a scope
 
 	absence atomic.Pointer[absence] // why the server's objects are not there; nil if they are; written under both locks
 
@@ -75,8 +70,9 @@ type entryMap = snapmap.Map[valueRef, entryMeta]
 
 // New returns an empty store.
 func New[V any](config Config[V]) *Store[V] {
-	s := &Store[V]{config: config, valuesArePointers: isPointer[V](), pieceSize: 512, yield: runtime.Gosched}
-	s.direct = s.valuesArePointers && config.Packer == nil
+	s := &Store[V]{values: values[V]{config: config, arePointers: isPointer[V]()}, pieceSize: 512, yield: runtime.Gosched}
+	s.direct = s.arePointers && config.Packer == nil
+	s.unreadable = func(key string, ref *valueRef, err error) { s.reportUnreadable(key, ref, err, config.Report) }
 	s.maker.report = s.deferReport
 	if config.Packer != nil && config.Log != nil {
 		s.recent = new(recentValues[V])
@@ -254,19 +250,6 @@ func (s *Store[V]) PackedBytes() int64 { return s.live.Load().packedBytes.Load()
 // it.
 func (s *Store[V]) isFed() bool { return s.config.Log != nil }
 
-// Abandon prevents further calls of Decode and Report: Apply and replacements end their goroutine
-// instead, by runtime.Goexit, and change nothing. It is for an informer that has stopped while a
-// function of the program blocks. Writes of the program are not affected.
-func (s *Store[V]) Abandon() { s.abandoned.Store(true) }
-
-// EndIfAbandoned ends the goroutine after Abandon. It is called before and after Decode, and by the
-// store's owner before other functions.
-func (s *Store[V]) EndIfAbandoned() {
-	if s.abandoned.Load() {
-		runtime.Goexit()
-	}
-}
-
 // ResourceVersion returns the collection's resourceVersion that the store has reached, or "" before
 // the first.
 func (s *Store[V]) ResourceVersion() string {
@@ -358,6 +341,18 @@ func (s *Store[V]) QuarantinedKeys(limit int) []KeyFailure {
 	return failures[:min(limit, len(failures))]
 }
 
+// AnyKey returns the key of one entry or, if there is none, of one object that could not be stored.
+// It returns "" if there is neither.
+func (s *Store[V]) AnyKey() string {
+	for key := range s.Snapshot().entries.All() {
+		return key
+	}
+	for _, failed := range s.quarantine.failures() {
+		return failed.Key
+	}
+	return ""
+}
+
 // QuarantineSize returns the number of quarantined keys, and the number of states without a
 // readable key in the last committed list and in events since.
 func (s *Store[V]) QuarantineSize() (keys, unnamed int) { return s.quarantine.counts() }
@@ -436,22 +431,8 @@ func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V])
 	for i := len(byIndex); i < len(set.functions); i++ {
 		byIndex = append(byIndex, normalize(set.call(i, key, valuesAt, s.deferReport)))
 	}
-	*entry = *with(&s.maker.interner, entry, func(m *sharedMeta) { m.byIndex = byIndex })
+	*entry = *entry.with(&s.maker.interner, func(m *sharedMeta) { m.byIndex = byIndex })
 }
-
-// itemKeys reports whether the key of an item is the key of its value.
-func (s *Store[V]) itemKeys() bool { return s.config.ItemKeys && !s.Transforms() }
-
-// itemIndexers returns the functions that index an item without its value, by the index's name.
-func (s *Store[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
-	if s.Transforms() {
-		return nil
-	}
-	return s.config.ItemIndexers
-}
-
-// Transforms reports whether Decode may change keys and index values; see Config.Transforms.
-func (s *Store[V]) Transforms() bool { return s.config.Transforms != nil && s.config.Transforms() }
 
 // MarkSynced records that the first full state has been stored: that of the scopes with which the
 // informer started. Without any, there is nothing to read, whether or not the collection is served.
@@ -584,3 +565,48 @@ func (s *Store[V]) unlockBoth() {
 
 // absence is why the objects of a collection are not in the store. err is nil if they are gone.
 type absence struct{ err error }
+
+// makeEntry sets *entry to the entry of an item, or of *value if value is not nil. It shares
+// unchanged parts with old, the entry to be replaced, which may be nil.
+func (s *Store[V]) makeEntry(entry *Entry[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
+	return s.makeIndexed(entry, s.live.Load().indexes.set, maker, item, value, old)
+}
+
+// makeUnindexed is makeEntry for an entry that is only compared. It calls no index function.
+func (s *Store[V]) makeUnindexed(entry *Entry[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
+	return s.makeIndexed(entry, &indexSet[V]{}, maker, item, value, old)
+}
+
+// FindStored is Find without decoding.
+func (s *Store[V]) FindStored(key string) (stored Stored[V], exists bool, err error) {
+	if ref := s.entries.Get(key); ref != nil {
+		return s.stored(ref), true, nil
+	}
+	err = s.KeyError(key)
+	if ref := s.entries.Get(key); ref != nil { // stored in between
+		return s.stored(ref), true, nil
+	}
+	return stored, false, err
+}
+
+// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the
+// error.
+func (s *Store[V]) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
+	err = fmt.Errorf("decode cached object: %w", err)
+	if s.quarantineUnreadable(key, ref, err) {
+		report(key, &feed.EffectError{Effect: feed.Unreadable, Err: err})
+	}
+}
+
+// quarantineUnreadable quarantines a key whose entry could not be decoded, and reports whether the
+// failure is new. It does not quarantine the key of an entry that was deleted or replaced, and is
+// read from a snapshot or the log: fetching the object again would not help its reader.
+func (s *Store[V]) quarantineUnreadable(key string, ref *valueRef, err error) bool {
+	s.mu.Lock() // so that no writer replaces the entry before its key is quarantined
+	defer s.mu.Unlock()
+	if s.entries.Get(key) != ref {
+		return true
+	}
+	item := s.entries.Item(key)
+	return s.quarantine.add(key, failure{unreadable: true, err: err, scope: item.Meta.scope()})
+}

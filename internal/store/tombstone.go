@@ -183,7 +183,7 @@ func (g *tombstones[V]) cancel(key string) {
 // caller holds both locks.
 func (s *Store[V]) deferDeletion(from *Scope, key string, old, final *Entry[V], version string) {
 	g := &s.tombstones
-	tagged := s.inScope(&s.maker.interner, old, from)
+	tagged := old.inScope(from, &s.maker.interner)
 	if g.isWaiting(key, tagged) {
 		return
 	}

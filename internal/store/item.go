@@ -1,0 +1,193 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
+)
+
+// maker is what makeEntry keeps from entry to entry. One goroutine uses it at a time.
+type maker struct {
+	interner     metaInterner
+	claim                                    // of the next entry
+	keepsDecoded bool                        // the next entry, if packed, refers to the value that was decoded for it
+	report       func(key string, err error) // receives the errors of index functions
+}
+
+// metaOf returns the entryMeta of an item's entry. It shares what it can with old, which may be nil.
+func metaOf[V any](m *maker, item feed.Item, byIndex [][]string, old *Entry[V]) entryMeta {
+	id := identityOf(item.UID, item.ResourceVersion)
+	shared := sharedMeta{byIndex: byIndex, claim: m.claim, omitted: item.Omitted, version: id.text}
+	var known *sharedMeta
+	if old != nil {
+		known = old.shared
+	}
+	return entryMeta{m.interner.intern(shared, known), id.shortIdentity}
+}
+
+func (v *values[V]) makeIndexed(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
+	if v.config.Packer != nil {
+		return v.packEntry(entry, set, maker, item, value, old)
+	}
+	live, err := v.valueOf(item, value)
+	if err != nil {
+		return err
+	}
+	valuesAt := func(i int) ([]string, error) { return set.functions[i](live) }
+	byIndex := set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report)
+	entry.ref = v.refOf(live)
+	entry.entryMeta = metaOf(maker, item, byIndex, old)
+	return nil
+}
+
+// packEntry is makeIndexed for a store that packs. It decodes the value only if an index function or
+// the packer needs it.
+func (v *values[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
+	decode := func() (V, error) { // once
+		decoded, err := v.valueOf(item, value)
+		if err == nil {
+			value = &decoded
+		}
+		return decoded, err
+	}
+	var before pack.Object
+	if old != nil {
+		before = packedOf(old.ref).object
+	}
+	object, err := feed.CatchPanic(func() (pack.Object, error) { return v.config.Packer.Pack(item, before, decode) })
+	unsupported := value != nil && errors.Is(err, pack.ErrUnsupported)
+	if err != nil && !unsupported {
+		return err
+	}
+	// The packer has checked the bytes, which the indexes read.
+	byIndex, failed := v.indexPacked(set, maker, item, decode, old)
+	switch {
+	case failed != nil:
+		return failed
+	case unsupported:
+		entry.ref = v.keepUnpacked(*value)
+		v.reportNotPacked(maker, item.Key, err)
+	default:
+		p := &packed{object: object}
+		if entry.ref = p.ref(); maker.keepsDecoded && value != nil {
+			v.storeLive(p, *value)
+		}
+	}
+	entry.entryMeta = metaOf(maker, item, byIndex, old)
+	return nil
+}
+
+// indexPacked returns an item's values under each index. It decodes the item if an index has no
+// item indexer; a failure to decode is returned as the item's error, not reported as the index's.
+func (v *values[V]) indexPacked(set *indexSet[V], maker *maker, item feed.Item, decode func() (V, error), old *Entry[V]) ([][]string, error) {
+	itemIndexers := v.itemIndexers()
+	for _, name := range set.names {
+		if itemIndexers[name] == nil {
+			if _, err := decode(); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	valuesAt := func(i int) ([]string, error) {
+		if index := itemIndexers[set.names[i]]; index != nil {
+			return index(item)
+		}
+		value, err := decode()
+		if err != nil {
+			return nil, err
+		}
+		return set.functions[i](value)
+	}
+	return set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report), nil
+}
+
+// reportNotPacked reports, once, that the store keeps values unpacked.
+func (v *values[V]) reportNotPacked(maker *maker, key string, err error) {
+	if v.keepsUnpacked.CompareAndSwap(false, true) {
+		maker.report(key, &feed.EffectError{Effect: feed.NotPacked, Err: err})
+	}
+}
+
+// valueOf returns *value, or the item's decoded value if value is nil.
+func (v *values[V]) valueOf(item feed.Item, value *V) (V, error) {
+	if value != nil {
+		return *value, nil
+	}
+	v.EndIfAbandoned()
+	defer v.EndIfAbandoned() // before index functions
+	return feed.CatchPanic(func() (V, error) { return v.config.Decode(item) })
+}
+
+// keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
+// returns the item's own key. The key of an object that a client has decoded may be empty.
+func (v *values[V]) keyOf(item feed.Item) (string, *V, error) {
+	if v.itemKeys() && item.Key != "" {
+		return item.Key, nil, nil
+	}
+	value, err := v.valueOf(item, nil)
+	if err != nil {
+		return item.Key, nil, err
+	}
+	key, err := feed.CatchPanic(func() (string, error) { return v.config.Key(value) })
+	if err == nil && key == "" && item.Key == "" && item.Object == nil {
+		err = errNoKey
+	}
+	if err != nil {
+		return item.Key, nil, err
+	}
+	return key, &value, nil
+}
+
+var errNoKey = errors.New("the object has no key")
+
+// skips reports whether Decode returns ErrSkip for the item: its state is never stored.
+func (v *values[V]) skips(item feed.Item) bool {
+	_, err := v.valueOf(item, nil)
+	return errors.Is(err, feed.ErrSkip)
+}
+
+// filter returns the decoded item, and whether it passes the filter. An item that cannot be decoded
+// or filtered passes with an ErrorCodec, so that the error is reported and its last good state stays.
+func (v *values[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
+	obj, passes, err := v.callFilter(item)
+	if err != nil {
+		return feed.Item{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, InOrder: item.InOrder, Codec: feed.ErrorCodec{Err: err}}, true
+	}
+	item.Object = obj
+	return item, passes
+}
+
+// callFilter decodes the item and calls the filter. It returns a panic as an error.
+func (v *values[V]) callFilter(item feed.Item) (obj runtime.Object, passes bool, err error) {
+	if obj, err = feed.CatchPanic(item.Decoded); err != nil {
+		return nil, false, err
+	}
+	v.EndIfAbandoned()
+	passes, err = feed.CatchPanic(func() (bool, error) { return v.config.Filter(obj), nil })
+	if err != nil {
+		return nil, false, fmt.Errorf("filter: %w", err)
+	}
+	return obj, passes, nil
+}
+
+// Transforms reports whether Decode may change keys and index values; see Config.Transforms.
+func (v *values[V]) Transforms() bool { return v.config.Transforms != nil && v.config.Transforms() }
+
+// itemKeys reports whether the key of an item is the key of its value.
+func (v *values[V]) itemKeys() bool { return v.config.ItemKeys && !v.Transforms() }
+
+// itemIndexers returns the functions that index an item without its value, by the index's name.
+func (v *values[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
+	if v.Transforms() {
+		return nil
+	}
+	return v.config.ItemIndexers
+}
