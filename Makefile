@@ -7,7 +7,7 @@ SHELL     := /bin/sh
 root    := $(CURDIR)
 go      ?= go
 # The nested modules with code.
-nested  := $(patsubst %/go.mod,%,$(wildcard bench/go.mod examples/go.mod examples/controllerruntime/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/adopters/go.mod e2e/upstream/go.mod))
+nested  := $(patsubst %/go.mod,%,$(wildcard bench/go.mod examples/go.mod examples/controllerruntime/go.mod simulate/simulatecr/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/adopters/go.mod e2e/upstream/go.mod))
 modules := . $(nested)
 
 # The race detector needs cgo and a C compiler. Without one the tests run without it.
@@ -99,7 +99,7 @@ test-newest: ## Run the library's tests with the newest client-go
 	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./metrics ./shard ./simulate/... ./test/faults ./test/model
 
 compile: ## Compile the library and the examples for macOS and Windows
-	@for os in darwin windows; do for m in . examples examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
+	@for os in darwin windows; do for m in . simulate/simulatecr examples examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
 		CGO_ENABLED=0 GOOS=$$os $(go) -C $$m vet ./... || exit 1; done; done
 
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd, those of programs, and the simulation of shards
@@ -107,6 +107,7 @@ e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd, those of
 	$(go) test $(race) -count=1 ./cmd/... ./test/mutants
 	$(go) test -count=1 ./shard # with the simulation, which is not built for the race detector: it crashes (golang/go#78156)
 	$(go) -C examples test $(race) -count=1 ./... # each as a process
+	$(go) -C simulate/simulatecr test -count=1 ./...
 	$(go) -C examples/controllerruntime test $(race) -count=1 ./...
 	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
 	$(go) -C e2e/adopters test -count=1 -v ./... # without the race detector, too, which would double the time to compile

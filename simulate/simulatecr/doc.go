@@ -1,0 +1,29 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package simulatecr runs managers of controller-runtime in package simulate.
+//
+//	func TestWebsites(t *testing.T) {
+//		options := ctrl.Options{Scheme: scheme, LeaderElection: true, LeaderElectionID: "websites"}
+//		simulate.Run(t, simulate.Test{
+//			Start: simulatecr.Start(options, func(m ctrl.Manager) error {
+//				return (&WebsiteReconciler{Client: m.GetClient()}).SetupWithManager(m)
+//			}),
+//			...
+//		})
+//	}
+//
+// # What differs from production
+//
+//   - The manager listens on no port: metrics, probes, pprof and webhooks are not served. Webhooks can be
+//     registered, and are not called.
+//   - It logs nothing unless the options have a Logger. The first call of [Start] silences the global logger of
+//     controller-runtime, unless the test has called ctrl.SetLogger before.
+//   - A Lease is renewed every two minutes instead of every two seconds, unless the options have durations. Each
+//     renewal is a request, and the bubble's clock advances by hours in a run. A Lease that was not released
+//     expires after six minutes, which Test.Rest must exceed if there are several replicas.
+//   - Controllers recover panics, which fail the run, even if the options say otherwise.
+//   - The names of controllers are not checked to be unique in the process, since each run has the same.
+//   - A manager whose context is cancelled before its cache has synced returns. Without this package it runs a
+//     loop without end, until the process is killed.
+package simulatecr

@@ -1,0 +1,92 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulatecr
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+// Start returns a function for simulate.Test.Start that runs a manager with the controllers that setUp adds. The
+// options are those of the program, and are adapted to a simulation as the package's documentation says. They are
+// used in each run, and so must hold nothing that belongs to one.
+func Start(options ctrl.Options, setUp func(ctrl.Manager) error) func(context.Context, *rest.Config) error {
+	ctrl.SetLogger(logr.Discard()) // without effect if the test has set another
+	return func(ctx context.Context, config *rest.Config) error {
+		manager, err := ctrl.NewManager(config, adapt(ctx, options))
+		if err != nil {
+			return fmt.Errorf("create manager: %w", err)
+		}
+		if err := setUp(manager); err != nil {
+			return fmt.Errorf("set up controllers: %w", err)
+		}
+		return manager.Start(ctx)
+	}
+}
+
+const (
+	leaseDuration = 6 * time.Minute
+	renewDeadline = 4 * time.Minute
+	retryPeriod   = 2 * time.Minute
+)
+
+// adapt returns the options of a manager that runs in a simulation until ctx is cancelled.
+func adapt(ctx context.Context, o ctrl.Options) ctrl.Options {
+	o.Metrics = metricsserver.Options{BindAddress: "0"}
+	o.HealthProbeBindAddress, o.PprofBindAddress = "0", "0"
+	o.WebhookServer = webhookServer{webhook.NewServer(webhook.Options{})}
+	o.Controller.SkipNameValidation = new(true)
+	o.Controller.RecoverPanic = new(true)
+	if o.Logger.GetSink() == nil {
+		o.Logger = logr.Discard()
+	}
+	if o.LeaderElectionNamespace == "" {
+		o.LeaderElectionNamespace = "default" // that of the Pod, which a simulation has not
+	}
+	if o.LeaseDuration == nil && o.RenewDeadline == nil && o.RetryPeriod == nil {
+		o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = new(leaseDuration), new(renewDeadline), new(retryPeriod)
+	}
+	newCache := o.NewCache
+	if newCache == nil {
+		newCache = ctrlcache.New
+	}
+	o.NewCache = func(config *rest.Config, options ctrlcache.Options) (ctrlcache.Cache, error) {
+		c, err := newCache(config, options)
+		return cache{c, ctx}, err
+	}
+	return o
+}
+
+// cache is a cache that is reported as synced once the manager's context is cancelled. A manager that is cancelled
+// while it starts its cache selects on its context without end, until the cache has synced.
+type cache struct {
+	ctrlcache.Cache
+
+	managerCtx context.Context
+}
+
+// WaitForCacheSync implements ctrlcache.Informers.
+func (c cache) WaitForCacheSync(ctx context.Context) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.managerCtx, cancel)()
+	return c.Cache.WaitForCacheSync(ctx) || c.managerCtx.Err() != nil
+}
+
+// webhookServer accepts webhooks and listens on no port.
+type webhookServer struct{ webhook.Server }
+
+// Start implements manager.Runnable.
+func (webhookServer) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
