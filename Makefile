@@ -36,10 +36,11 @@ run: ## Run the node cache against an embedded API server
 	@.cache/bin/nodecache $(ARGS)
 
 # Kubernetes' packages are compiled once: at one version, with the race detector. make lint vets.
-test: ## Run the tests of the library with the race detector, and the example of tests
+test: ## Run the tests of the library with the race detector, the example of tests, and a simulation
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
 	$(go) test $(race) -vet=off -ldflags=-w $$($(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -Ev '/cmd/|/test/mutants$$')
 	$(go) -C examples test $(race) -vet=off -ldflags=-w ./testing
+	$(go) -C examples test $(race) -vet=off -ldflags=-w ./controller -run Simulated -simulate.runs=100
 
 # N and SEED select programs of test/model alone: make stress N=5000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.
 stress: ## Run the random tests of internal/ and shard/ with many more rounds, all of test/faults, 100,000 programs of scopes, and 20,000 others (half an hour; only N programs of each kind, from SEED on: a minute per 5,000)
