@@ -17,10 +17,11 @@ type Actor func(State) []Action
 
 // Action is one write of an [Actor].
 type Action struct {
-	// Verb is "create", "update", "update status" or "delete".
+	// Verb is "create", "update", "update status", "delete", or "finalize" for a deleted Namespace that is empty.
 	Verb string
 	// Object is the object to write. An update with a resourceVersion fails if another write came first,
-	// and the actor is asked again.
+	// and the actor is asked again. A delete has the propagation policy that a finalizer of the object asks for,
+	// or Background. That of a Pod that has a deletionTimestamp removes it, as a kubelet does.
 	Object fake.Object
 }
 

@@ -9,26 +9,55 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// BindClaims binds PersistentVolumeClaims, and expands the volumes of those that request more. There are no
+// PersistentVolumes.
+func BindClaims(s State) []Action {
+	return forEach(s, func(_ State, claim *corev1.PersistentVolumeClaim) []Action {
+		wanted, bound := claim.Spec.Resources.Requests.Storage(), claim.Status.Phase == corev1.ClaimBound
+		if claim.DeletionTimestamp != nil || bound && claim.Status.Capacity.Storage().Cmp(*wanted) >= 0 {
+			return nil
+		}
+		return []Action{{Verb: "update status", Object: changed(claim, func(next *corev1.PersistentVolumeClaim) {
+			next.Status.Phase, next.Status.AccessModes = corev1.ClaimBound, claim.Spec.AccessModes
+			next.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: wanted.DeepCopy()}
+		})}}
+	})
+}
+
 // claimProtection is the finalizer of a claim that may be in use.
 const claimProtection = "kubernetes.io/pvc-protection"
 
-// ProtectClaims lets claims go that are deleted and that no Pod uses.
+// ProtectClaims gives PersistentVolumeClaims a finalizer, and removes it from those that are deleted and that no Pod
+// on a node uses.
 func ProtectClaims(s State) []Action {
-	used := map[string]bool{}
-	for _, pod := range All[*corev1.Pod](s) {
-		for _, volume := range pod.Spec.Volumes {
-			if volume.PersistentVolumeClaim != nil {
-				used[pod.Namespace+"/"+volume.PersistentVolumeClaim.ClaimName] = true
-			}
+	return forEach(s, func(s State, claim *corev1.PersistentVolumeClaim) []Action {
+		protected := slices.Contains(claim.Finalizers, claimProtection)
+		switch {
+		case claim.DeletionTimestamp == nil && !protected:
+			return []Action{{Verb: "update", Object: changed(claim, func(next *corev1.PersistentVolumeClaim) {
+				next.Finalizers = append(next.Finalizers, claimProtection)
+			})}}
+		case claim.DeletionTimestamp != nil && protected && !isUsed(s, claim):
+			return withoutFinalizer(claim, claimProtection)
+		}
+		return nil
+	})
+}
+
+// isUsed reports whether a Pod on a node uses a claim.
+func isUsed(s State, claim *corev1.PersistentVolumeClaim) bool {
+	return slices.ContainsFunc(All[*corev1.Pod](s), func(pod *corev1.Pod) bool {
+		return pod.Namespace == claim.Namespace && pod.Spec.NodeName != "" && slices.Contains(claimsOf(pod), claim.Name)
+	})
+}
+
+// claimsOf returns the names of the claims that a Pod uses.
+func claimsOf(pod *corev1.Pod) []string {
+	var names []string
+	for _, volume := range pod.Spec.Volumes {
+		if volume.PersistentVolumeClaim != nil {
+			names = append(names, volume.PersistentVolumeClaim.ClaimName)
 		}
 	}
-	var actions []Action
-	for _, claim := range All[*corev1.PersistentVolumeClaim](s) {
-		if claim.DeletionTimestamp != nil && !used[claim.Namespace+"/"+claim.Name] && slices.Contains(claim.Finalizers, claimProtection) {
-			next := claim.DeepCopy()
-			next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == claimProtection })
-			actions = append(actions, Action{Verb: "update", Object: next})
-		}
-	}
-	return actions
+	return names
 }

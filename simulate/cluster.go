@@ -4,7 +4,13 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/fake"
 )
@@ -39,7 +45,9 @@ func (a *act) deliver(s *scheduler) {
 	case "update status":
 		err = s.server.UpdateStatus(obj)
 	case "delete":
-		err = s.delete(obj)
+		err = s.send(http.MethodDelete, obj, "", deleteOptions(obj))
+	case "finalize":
+		err = s.finalize(obj)
 	default:
 		err = fmt.Errorf("unknown verb %q", a.Verb)
 	}
@@ -50,6 +58,33 @@ func (a *act) deliver(s *scheduler) {
 	}
 	s.record.note("cluster", what)
 	s.rest.changed("by the cluster: " + what)
+}
+
+// deleteOptions returns the options of a delete by the cluster: see Action.
+func deleteOptions(obj fake.Object) metav1.DeleteOptions {
+	policy := metav1.DeletePropagationBackground
+	switch finalizers := obj.GetFinalizers(); {
+	case slices.Contains(finalizers, metav1.FinalizerOrphanDependents):
+		policy = metav1.DeletePropagationOrphan
+	case slices.Contains(finalizers, metav1.FinalizerDeleteDependents):
+		policy = metav1.DeletePropagationForeground
+	}
+	options := metav1.DeleteOptions{PropagationPolicy: &policy}
+	if obj.GetDeletionTimestamp() != nil {
+		options.GracePeriodSeconds = new(int64)
+	}
+	return options
+}
+
+// finalize removes the finalizers in the spec of a Namespace.
+func (s *scheduler) finalize(obj fake.Object) error {
+	namespace, ok := obj.(*corev1.Namespace)
+	if !ok {
+		return errors.New("only Namespaces have finalizers in the spec")
+	}
+	namespace.Spec.Finalizers = nil
+	namespace.APIVersion, namespace.Kind = "v1", "Namespace"
+	return s.send(http.MethodPut, namespace, "/finalize", namespace)
 }
 
 // enabled returns the actions of the cluster in the current state.

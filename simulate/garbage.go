@@ -12,52 +12,93 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// CollectGarbage deletes objects whose owners are all gone, and executes foreground deletions and those that orphan.
+// CollectGarbage deletes objects whose owners are all gone, and executes deletions in the foreground and those that
+// orphan.
 func CollectGarbage(s State) []Action {
-	present, owned := map[types.UID]bool{}, map[types.UID][]fake.Object{}
-	for _, obj := range All[fake.Object](s) {
-		present[obj.GetUID()] = true
-		for _, owner := range obj.GetOwnerReferences() {
-			owned[owner.UID] = append(owned[owner.UID], obj)
+	g := ownerGraph{objects: map[types.UID]fake.Object{}, dependents: map[types.UID][]fake.Object{}}
+	all := All[fake.Object](s)
+	for _, obj := range all {
+		g.objects[obj.GetUID()] = obj
+		for _, ref := range obj.GetOwnerReferences() {
+			g.dependents[ref.UID] = append(g.dependents[ref.UID], obj)
 		}
 	}
 	var actions []Action
-	for _, obj := range All[fake.Object](s) {
-		owners := obj.GetOwnerReferences()
-		orphaned := len(owners) > 0 && !slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool { return present[o.UID] })
-		switch {
-		case obj.GetDeletionTimestamp() != nil:
-			actions = append(actions, finalize(obj, owned[obj.GetUID()])...)
-		case orphaned:
-			actions = append(actions, Action{Verb: "delete", Object: obj})
+	for _, obj := range all {
+		if obj.GetDeletionTimestamp() != nil {
+			actions = append(actions, g.finalize(obj)...)
+		} else if len(obj.GetOwnerReferences()) > 0 {
+			actions = append(actions, g.collect(obj)...)
 		}
 	}
 	return actions
 }
 
-// finalize returns the next writes of the deletion of an object that owns others.
-func finalize(obj fake.Object, owned []fake.Object) []Action {
-	orphan, foreground := slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents), slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents)
-	if !orphan && !foreground {
-		return nil
-	}
-	var actions []Action
-	for _, dependent := range owned {
-		next := dependent.DeepCopyObject().(fake.Object)
-		next.SetOwnerReferences(slices.DeleteFunc(next.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == obj.GetUID() }))
+// ownerGraph is the objects by UID, and the objects that refer to a UID as their owner.
+type ownerGraph struct {
+	objects    map[types.UID]fake.Object
+	dependents map[types.UID][]fake.Object
+}
+
+// collect returns the next write for an object that has owners.
+func (g ownerGraph) collect(obj fake.Object) []Action {
+	var kept []metav1.OwnerReference
+	waiting := false // an owner is deleted in the foreground
+	for _, ref := range obj.GetOwnerReferences() {
+		owner := g.objects[ref.UID]
 		switch {
-		case orphan:
-			actions = append(actions, Action{Verb: "update", Object: next})
-		case dependent.GetDeletionTimestamp() == nil:
-			actions = append(actions, Action{Verb: "delete", Object: dependent})
+		case owner == nil, owner.GetNamespace() != "" && owner.GetNamespace() != obj.GetNamespace():
+		case owner.GetDeletionTimestamp() != nil && slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents):
+			waiting = true
+		default:
+			kept = append(kept, ref)
 		}
 	}
-	if len(owned) > 0 {
-		return actions
+	switch {
+	case len(kept) == len(obj.GetOwnerReferences()):
+		return nil
+	case len(kept) > 0:
+		return []Action{{Verb: "update", Object: changed(obj, func(next fake.Object) { next.SetOwnerReferences(kept) })}}
+	case waiting && len(g.dependents[obj.GetUID()]) > 0:
+		return []Action{{Verb: "delete", Object: changed(obj, func(next fake.Object) {
+			next.SetFinalizers(append(next.GetFinalizers(), metav1.FinalizerDeleteDependents))
+		})}}
 	}
-	next := obj.DeepCopyObject().(fake.Object)
-	next.SetFinalizers(slices.DeleteFunc(next.GetFinalizers(), func(f string) bool {
-		return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents
-	}))
-	return []Action{{Verb: "update", Object: next}}
+	return []Action{{Verb: "delete", Object: obj}}
+}
+
+// finalize returns the next writes of a deletion that orphans dependents, or waits for them.
+func (g ownerGraph) finalize(obj fake.Object) []Action {
+	dependents := g.dependents[obj.GetUID()]
+	switch {
+	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
+		var actions []Action
+		for _, dependent := range dependents {
+			actions = append(actions, Action{Verb: "update", Object: changed(dependent, func(next fake.Object) { removeOwner(next, obj) })})
+		}
+		if len(actions) > 0 {
+			return actions
+		}
+		return withoutFinalizer(obj, metav1.FinalizerOrphanDependents)
+	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
+		if slices.ContainsFunc(dependents, func(dependent fake.Object) bool { return blocks(dependent, obj) }) {
+			return nil
+		}
+		return withoutFinalizer(obj, metav1.FinalizerDeleteDependents)
+	}
+	return nil
+}
+
+// blocks reports whether a dependent blocks the deletion of its owner in the foreground.
+func blocks(dependent, owner fake.Object) bool {
+	return slices.ContainsFunc(dependent.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
+		return ref.UID == owner.GetUID() && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
+	})
+}
+
+// withoutFinalizer returns the write that removes a finalizer.
+func withoutFinalizer(obj fake.Object, finalizer string) []Action {
+	return []Action{{Verb: "update", Object: changed(obj, func(next fake.Object) {
+		next.SetFinalizers(without(next.GetFinalizers(), finalizer))
+	})}}
 }

@@ -3,22 +3,103 @@
 
 package simulate
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
 
-// RunPods makes Pods running and ready.
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// RunPods is the scheduler and the kubelets. It binds Pods to the first Node, or one without an object, once their
+// claims are bound, makes them running and ready, and removes them when they are deleted. Pods of Jobs succeed;
+// others run until they are deleted. All have the same IP address.
 func RunPods(s State) []Action {
-	var actions []Action
-	for _, pod := range All[*corev1.Pod](s) {
-		if pod.Status.Phase == corev1.PodRunning || pod.DeletionTimestamp != nil {
-			continue
+	return forEach(s, func(s State, pod *corev1.Pod) []Action {
+		switch {
+		case pod.Spec.NodeName == "":
+			return schedule(s, pod)
+		case pod.DeletionTimestamp != nil:
+			return stop(pod)
+		case pod.Status.Phase == corev1.PodPending:
+			return updatePod(pod, start)
+		case pod.Status.Phase == corev1.PodRunning && belongsToJob(pod):
+			return updatePod(pod, func(next *corev1.Pod) { end(next, corev1.PodSucceeded) })
 		}
-		running := pod.DeepCopy()
-		running.Status.Phase, running.Status.PodIP = corev1.PodRunning, "10.0.0.1"
-		running.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-		for _, container := range pod.Spec.Containers {
-			running.Status.ContainerStatuses = append(running.Status.ContainerStatuses, corev1.ContainerStatus{Name: container.Name, Ready: true})
-		}
-		actions = append(actions, Action{Verb: "update status", Object: running})
+		return nil
+	})
+}
+
+func updatePod(pod *corev1.Pod, change func(*corev1.Pod)) []Action {
+	return []Action{{Verb: "update status", Object: changed(pod, change)}}
+}
+
+// schedule binds a Pod to a node.
+func schedule(s State, pod *corev1.Pod) []Action {
+	if pod.DeletionTimestamp != nil || slices.ContainsFunc(claimsOf(pod), func(name string) bool { return !isBound(s, pod.Namespace, name) }) {
+		return nil
 	}
-	return actions
+	node := "node"
+	for _, n := range All[*corev1.Node](s) {
+		if !n.Spec.Unschedulable {
+			node = n.Name
+			break
+		}
+	}
+	return []Action{{Verb: "update", Object: changed(pod, func(next *corev1.Pod) { next.Spec.NodeName = node })}}
+}
+
+// isBound reports whether there is a claim that a new Pod can use.
+func isBound(s State, namespace, name string) bool {
+	claim := find[*corev1.PersistentVolumeClaim](s, namespace, name)
+	return claim != nil && claim.DeletionTimestamp == nil && claim.Status.Phase == corev1.ClaimBound
+}
+
+func belongsToJob(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "Job"
+}
+
+// start sets the status of a Pod whose containers run and are ready.
+func start(pod *corev1.Pod) {
+	pod.Status.Phase, pod.Status.PodIP, pod.Status.HostIP, pod.Status.StartTime = corev1.PodRunning, "10.0.0.1", "10.1.0.1", new(metav1.Now())
+	for _, condition := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
+		pod.Status.Conditions = append(where(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type != condition }),
+			corev1.PodCondition{Type: condition, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
+	}
+	pod.Status.ContainerStatuses = nil
+	for _, container := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: container.Name, Image: container.Image, Ready: true, Started: new(true),
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+		})
+	}
+}
+
+// stop returns the next write for a Pod that is deleted. One that finalizers keep has failed, unless it ended before.
+func stop(pod *corev1.Pod) []Action {
+	switch {
+	case len(pod.Finalizers) > 0 && !hasEnded(pod):
+		return updatePod(pod, func(next *corev1.Pod) { end(next, corev1.PodFailed) })
+	case pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0:
+		return nil // it waits for its finalizers
+	}
+	return []Action{{Verb: "delete", Object: pod}}
+}
+
+// end sets the status of a Pod whose containers have stopped.
+func end(pod *corev1.Pod, phase corev1.PodPhase) {
+	terminated, reason := &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: metav1.Now()}, "PodCompleted"
+	if phase == corev1.PodFailed {
+		terminated.Reason, terminated.ExitCode, reason = "Error", 137, "PodFailed"
+	}
+	pod.Status.Phase = phase
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady || c.Type == corev1.ContainersReady {
+			c.Status, c.Reason, c.LastTransitionTime = corev1.ConditionFalse, reason, metav1.Now()
+		}
+	}
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		status.Ready, status.Started, status.State = false, new(false), corev1.ContainerState{Terminated: terminated}
+	}
 }

@@ -4,7 +4,9 @@
 package simulate
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -147,6 +150,11 @@ func (s *scheduler) update(obj fake.Object) error {
 
 // delete sends a delete request.
 func (s *scheduler) delete(obj fake.Object) error {
+	return s.send(http.MethodDelete, obj, "", metav1.DeleteOptions{})
+}
+
+// send sends a request for an object, or for its subresource, with a body.
+func (s *scheduler) send(method string, obj fake.Object, subresource string, body any) error {
 	resource, err := s.mapper.resource(s.server, obj)
 	if err != nil {
 		return err
@@ -159,7 +167,12 @@ func (s *scheduler) delete(obj fake.Object) error {
 	if obj.GetNamespace() != "" {
 		path += "/namespaces/" + obj.GetNamespace()
 	}
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, "http://simulated"+path+"/"+resource.Resource+"/"+obj.GetName(), strings.NewReader("{}"))
+	content, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode the request: %w", err)
+	}
+	path += "/" + resource.Resource + "/" + obj.GetName() + subresource
+	request, err := http.NewRequestWithContext(context.Background(), method, "http://simulated"+path, bytes.NewReader(content))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,34 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/fake"
+)
+
+// ControlNamespaces deletes the objects in deleted Namespaces, and then the Namespaces.
+func ControlNamespaces(s State) []Action {
+	return forEach(s, func(s State, namespace *corev1.Namespace) []Action {
+		if namespace.DeletionTimestamp == nil {
+			return nil
+		}
+		var actions []Action
+		empty := true
+		for _, obj := range All[fake.Object](s) {
+			if obj.GetNamespace() != namespace.Name {
+				continue
+			}
+			empty = false
+			if obj.GetDeletionTimestamp() == nil {
+				actions = append(actions, Action{Verb: "delete", Object: obj})
+			}
+		}
+		if empty {
+			actions = append(actions, Action{Verb: "finalize", Object: namespace})
+		}
+		return actions
+	})
+}
