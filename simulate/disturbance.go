@@ -42,8 +42,8 @@ type Crash struct{ Before, After string }
 // LostResponse executes a write and breaks the connection before the response.
 type LostResponse struct{ To string }
 
-// Conflict changes an object and changes it back immediately before a write to it, as another client could: a write
-// that carries a resourceVersion is answered with 409, and two events follow.
+// Conflict changes the managedFields of an object and changes them back immediately before a write to it, as another
+// client could: a write that carries a resourceVersion is answered with 409, and two events follow.
 type Conflict struct{ To string }
 
 // ServerError answers a write with 500 and does not execute it.

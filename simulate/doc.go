@@ -41,8 +41,8 @@
 //
 // When the program is at rest at the end of a [World.Settle], all objects but Leases, Events and
 // APIServices are compared with those of the undisturbed run. UIDs, versions, generations, managedFields
-// and times are not compared, and generated names are matched by the content of their objects. A run also
-// fails if
+// and times are not compared, and generated names and hashes of templates are matched by the content of their
+// objects. A run also fails if
 //
 //   - an undisturbed run in another order ends in another state;
 //   - the program does not come to rest: it writes again and again;

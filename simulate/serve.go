@@ -4,10 +4,12 @@
 package simulate
 
 import (
-	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
@@ -54,20 +56,20 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 	}
 }
 
-// touch changes an object and changes it back, if it exists.
+// touch changes the managedFields of an object, if it exists, and changes them back: other fields could be copied by the
+// program.
 func (s *scheduler) touch(t target) {
 	obj, err := s.mapper.object(s.server, t)
 	if err != nil || s.server.Get(obj) != nil {
 		return
 	}
-	annotations := obj.GetAnnotations()
-	touched := maps.Clone(annotations)
-	if touched == nil {
-		touched = map[string]string{}
-	}
-	touched["simulate"] = "touched"
-	for _, next := range []map[string]string{touched, annotations} {
-		obj.SetAnnotations(next)
+	fields := obj.GetManagedFields()
+	touched := append(slices.Clone(fields), metav1.ManagedFieldsEntry{
+		Manager: "simulate", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: t.resource.GroupVersion().String(),
+		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")},
+	})
+	for _, next := range [][]metav1.ManagedFieldsEntry{touched, fields} {
+		obj.SetManagedFields(next)
 		if err := s.server.Update(obj); err != nil {
 			s.record.fail(oracleSteps, "touch %s: %v", t, err)
 		}

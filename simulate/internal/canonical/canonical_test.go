@@ -160,6 +160,69 @@ func TestEmptyAndRepeatedItemsAreDifferences(t *testing.T) {
 	}
 }
 
+// named returns an object with labels, as a server stores it.
+func named(kind, name string, labels map[string]any, fields map[string]any) *unstructured.Unstructured {
+	object := custom(fields)
+	object.Object["kind"] = kind
+	object.Object["metadata"] = map[string]any{"name": name, "labels": labels}
+	return object
+}
+
+// A template with a time has another hash in each run.
+func TestHashesOfTemplates(t *testing.T) {
+	set := func(current, update string) *unstructured.Unstructured {
+		return named("StatefulSet", "db", nil, map[string]any{"status": map[string]any{"currentRevision": "db-" + current, "updateRevision": "db-" + update}})
+	}
+	member := func(hash string) *unstructured.Unstructured {
+		return named("Pod", "db-0", map[string]any{"controller-revision-hash": "db-" + hash}, nil)
+	}
+	revision := func(hash string) *unstructured.Unstructured {
+		return named("ControllerRevision", "db-"+hash, map[string]any{"controller.kubernetes.io/hash": hash}, nil)
+	}
+	replicaSet := func(hash string, replicas int64) *unstructured.Unstructured {
+		return named("ReplicaSet", "web-"+hash, map[string]any{"pod-template-hash": hash}, map[string]any{"spec": map[string]any{"replicas": replicas}})
+	}
+	replica := func(hash, letters string) *unstructured.Unstructured {
+		obj := named("Pod", "web-"+hash+"-"+letters, map[string]any{"pod-template-hash": hash}, nil)
+		obj.SetGenerateName("web-" + hash + "-")
+		return obj
+	}
+	for _, test := range []struct {
+		name      string
+		want, got []canonical.Object
+		lines     []string
+	}{
+		{"another hash", []canonical.Object{set("1", "1"), member("1"), revision("1")}, []canonical.Object{set("2", "2"), member("2"), revision("2")}, nil},
+		{"a Pod that is not updated", []canonical.Object{set("1", "2"), member("2")}, []canonical.Object{set("3", "4"), member("3")}, []string{
+			`Pod db-0: metadata.labels.controller-revision-hash is "db-(current revision)", and "db-(update revision)" in the undisturbed run`,
+		}},
+		{"an update that goes on", []canonical.Object{set("1", "1")}, []canonical.Object{set("1", "2")}, []string{
+			`StatefulSet db: status.currentRevision is "db-(current revision)", and "db-(update revision)" in the undisturbed run`,
+		}},
+		{
+			"ReplicaSets in another order",
+			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("b", "x")},
+			[]canonical.Object{replicaSet("c", 1), replicaSet("d", 0), replica("c", "y")}, nil,
+		},
+		{
+			"a Pod of the other ReplicaSet",
+			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("b", "x")},
+			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("a", "x")},
+			[]string{"Pod web-(hash 1)-*1 is there, and should not be", "Pod web-(hash 2)-*1 is missing"},
+		},
+		{"a hash in another word", []canonical.Object{set("1", "1"), claim("a1")}, []canonical.Object{set("2", "2"), claim("a2")}, []string{
+			`ConfigMap ns/claim: data.pod is "a2", and "a1" in the undisturbed run`,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := canonical.Diff(stateOf(t, nil, test.want...), stateOf(t, nil, test.got...))
+			if !slices.Equal(got, test.lines) {
+				t.Errorf("got %q, want %q", got, test.lines)
+			}
+		})
+	}
+}
+
 func TestObservedGenerationIsNoDifference(t *testing.T) {
 	status := func(generation int64) *unstructured.Unstructured {
 		return custom(map[string]any{"status": map[string]any{

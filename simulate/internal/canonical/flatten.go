@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// flatten returns the fields of an object by path, with names replaced in the values, and without the
+// flatten returns the fields of an object by path, with names and hashes replaced in the values, and without the
 // ignored ones.
-func flatten(obj *unstructured.Unstructured, names map[string]string, ignored Ignored) map[string]string {
-	f := flattener{kind: obj.GetKind(), names: names, ignored: ignored, fields: map[string]string{}}
+func flatten(obj *unstructured.Unstructured, names map[string]string, hashes hashes, ignored Ignored) map[string]string {
+	f := flattener{kind: obj.GetKind(), names: names, hashes: hashes, ignored: ignored, fields: map[string]string{}}
 	for key, value := range obj.Object {
 		f.add(key, value)
 	}
@@ -26,6 +26,7 @@ func flatten(obj *unstructured.Unstructured, names map[string]string, ignored Ig
 type flattener struct {
 	kind    string
 	names   map[string]string
+	hashes  hashes
 	ignored Ignored
 	fields  map[string]string
 }
@@ -130,7 +131,7 @@ func (f *flattener) itemKey(path string, i int, item any) string {
 	return strconv.Itoa(i)
 }
 
-// text returns a string value with names replaced, and "(time)" for a time.
+// text returns a string value with names and hashes replaced, and "(time)" for a time.
 func (f *flattener) text(value string) string {
 	if name, ok := f.names[value]; ok {
 		return name
@@ -140,5 +141,5 @@ func (f *flattener) text(value string) string {
 			return "(time)"
 		}
 	}
-	return value
+	return f.hashes.replace(value)
 }
