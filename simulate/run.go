@@ -63,7 +63,10 @@ func (r *runner) run(p plan) (result record) {
 	completed := false
 	synctest.Test(r.t, func(*testing.T) {
 		s := r.newScheduler(p)
-		defer func() { result = s.record }()
+		defer func() {
+			result = s.record
+			s.release()
+		}()
 		r.current.Store(s)
 		defer r.current.Store(nil)
 		if s.setUp() {
@@ -76,6 +79,11 @@ func (r *runner) run(p plan) (result record) {
 		r.t.FailNow() // as Steps has
 	}
 	return result
+}
+
+// release drops what is large: the goroutines that a program has left keep the scheduler.
+func (s *scheduler) release() {
+	s.server, s.record, s.actions, s.rest = nil, record{}, nil, restOracle{}
 }
 
 // seedGlobal seeds what client-go draws delays from, and the server generated names.

@@ -212,6 +212,34 @@ func TestOracleIsSwitchedOff(t *testing.T) {
 	wantFound(t, simulate.Find(t, test, 5), "")
 }
 
+// A goroutine that is left keeps its clients, but not the server.
+func TestGoroutinesLeftKeepLittleMemory(t *testing.T) {
+	test := copying(copyConfigMap)
+	reconcile := test.Start
+	test.Start = func(ctx context.Context, config *rest.Config) error {
+		go func() {
+			<-make(chan int)
+			_ = config.String()
+		}()
+		return reconcile(ctx, config)
+	}
+	test.Without = []simulate.Oracle{simulate.Goroutines}
+	simulate.Find(t, test, 5)
+	before := heapSize()
+	const runs = 20
+	wantFound(t, simulate.Find(t, test, runs), "")
+	if grown := (heapSize() - before) / runs; grown > 150_000 {
+		t.Errorf("the heap has grown by %d bytes a run", grown)
+	}
+}
+
+func heapSize() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
 // claimDeleter creates a Secret with a controller that does not exist, and deletes a claim.
 func claimDeleter(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
