@@ -6,6 +6,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -194,7 +195,7 @@ func (s *Store[V]) decideFailure(e *event[V], id identity, old *Entry[V]) (feed.
 	case held && !old.sameObject(id):
 		held = false
 		if !s.renames.Load() { // otherwise it may be an object that was renamed, and exists
-			w.kind, w.server = remove, true
+			w.kind, w.server = deletion, true
 		}
 	case held:
 		w.stays = true
@@ -227,16 +228,16 @@ func (s *Store[V]) decideDeletion(e *event[V], id identity, old, last *Entry[V])
 			w.release = append(w.release, e.item.Key)
 		}
 		if e.unseen && s.isUnseen(e.itemKey, e.item) && s.makeFinal(e, last, nil, feed.NotStored) {
-			w.kind, w.final = unseen, last
+			w.kind, w.final = unseenDeletion, last
 		}
 		return feed.Unchanged, w
 	}
-	w.kind, w.tombstone, w.leftScope = remove, e.tombstone(), e.refused && old.sameObject(id) // otherwise it was recreated
+	w.kind, w.tombstone, w.leftScope = deletion, e.tombstone(), e.refused && old.sameObject(id) // otherwise it was recreated
 	if s.config.Log != nil && old.sameObject(id) && s.makeFinal(e, last, old, feed.FinalStateUnknown) {
 		w.final = last
 	}
-	if !e.refused {
-		w.waits = e.item.ResourceVersion
+	if !e.refused && w.tombstone != nil {
+		w.waits = old.inScope(e.scope, &s.maker.interner)
 	}
 	return feed.Applied, w
 }
@@ -303,12 +304,6 @@ func (s *Store[V]) judge(c passed, old *Entry[V]) verdict {
 // of the server has undone the other one.
 func (c passed) shows(version string) bool {
 	return c.list != "" && !feed.IsOlder(c.list, version)
-}
-
-func (s *Store[V]) withMu(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
 }
 
 // isIgnored reports whether the store does not have the version of a repeated item: Decode has
@@ -396,4 +391,38 @@ func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
 		return feed.Stale
 	}
 	return feed.Applied
+}
+
+// isOf reports whether a live entry, which may be nil, is one of a scope. One that none of the store's
+// scopes may hold is one of any.
+func (s *Store[V]) isOf(c *Scope, key string, e *Entry[V]) bool {
+	switch {
+	case e == nil:
+		return false
+	case c.whole || e.scope() != nil:
+		return e.scope() == c.mark()
+	}
+	m := e.common().claim
+	return m.mayBeIn(c, key) || !slices.ContainsFunc(s.scopes.held, func(other *Scope) bool { return m.mayBeIn(other, key) })
+}
+
+// kindOf returns the kind of the write that replaces old, which may be nil, by next.
+func (s *Store[V]) kindOf(key string, old, next *Entry[V]) writeKind {
+	switch {
+	case old == nil:
+		return update
+	case !old.sameObject(next.identity()):
+		return recreate
+	case old.sameVersion(next.identity()) && s.isRepair(key, old, next):
+		return silent
+	}
+	return update
+}
+
+// isRepair reports whether next, whose version is that of old, is the same state: old could not be
+// read, or has equal contents. Otherwise the server has used the version again after a restore
+// whose first state of the object could not be stored, or the program has written old.
+func (s *Store[V]) isRepair(key string, old, next *Entry[V]) bool {
+	f, _ := s.quarantine.failed(key)
+	return f.unreadable || s.equal(old.ref, next.ref)
 }

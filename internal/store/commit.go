@@ -4,6 +4,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"maps"
@@ -100,7 +101,7 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		if err := s.makeEntry(&pair.next, &r.maker, item, &values[i], old); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
-		r.repeats = s.put(r.next, key, &pair.next) != nil || r.repeats
+		r.repeats = r.next.put(key, &pair.next) != nil || r.repeats
 		r.record(key, madeState)
 	}
 	c.replaceAll()
@@ -163,7 +164,7 @@ func (c *commit[V]) pause() {
 // the time of a commit, and needs no lock.
 func (c *commit[V]) writeFork() {
 	for _, p := range c.placed {
-		c.Store.put(c.next, p.key, p.entry)
+		c.next.put(p.key, p.entry)
 	}
 	c.placed = c.placed[:0]
 }
@@ -192,7 +193,7 @@ func (c *commit[V]) replaceAll() {
 // decideAll decides on every key, from the beginning.
 func (c *commit[V]) decideAll() error {
 	for key := range c.kept {
-		c.Store.put(c.list.next, key, nil)
+		c.list.next.put(key, nil)
 	}
 	c.gone, c.put = c.gone[:0], c.put[:0]
 	c.failed, c.kept, c.stays = make(map[string]failure), make(map[string]bool), make(map[string]bool)
@@ -241,12 +242,12 @@ func (c *commit[V]) decideAgain() {
 // takeLive undoes what was decided on a key, and takes its live entry into the fork.
 func (c *commit[V]) takeLive(key string) {
 	if c.kept[key] {
-		c.Store.put(c.list.next, key, nil)
+		c.list.next.put(key, nil)
 	}
 	delete(c.kept, key)
 	delete(c.stays, key)
 	delete(c.failed, key)
-	c.Store.put(c.next, key, new(Entry[V]).fromMap(c.entries.Item(key)))
+	c.next.put(key, new(Entry[V]).fromMap(c.entries.Item(key)))
 }
 
 // begin forks the live state, unless the list replaces it all, and takes a view of it.
@@ -463,9 +464,9 @@ func (c *commit[V]) remove(key string, old *Entry[V]) {
 	c.withMu(func() {
 		c.record(&tombstone[V]{key: key, version: version, last: true, shown: c.version}, scope)
 		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version) != nil; waits {
-			c.deferDeletion(scope, key, old, nil, c.version)
+			c.deferDeletion(key, old, old, nil, c.version)
 		} else if !refused && old.scope() != nil { // the server may never have had one that the program wrote
-			c.noteDeleted(key, scope)
+			c.tombstones.noteDeleted(key, scope, c.config.Now)
 		}
 	})
 	if !waits {
@@ -601,7 +602,7 @@ func (c *commit[V]) settleFailure(key string) {
 	if f.scope != nil {
 		entry = *entry.inScope(f.scope, &r.maker.interner)
 	}
-	c.Store.put(r.next, at, &entry)
+	r.next.put(at, &entry)
 	c.kept[at] = true
 }
 
@@ -745,4 +746,29 @@ func (c *commit[V]) forgetScopes() {
 	}
 	c.quarantine.releaseRemoved()
 	c.endAbsence()
+}
+
+// Vacate removes every entry, as the server no longer serves the collection. If why is nil, the
+// objects are gone. Otherwise they may exist: their deletions have LeftScope, and why is the error of
+// reads of one key or of an index until all scopes have been listed again. The deletions are one
+// batch of the log. What feeds received before is not stored any more.
+//
+// It does nothing, and returns false, if ctx has ended, as the server serves the collection again, or if
+// a scope has been listed, and confirmed is false: a list proves that the server serves the collection.
+func (s *Store[V]) Vacate(ctx context.Context, why error, confirmed bool) bool {
+	s.lockCommit()
+	defer s.unlockCommit()
+	if _, listed := s.Listed(); ctx.Err() != nil || listed && !confirmed {
+		return false
+	}
+	if s.Len() > 0 || !s.quarantine.isEmpty() {
+		c := &commit[V]{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil, absence: why}
+		c.list.vacates = true
+		c.replaceAll()
+		c.quarantine.releaseAll() // after it: a reader of a key that was quarantined must find the error
+	} else {
+		s.withMu(func() { s.beginAbsence(why) })
+	}
+	s.withMu(s.wakeAll)
+	return true
 }

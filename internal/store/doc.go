@@ -25,6 +25,16 @@
 // commit makes the list itself the live state or, with scopes, changes a fork of the live state key by
 // key and then makes the fork live.
 //
+// The files, from the bottom up: each uses what those above it in this list declare.
+//
+//	waiters, scope, quarantine   what callers wait for; the scopes; the keys that could not be stored
+//	entry, index, tombstone      what is kept of an object, or of one that is gone
+//	config, value, item          values from entries, and entries from items: what calls the program
+//	snapshot, published, write   what readers see (type published), and how it changes
+//	store                        the locks of writers, and what the program writes
+//	apply, feed                  an event: what becomes of it
+//	replacement, commit          a list, or the removal of scopes: collected, and made the state
+//
 // # Scopes
 //
 // A scope is a part of the collection that is listed and watched on its own: a namespace, a label and a

@@ -258,3 +258,15 @@ func (a identity) versionText() string {
 	}
 	return strconv.FormatUint(a.version, 10)
 }
+
+// valueRef stands for an entry's value in the map, so that Get reaches the value without a further
+// indirection. A *valueRef points to
+//
+//   - the object itself, if V is a pointer type and the store does not pack,
+//   - a heap copy of the value, if V is any other type and the store does not pack,
+//   - a packed struct, if the store packs.
+//
+// The case is the same for all entries of a store, and only this file converts between them. A
+// valueRef is never dereferenced. Its type is smaller than any memory it may point to, and the
+// garbage collector follows the allocated memory, not the pointer's type.
+type valueRef struct{ _ byte }

@@ -133,7 +133,7 @@ func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
 	ix.moveScope(key, old, entry)
 	from, to := old.byIndex(), entry.byIndex()
 	for i, keys := range ix.values {
-		was, is := at(from, i), at(to, i)
+		was, is := valuesUnder(from, i), valuesUnder(to, i)
 		if slices.Equal(was, is) {
 			continue
 		}
@@ -179,9 +179,9 @@ func (ix *indexes[V]) scopeSize(c *Scope) int {
 	return 0
 }
 
-// at returns an entry's values under the index at position i, or nil if the index was added after
+// valuesUnder returns an entry's values under the index at position i, or nil if the index was added after
 // the entry was made.
-func at(byIndex [][]string, i int) []string {
+func valuesUnder(byIndex [][]string, i int) []string {
 	if i < len(byIndex) {
 		return byIndex[i]
 	}

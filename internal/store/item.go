@@ -32,7 +32,7 @@ func metaOf[V any](m *maker, item feed.Item, byIndex [][]string, old *Entry[V]) 
 	return entryMeta{m.interner.intern(shared, known), id.shortIdentity}
 }
 
-func (v *values[V]) makeIndexed(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
+func (v *valueCodec[V]) makeIndexed(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
 	if v.config.Packer != nil {
 		return v.packEntry(entry, set, maker, item, value, old)
 	}
@@ -49,7 +49,7 @@ func (v *values[V]) makeIndexed(entry *Entry[V], set *indexSet[V], maker *maker,
 
 // packEntry is makeIndexed for a store that packs. It decodes the value only if an index function or
 // the packer needs it.
-func (v *values[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
+func (v *valueCodec[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
 	decode := func() (V, error) { // once
 		decoded, err := v.valueOf(item, value)
 		if err == nil {
@@ -86,7 +86,7 @@ func (v *values[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, i
 
 // indexPacked returns an item's values under each index. It decodes the item if an index has no
 // item indexer; a failure to decode is returned as the item's error, not reported as the index's.
-func (v *values[V]) indexPacked(set *indexSet[V], maker *maker, item feed.Item, decode func() (V, error), old *Entry[V]) ([][]string, error) {
+func (v *valueCodec[V]) indexPacked(set *indexSet[V], maker *maker, item feed.Item, decode func() (V, error), old *Entry[V]) ([][]string, error) {
 	itemIndexers := v.itemIndexers()
 	for _, name := range set.names {
 		if itemIndexers[name] == nil {
@@ -110,14 +110,14 @@ func (v *values[V]) indexPacked(set *indexSet[V], maker *maker, item feed.Item, 
 }
 
 // reportNotPacked reports, once, that the store keeps values unpacked.
-func (v *values[V]) reportNotPacked(maker *maker, key string, err error) {
+func (v *valueCodec[V]) reportNotPacked(maker *maker, key string, err error) {
 	if v.keepsUnpacked.CompareAndSwap(false, true) {
 		maker.report(key, &feed.EffectError{Effect: feed.NotPacked, Err: err})
 	}
 }
 
 // valueOf returns *value, or the item's decoded value if value is nil.
-func (v *values[V]) valueOf(item feed.Item, value *V) (V, error) {
+func (v *valueCodec[V]) valueOf(item feed.Item, value *V) (V, error) {
 	if value != nil {
 		return *value, nil
 	}
@@ -128,7 +128,7 @@ func (v *values[V]) valueOf(item feed.Item, value *V) (V, error) {
 
 // keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
 // returns the item's own key. The key of an object that a client has decoded may be empty.
-func (v *values[V]) keyOf(item feed.Item) (string, *V, error) {
+func (v *valueCodec[V]) keyOf(item feed.Item) (string, *V, error) {
 	if v.itemKeys() && item.Key != "" {
 		return item.Key, nil, nil
 	}
@@ -149,14 +149,14 @@ func (v *values[V]) keyOf(item feed.Item) (string, *V, error) {
 var errNoKey = errors.New("the object has no key")
 
 // skips reports whether Decode returns ErrSkip for the item: its state is never stored.
-func (v *values[V]) skips(item feed.Item) bool {
+func (v *valueCodec[V]) skips(item feed.Item) bool {
 	_, err := v.valueOf(item, nil)
 	return errors.Is(err, feed.ErrSkip)
 }
 
 // filter returns the decoded item, and whether it passes the filter. An item that cannot be decoded
 // or filtered passes with an ErrorCodec, so that the error is reported and its last good state stays.
-func (v *values[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
+func (v *valueCodec[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
 	obj, passes, err := v.callFilter(item)
 	if err != nil {
 		return feed.Item{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, InOrder: item.InOrder, Codec: feed.ErrorCodec{Err: err}}, true
@@ -166,7 +166,7 @@ func (v *values[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
 }
 
 // callFilter decodes the item and calls the filter. It returns a panic as an error.
-func (v *values[V]) callFilter(item feed.Item) (obj runtime.Object, passes bool, err error) {
+func (v *valueCodec[V]) callFilter(item feed.Item) (obj runtime.Object, passes bool, err error) {
 	if obj, err = feed.CatchPanic(item.Decoded); err != nil {
 		return nil, false, err
 	}
@@ -179,13 +179,13 @@ func (v *values[V]) callFilter(item feed.Item) (obj runtime.Object, passes bool,
 }
 
 // Transforms reports whether Decode may change keys and index values; see Config.Transforms.
-func (v *values[V]) Transforms() bool { return v.config.Transforms != nil && v.config.Transforms() }
+func (v *valueCodec[V]) Transforms() bool { return v.config.Transforms != nil && v.config.Transforms() }
 
 // itemKeys reports whether the key of an item is the key of its value.
-func (v *values[V]) itemKeys() bool { return v.config.ItemKeys && !v.Transforms() }
+func (v *valueCodec[V]) itemKeys() bool { return v.config.ItemKeys && !v.Transforms() }
 
 // itemIndexers returns the functions that index an item without its value, by the index's name.
-func (v *values[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
+func (v *valueCodec[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
 	if v.Transforms() {
 		return nil
 	}

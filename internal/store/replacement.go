@@ -15,30 +15,30 @@ import (
 // Commit.
 type Replacement[V any] struct {
 	store           *Store[V]
-	feed            *Feed[V]            // nil for a write of the program
-	next            *state[V]           // the list; without indexes if the store has scopes
-	maker           maker               // of the entries; its scope is that of the item that is being added
-	scope           *Scope              // of the same item
-	made            []string            // keys of the entries made for this state, in list order
-	compareContents bool                // see CompareContents
-	repeats         bool                // an entry was replaced or removed, so made may hold a key twice
-	vacates         bool                // it is that of Vacate
-	vacations       uint64              // those of the store at Begin
-	writes          uint64              // state.writes of the live state at Begin
-	known           []knownEntry[V]     // what Needs has returned; belongs to its goroutine
-	newest          newestItems[V]      // the newest unchanged items that Needs has recognized; belongs to its goroutine
-	newestAdded     newestItems[V]      // those that Add has recognized
-	rejected        map[string]failure  // keys whose newest state could not be stored or is ignored, and why
-	unnamed         int                 // number of items that could not be stored and have no key
-	recovered       map[string]struct{} // quarantined keys that have a good state now
-	duplicates      map[string]struct{} // keys that the list holds more than once
-	refused         map[string]refused  // keys of the list's objects that the filter refuses
-	passed          map[string]struct{} // keys of those that pass, if a transform may rename objects
-	changed         []Change[V]         // what Commit changed
+	feed            *Feed[V]                // nil for a write of the program
+	next            *state[V]               // the list; without indexes if the store has scopes
+	maker           maker                   // of the entries; its scope is that of the item that is being added
+	scope           *Scope                  // of the same item
+	made            []string                // keys of the entries made for this state, in list order
+	compareContents bool                    // see CompareContents
+	repeats         bool                    // an entry was replaced or removed, so made may hold a key twice
+	vacates         bool                    // it is that of Vacate
+	vacations       uint64                  // those of the store at Begin
+	writes          uint64                  // state.writes of the live state at Begin
+	known           []knownEntry[V]         // what Needs has returned; belongs to its goroutine
+	newest          newestItems[V]          // the newest unchanged items that Needs has recognized; belongs to its goroutine
+	newestAdded     newestItems[V]          // those that Add has recognized
+	rejected        map[string]failure      // keys whose newest state could not be stored or is ignored, and why
+	unnamed         int                     // number of items that could not be stored and have no key
+	recovered       map[string]struct{}     // quarantined keys that have a good state now
+	duplicates      map[string]struct{}     // keys that the list holds more than once
+	refused         map[string]refusedState // keys of the list's objects that the filter refuses
+	passed          map[string]struct{}     // keys of those that pass, if a transform may rename objects
+	changed         []Change[V]             // what Commit changed
 }
 
-// refused is the newest state of an object that the filter refuses.
-type refused struct {
+// refusedState is the newest state of an object that the filter refuses.
+type refusedState struct {
 	version string
 	uid     uint64 // a hash, as in identity
 }
@@ -61,7 +61,7 @@ func (s *Store[V]) begin(f *Feed[V], report func(key string, err error)) *Replac
 	if f != nil && s.config.Scoped {
 		set = &indexSet[V]{} // the indexes of the live state are changed instead
 	}
-	return &Replacement[V]{store: s, feed: f, next: newState(set, s.config.Scoped && f == nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations}
+	return &Replacement[V]{store: s, feed: f, next: newState(set, s.config.Scoped && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations}
 }
 
 // CompareContents implements feed.Replacement.
@@ -80,15 +80,15 @@ func (r *Replacement[V]) Differs(version string) bool {
 	})
 }
 
-// known is what Needs has found of an item.
-type known[V any] struct {
+// foundItem is what Needs has found of an item.
+type foundItem[V any] struct {
 	scope *Scope    // nil if the item is foreign
 	entry *Entry[V] // the live entry, nil if the store does not have the item's version
 }
 
-// knownEntry is a known and the entry that it refers to.
+// knownEntry is a foundItem and the entry that it refers to.
 type knownEntry[V any] struct {
-	known[V]
+	foundItem[V]
 	live Entry[V]
 }
 
@@ -99,21 +99,21 @@ func (r *Replacement[V]) Needs(item feed.Item) (need feed.Need, found any) {
 	s := r.store
 	scope := r.feed.scopeOf(item)
 	if scope == nil {
-		return feed.NeedsIdentity, &known[V]{}
+		return feed.NeedsIdentity, &foundItem[V]{}
 	}
 	if !r.comparesAll() {
 		var entry Entry[V]
 		if s.hasVersionUnderKey(item, &entry) {
 			r.newest.offer(newestItem[V]{Item: item, key: item.Key, identity: entry.identity()}, s.config.CompareBytes)
 			k := r.newKnown()
-			k.live, k.known = entry, known[V]{scope, &k.live}
-			return feed.NeedsIdentity, &k.known
+			k.live, k.foundItem = entry, foundItem[V]{scope, &k.live}
+			return feed.NeedsIdentity, &k.foundItem
 		}
 	}
 	if r.feed.name.Hash.Field != "" {
 		k := r.newKnown()
 		k.scope = scope
-		found = &k.known
+		found = &k.foundItem
 	}
 	if s.config.Packer != nil && s.config.Filter == nil {
 		return feed.NeedsBytes, found
@@ -163,7 +163,7 @@ const (
 // enter makes the entries that are made next belong to the scope of an item. It returns false if the
 // item is foreign.
 func (r *Replacement[V]) enter(item feed.Item) bool {
-	if found, ok := item.Known.(*known[V]); ok {
+	if found, ok := item.Known.(*foundItem[V]); ok {
 		r.scope = found.scope
 	} else {
 		r.scope = r.feed.scopeOf(item)
@@ -186,7 +186,7 @@ func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
 		return
 	}
 	s, itemKey := r.store, item.Key
-	if found, ok := item.Known.(*known[V]); ok && found.entry != nil {
+	if found, ok := item.Known.(*foundItem[V]); ok && found.entry != nil {
 		r.accept(itemKey, item, found.entry, liveState, kind)
 		return
 	}
@@ -221,7 +221,7 @@ func (r *Replacement[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
 	if s.config.Filter == nil {
 		return item, true
 	}
-	if found, ok := item.Known.(*known[V]); ok && found.entry != nil {
+	if found, ok := item.Known.(*foundItem[V]); ok && found.entry != nil {
 		passes = true
 	} else {
 		item, passes = s.filter(item)
@@ -245,7 +245,7 @@ func (r *Replacement[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
 // refuse records that an item's object exists, and that the filter refuses its state. It removes an
 // earlier state of the list that has passed. If the store has the object, its deletion has LeftScope.
 func (r *Replacement[V]) refuse(item feed.Item) {
-	newest := refused{item.ResourceVersion, hashUID(item.UID)}
+	newest := refusedState{item.ResourceVersion, hashUID(item.UID)}
 	if last, known := r.refused[item.Key]; known && feed.IsOlder(item.ResourceVersion, last.version) {
 		newest = last
 	}
@@ -253,7 +253,7 @@ func (r *Replacement[V]) refuse(item feed.Item) {
 		r.removeState(item)
 	}
 	if r.refused == nil {
-		r.refused = make(map[string]refused)
+		r.refused = make(map[string]refusedState)
 	}
 	r.refused[item.Key] = newest
 }
@@ -276,7 +276,7 @@ func (r *Replacement[V]) isSameWithoutVersion(old *Entry[V], id identity) bool {
 func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], from entryKind, kind itemKind) {
 	s := r.store
 	entry = entry.inScope(r.scope, &r.maker.interner)
-	before := s.put(r.next, item.Key, entry)
+	before := r.next.put(item.Key, entry)
 	_, rejected := r.rejected[item.Key]
 	named := feed.HasName(item.Key)
 	if kind == listItem && named && (rejected || before != nil) {
@@ -285,7 +285,7 @@ func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V],
 	if before != nil {
 		r.repeats = true
 		if named && entry.identity().before(before.identity()) {
-			s.put(r.next, item.Key, before)
+			r.next.put(item.Key, before)
 			return
 		}
 	}
@@ -393,7 +393,7 @@ func (r *Replacement[V]) removeState(item feed.Item) {
 	if !held || before == nil || identityOf(item.UID, item.ResourceVersion).before(before.identity()) {
 		return
 	}
-	r.store.put(r.next, key, nil)
+	r.next.put(key, nil)
 	r.repeats = true
 }
 

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
@@ -27,7 +26,7 @@ type Snapshot[V any] struct {
 // snapshotData is the part of a Snapshot that does not change with the resourceVersion. Snapshots
 // of one state share it: a bookmark changes only the version.
 type snapshotData[V any] struct {
-	values  *values[V]
+	codec   *valueCodec[V]
 	absence error // of the store
 	set     *indexSet[V]
 	entries snapmap.View[valueRef, entryMeta]
@@ -35,56 +34,6 @@ type snapshotData[V any] struct {
 
 	sorting sync.Once
 	sorted  []string // all keys in order, set by sorting
-}
-
-// Snapshot returns the current state, with all changes of a batch or none. It takes O(1), since
-// package snapmap captures a map in O(1), and returns the previous snapshot if nothing has changed.
-func (s *Store[V]) Snapshot() *Snapshot[V] {
-	for range snapshotTries {
-		if current := s.current.Load(); current != nil {
-			return current
-		}
-		if s.mu.TryLock() {
-			defer s.mu.Unlock()
-			return s.snapshot()
-		}
-		runtime.Gosched()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.snapshot()
-}
-
-// snapshotTries is how often a reader tries to take the lock before it blocks on it. The lock is
-// held briefly, but once goroutines are queued on a mutex each further one queues, too: a writer
-// beside many readers would wait until every reader was scheduled and had its turn.
-const snapshotTries = 100
-
-// snapshot is Snapshot for a caller that holds mu.
-func (s *Store[V]) snapshot() *Snapshot[V] {
-	if current := s.current.Load(); current != nil {
-		return current
-	}
-	state := s.live.Load()
-	data := &snapshotData[V]{values: &s.values, absence: s.Absence(), set: state.indexes.set, entries: state.entries.View()}
-	if n := len(state.indexes.values); n > 0 {
-		data.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
-		for i, keys := range state.indexes.values {
-			data.indexes[i] = keys.View()
-		}
-	}
-	state.pages.Advance()
-	current := &Snapshot[V]{data, state.version}
-	s.current.Store(current)
-	return current
-}
-
-// SnapshotAndCursor returns the current state and a cursor that starts at the first change after
-// it. The store must have a log.
-func (s *Store[V]) SnapshotAndCursor() (*Snapshot[V], *eventlog.Cursor[Change[V]]) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.snapshot(), s.config.Log.Cursor()
 }
 
 // ResourceVersion returns the collection's resourceVersion at the time of the snapshot.
@@ -100,7 +49,7 @@ func (v *snapshotData[V]) Get(key string) (V, bool) {
 		var none V
 		return none, false
 	}
-	return v.values.load(key, ref)
+	return v.codec.load(key, ref)
 }
 
 // Entry returns the entry under key, or nil. It does not decode the value.
@@ -199,7 +148,7 @@ func (v *snapshotData[V]) Select(matches func(labels map[string]string) bool) []
 
 // SelectByKey is like Select, for the entries whose key has accepts.
 func (v *snapshotData[V]) SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []V {
-	selected := selection[V]{reader: v.values, matches: matches}
+	selected := selection[V]{codec: v.codec, matches: matches}
 	for key, item := range v.entries.All() {
 		if has(key) {
 			selected.add(key, item.Value)
@@ -240,7 +189,7 @@ func (v *snapshotData[V]) scan(selected *selection[V], i int, value string) {
 	found := false
 	for key, item := range v.entries.All() {
 		if shared := item.Meta.shared; shared != last {
-			last, found = shared, shared != nil && slices.Contains(at(shared.byIndex, i), value)
+			last, found = shared, shared != nil && slices.Contains(valuesUnder(shared.byIndex, i), value)
 		}
 		if found {
 			selected.add(key, item.Value)
@@ -251,14 +200,14 @@ func (v *snapshotData[V]) scan(selected *selection[V], i int, value string) {
 
 // selection collects the values of entries whose labels match.
 type selection[V any] struct {
-	reader  *values[V]
+	codec   *valueCodec[V]
 	matches func(labels map[string]string) bool // nil matches all
 	values  []V
 }
 
 // newSelection returns an empty selection, with capacity n if all values match.
 func newSelection[V any](from *snapshotData[V], matches func(labels map[string]string) bool, n int) selection[V] {
-	s := selection[V]{reader: from.values, matches: matches}
+	s := selection[V]{codec: from.codec, matches: matches}
 	if matches == nil {
 		s.values = make([]V, 0, n)
 	}
@@ -267,7 +216,7 @@ func newSelection[V any](from *snapshotData[V], matches func(labels map[string]s
 
 // add adds the value of ref if its labels match.
 func (s *selection[V]) add(key string, ref *valueRef) {
-	if value, ok := s.reader.loadMatching(key, ref, s.matches); ok {
+	if value, ok := s.codec.loadMatching(key, ref, s.matches); ok {
 		s.values = append(s.values, value)
 	}
 }
@@ -282,7 +231,7 @@ func (v *snapshotData[V]) yieldAfterLongRead() {
 	if v.entries.Len() < longRead {
 		return
 	}
-	yielding := &v.values.yielding
+	yielding := &v.codec.yielding
 	if chance := max(yielding.Load(), yieldNum); rand.N(yieldDen) < chance { //nolint:gosec // no secret
 		yielding.Add(1)
 		runtime.Gosched()
@@ -364,14 +313,14 @@ func (v *snapshotData[V]) StoredByIndex(name, value string) (iter.Seq2[string, S
 }
 
 func (v *snapshotData[V]) byBase(refs []keyRef) iter.Seq2[string, Stored[V]] {
-	if v.values.IsPacked() {
+	if v.codec.IsPacked() {
 		slices.SortFunc(refs, func(a, b keyRef) int {
 			return cmp.Compare(packedOf(a.ref).object.Base(), packedOf(b.ref).object.Base())
 		})
 	}
 	return func(yield func(string, Stored[V]) bool) {
 		for _, r := range refs {
-			if !yield(r.key, v.values.stored(r.ref)) {
+			if !yield(r.key, v.codec.stored(r.ref)) {
 				return
 			}
 		}

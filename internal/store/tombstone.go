@@ -41,7 +41,7 @@ type tombstones[V any] struct {
 	waiting  int                      // how many of byKey have a waiting deletion
 	released []waitingKey             // waiting deletions to look at again, as a scope that they waited for was removed
 
-	deleted map[string]time.Time // the keys whose deletion was seen, and when; see Store.HasSeenDeletion
+	deleted map[string]time.Time // the keys whose deletion was seen, and when; see published.HasSeenDeletion
 	expiry  []deletedKey         // of deleted, the oldest first
 }
 
@@ -74,13 +74,9 @@ func (g *tombstones[V]) isSuperseded(key, version, list string) bool {
 	return t != nil && t.supersedes(version) && (list == "" || feed.IsOlder(list, t.shown))
 }
 
-// record adds a tombstone, unless no other scope can pass what it supersedes. The caller holds both
-// locks.
-func (s *Store[V]) record(t *tombstone[V], by *Scope) {
-	g, k := &s.tombstones, &s.scopes
-	if k.oldest == nil {
-		k.findOldest(s.synced.Load() != nil)
-	}
+// record adds a tombstone of a state of a scope, unless no other scope can pass what it supersedes. If
+// there are more than limit, it drops the oldest. The caller holds both locks.
+func (g *tombstones[V]) record(t *tombstone[V], by *Scope, k *scopes, limit int) {
 	if t.version == "" || k.havePassed(t.shown) || !k.hasPeer(by, t.key) {
 		return
 	}
@@ -92,8 +88,8 @@ func (s *Store[V]) record(t *tombstone[V], by *Scope) {
 	}
 	g.put(t)
 	g.unseen = append(g.unseen, t)
-	if len(g.unseen) > max(minUnseen, s.entries.Len()) {
-		s.giveUp(g.unseen[0])
+	if len(g.unseen) > limit {
+		g.giveUp(g.unseen[0], k)
 		g.unseen = g.unseen[1:]
 	}
 }
@@ -107,16 +103,16 @@ func (g *tombstones[V]) put(t *tombstone[V]) {
 
 // giveUp drops a tombstone, as there are too many. It raises minVersion of the scopes that may hold the
 // key and have not passed it: they need a list that is not older. The caller holds both locks.
-func (s *Store[V]) giveUp(t *tombstone[V]) {
-	if s.tombstones.byKey[t.key] != t {
+func (g *tombstones[V]) giveUp(t *tombstone[V], k *scopes) {
+	if g.byKey[t.key] != t {
 		return
 	}
-	for c := range s.scopes.holding(t.key) {
+	for c := range k.holding(t.key) {
 		if feed.IsOlder(c.reached(), t.shown) || c.reached() == "" && len(c.feeds) > 0 {
 			c.minVersion = newer(c.minVersion, t.shown)
 		}
 	}
-	s.tombstones.drop(t)
+	g.drop(t)
 }
 
 // drop removes a tombstone from byKey, unless it has a waiting deletion.
@@ -179,32 +175,6 @@ func (g *tombstones[V]) cancel(key string) {
 	}
 }
 
-// deferDeletion makes a deletion in a scope wait until the object cannot be in another one. The
-// caller holds both locks.
-func (s *Store[V]) deferDeletion(from *Scope, key string, old, final *Entry[V], version string) {
-	g := &s.tombstones
-	tagged := old.inScope(from, &s.maker.interner)
-	if g.isWaiting(key, tagged) {
-		return
-	}
-	if tagged != old {
-		s.replaceIn(s.live.Load(), key, old, tagged)
-	}
-	t := g.byKey[key]
-	if t == nil {
-		t = &tombstone[V]{key: key}
-		g.put(t)
-	}
-	if t.waiting == nil {
-		g.waiting++
-	}
-	t.waiting = &waitingDeletion[V]{version: version, scope: from, object: tagged.shortIdentity}
-	if final != nil {
-		t.waiting.final = new(*final) // a copy: not the one that shares the memory of old
-	}
-	s.block(t)
-}
-
 // isWaiting reports whether the deletion of a key's entry waits. The caller holds a lock.
 func (g *tombstones[V]) isWaiting(key string, old *Entry[V]) bool {
 	w := g.waitingAt(key)
@@ -222,38 +192,13 @@ func (g *tombstones[V]) waitingAt(key string) *waitingDeletion[V] {
 
 // block makes a waiting deletion wait for one scope, and reports whether it must wait. The caller
 // holds both locks.
-func (s *Store[V]) block(t *tombstone[V]) bool {
+func block[V any](k *scopes, t *tombstone[V]) bool {
 	w := t.waiting
-	other := s.scopes.mayHaveMovedTo(w.scope, t.key, w.version)
+	other := k.mayHaveMovedTo(w.scope, t.key, w.version)
 	if other != nil {
 		other.waiting = append(other.waiting, waitingKey{t.key, w.version})
 	}
 	return other != nil
-}
-
-// settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose
-// object has moved, or has changed since. Each event of a scope looks only at the first deletion
-// that waits for the scope, and at those that it lets go. The caller holds both locks.
-func (s *Store[V]) settleMoves(live *state[V]) {
-	g := &s.tombstones
-	if g.waiting == 0 {
-		return
-	}
-	released := g.released
-	g.released = nil
-	for _, c := range s.scopes.held {
-		if len(c.waiting) > 0 {
-			released = append(released, g.dequeue(c)...)
-		}
-	}
-	var changes []Change[V]
-	for _, w := range released {
-		changes = s.settleMove(live, w.key, changes)
-	}
-	if len(changes) > 0 {
-		s.dropSnapshot(live)
-		s.config.Log.Append(changes)
-	}
 }
 
 // dequeue removes the deletions that no longer wait for a scope from its queue, and returns them, the oldest
@@ -275,36 +220,13 @@ func (g *tombstones[V]) dequeue(c *Scope) (released []waitingKey) {
 	return released
 }
 
-// settleMove appends the change of a deletion that may no longer wait to changes. The caller holds
-// both locks.
-func (s *Store[V]) settleMove(live *state[V], key string, changes []Change[V]) []Change[V] {
-	t := s.tombstones.byKey[key]
-	if t == nil || t.waiting == nil {
-		return changes
-	}
-	old := new(Entry[V]).fromMap(live.entries.Item(key))
-	stands := old != nil && s.tombstones.isWaiting(key, old)
-	if stands && s.block(t) {
-		return changes
-	}
-	from, final := t.waiting.scope, t.waiting.final
-	s.tombstones.stopWaiting(t)
-	if !stands {
-		return changes
-	}
-	s.noteWritten(key)
-	s.replaceIn(live, key, old, nil)
-	s.noteDeleted(key, from)
-	return append(changes, Change[V]{Key: key, Old: old, Final: final})
-}
-
 // noteDeleted records that the deletion of a key was seen, if its absence alone does not say that the
 // object does not exist. The caller holds both locks.
-func (s *Store[V]) noteDeleted(key string, c *Scope) {
-	if c.Name.Hash.Field != scope.UID || s.config.Now == nil {
+func (g *tombstones[V]) noteDeleted(key string, c *Scope, clock func() time.Time) {
+	if c.Name.Hash.Field != scope.UID || clock == nil {
 		return
 	}
-	g, now := &s.tombstones, s.config.Now()
+	now := clock()
 	if g.deleted == nil {
 		g.deleted = make(map[string]time.Time)
 	}
@@ -326,13 +248,4 @@ func (g *tombstones[V]) forgetDeleted(key string) {
 	if len(g.deleted) > 0 {
 		delete(g.deleted, key)
 	}
-}
-
-// HasSeenDeletion reports whether the object that a key had last was deleted, within the last hour.
-// It remembers up to 100,000 keys, of scopes of hashes of UIDs alone.
-func (s *Store[V]) HasSeenDeletion(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at, ok := s.tombstones.deleted[key]
-	return ok && s.config.Now().Sub(at) < deletedFor
 }

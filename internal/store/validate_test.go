@@ -18,7 +18,7 @@ func (s *Store[V]) validate() error {
 		want := 0
 		for key, item := range snapshot.entries.All() {
 			entry := new(Entry[V]).fromMap(item)
-			for _, value := range at(entry.byIndex(), i) {
+			for _, value := range valuesUnder(entry.byIndex(), i) {
 				want++
 				if set := snapshot.indexes[i].Get(value); set == nil || !set.Has(key) {
 					return fmt.Errorf("index %q: key %q not found under %q", name, key, value)

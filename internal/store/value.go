@@ -17,26 +17,14 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// valueRef stands for an entry's value in the map, so that Get reaches the value without a further
-// indirection. A *valueRef points to
-//
-//   - the object itself, if V is a pointer type and the store does not pack,
-//   - a heap copy of the value, if V is any other type and the store does not pack,
-//   - a packed struct, if the store packs.
-//
-// The case is the same for all entries of a store, and only this file converts between them. A
-// valueRef is never dereferenced. Its type is smaller than any memory it may point to, and the
-// garbage collector follows the allocated memory, not the pointer's type.
-type valueRef struct{ _ byte }
-
-// values converts between values and their references, and calls the functions of the configuration
+// valueCodec converts between values and their references, and calls the functions of the configuration
 // that read values.
-type values[V any] struct {
+type valueCodec[V any] struct {
+	yielding      atomic.Int32 // number of readers in yieldAfterLongRead; far from what Get reads
 	config        Config[V]
 	arePointers   bool                                       // V is a pointer type, so a value is its own valueRef
 	keepsUnpacked atomic.Bool                                // a value could not be packed, see reportNotPacked
 	abandoned     atomic.Bool                                // see Abandon
-	yielding      atomic.Int32                               // number of readers in yieldAfterLongRead
 	unreadable    func(key string, ref *valueRef, err error) // is called with a reference that could not be decoded
 }
 
@@ -44,7 +32,7 @@ type values[V any] struct {
 func isPointer[V any]() bool { return reflect.TypeFor[V]().Kind() == reflect.Pointer }
 
 // refOf returns the reference of a value that is not packed.
-func (v *values[V]) refOf(value V) *valueRef {
+func (v *valueCodec[V]) refOf(value V) *valueRef {
 	if v.arePointers {
 		return *(**valueRef)(unsafe.Pointer(&value)) //nolint:gosec // V is a pointer
 	}
@@ -55,10 +43,10 @@ func (v *values[V]) refOf(value V) *valueRef {
 // does not move pointers to the heap.
 //
 //go:noinline
-func box[V any](value V) *valueRef { return (*valueRef)(unsafe.Pointer(&value)) } //nolint:gosec // values.value converts it back
+func box[V any](value V) *valueRef { return (*valueRef)(unsafe.Pointer(&value)) } //nolint:gosec // valueCodec.value converts it back
 
 // value returns the value of a reference returned by refOf.
-func (v *values[V]) value(ref *valueRef) V {
+func (v *valueCodec[V]) value(ref *valueRef) V {
 	if v.arePointers {
 		return *(*V)(unsafe.Pointer(&ref)) //nolint:gosec // V is a pointer
 	}
@@ -67,7 +55,7 @@ func (v *values[V]) value(ref *valueRef) V {
 
 // pointee returns a reference to the object that value points to, or nil if value is not a pointer
 // of the type that the store's values share.
-func (v *values[V]) pointee(value V) *valueRef {
+func (v *valueCodec[V]) pointee(value V) *valueRef {
 	if v.arePointers {
 		return v.refOf(value)
 	}
@@ -81,7 +69,7 @@ func (v *values[V]) pointee(value V) *valueRef {
 }
 
 // fromPointee returns the value of a reference returned by pointee.
-func (v *values[V]) fromPointee(ref *valueRef) V {
+func (v *valueCodec[V]) fromPointee(ref *valueRef) V {
 	if v.arePointers {
 		return v.value(ref)
 	}
@@ -95,7 +83,7 @@ func packedOf(ref *valueRef) *packed { return (*packed)(unsafe.Pointer(ref)) } /
 
 // equal reports whether the values of two references are equal. Values that cannot be decoded or
 // compared are not equal.
-func (v *values[V]) equal(a, b *valueRef) bool {
+func (v *valueCodec[V]) equal(a, b *valueRef) bool {
 	equal, err := v.compareValues(a, b)
 	return err == nil && equal
 }
@@ -103,7 +91,7 @@ func (v *values[V]) equal(a, b *valueRef) bool {
 // compareValues reports whether the values of two references are equal. It decodes packed values only
 // if their bytes differ, and decodes them anew, because a caller may have modified a shared decoded
 // object. It returns an error if the values cannot be decoded or compared.
-func (v *values[V]) compareValues(a, b *valueRef) (equal bool, err error) {
+func (v *valueCodec[V]) compareValues(a, b *valueRef) (equal bool, err error) {
 	if v.config.Packer == nil {
 		return equalValues(v.value(a), v.value(b))
 	}
@@ -158,14 +146,14 @@ type unpacked[V any] struct {
 var notPacked decoded //nolint:gochecknoglobals // only its address is used
 
 // keepUnpacked returns the reference of a value that the packer does not support.
-func (v *values[V]) keepUnpacked(value V) *valueRef {
+func (v *valueCodec[V]) keepUnpacked(value V) *valueRef {
 	u := &unpacked[V]{value: value}
 	u.live.Store(&notPacked)
 	return u.ref()
 }
 
 // unpackedValue returns the value of an entry that the packer does not support.
-func (v *values[V]) unpackedValue(p *packed) (value V, ok bool) {
+func (v *valueCodec[V]) unpackedValue(p *packed) (value V, ok bool) {
 	if p.live.Load() != &notPacked {
 		return value, false
 	}
@@ -173,7 +161,7 @@ func (v *values[V]) unpackedValue(p *packed) (value V, ok bool) {
 }
 
 // IsPacked reports whether values are decoded when they are read.
-func (v *values[V]) IsPacked() bool { return v.config.Packer != nil }
+func (v *valueCodec[V]) IsPacked() bool { return v.config.Packer != nil }
 
 // labelReader is implemented by a Packer that can read labels without unpacking the object.
 type labelReader interface {
@@ -183,7 +171,7 @@ type labelReader interface {
 
 // loadMatching is load for a value whose labels match; every value matches if matches is nil. If
 // the packer is a labelReader, it does not decode a value that does not match.
-func (v *values[V]) loadMatching(key string, ref *valueRef, matches func(map[string]string) bool) (value V, ok bool) {
+func (v *valueCodec[V]) loadMatching(key string, ref *valueRef, matches func(map[string]string) bool) (value V, ok bool) {
 	if matches == nil {
 		return v.load(key, ref)
 	}
@@ -200,7 +188,7 @@ func (v *values[V]) loadMatching(key string, ref *valueRef, matches func(map[str
 
 // packedLabels reads labels from packed bytes. It returns false if the value has to be decoded
 // instead: it is live already, the packer cannot read labels, or reading them fails.
-func (v *values[V]) packedLabels(ref *valueRef) (labels map[string]string, ok bool) {
+func (v *valueCodec[V]) packedLabels(ref *valueRef) (labels map[string]string, ok bool) {
 	reader, ok := v.config.Packer.(labelReader)
 	if !ok {
 		return nil, false
@@ -216,9 +204,9 @@ func (v *values[V]) packedLabels(ref *valueRef) (labels map[string]string, ok bo
 // Load returns an entry's value, which it decodes if the entry is packed. An entry that cannot be
 // decoded is reported, once while it is the live one, and its key is quarantined, so that the object
 // is fetched again.
-func (v *values[V]) Load(key string, entry *Entry[V]) (V, bool) { return v.load(key, entry.ref) }
+func (v *valueCodec[V]) Load(key string, entry *Entry[V]) (V, bool) { return v.load(key, entry.ref) }
 
-func (v *values[V]) load(key string, ref *valueRef) (V, bool) {
+func (v *valueCodec[V]) load(key string, ref *valueRef) (V, bool) {
 	value, err := v.read(ref)
 	if err != nil {
 		v.unreadable(key, ref, err)
@@ -227,7 +215,7 @@ func (v *values[V]) load(key string, ref *valueRef) (V, bool) {
 }
 
 // read returns the value of an entry, which it decodes if the entry is packed.
-func (v *values[V]) read(ref *valueRef) (V, error) {
+func (v *valueCodec[V]) read(ref *valueRef) (V, error) {
 	if v.config.Packer == nil {
 		return v.value(ref), nil
 	}
@@ -243,13 +231,13 @@ func (v *values[V]) read(ref *valueRef) (V, error) {
 }
 
 // unpack decodes a packed value.
-func (v *values[V]) unpack(p *packed) (V, error) {
+func (v *valueCodec[V]) unpack(p *packed) (V, error) {
 	return feed.CatchPanic(func() (V, error) { return v.config.Packer.Unpack(p.object) })
 }
 
 // TryLoad returns an entry's value like Load, but neither reports nor quarantines an entry that
 // cannot be decoded.
-func (v *values[V]) TryLoad(entry *Entry[V]) (value V, ok bool) {
+func (v *valueCodec[V]) TryLoad(entry *Entry[V]) (value V, ok bool) {
 	if v.config.Packer == nil {
 		return v.value(entry.ref), true
 	}
@@ -267,7 +255,7 @@ type decoded struct {
 }
 
 // loadLive returns the decoded value if a reader references it, or the store keeps it unpacked.
-func (v *values[V]) loadLive(p *packed) (value V, ok bool) {
+func (v *valueCodec[V]) loadLive(p *packed) (value V, ok bool) {
 	switch d := p.live.Load(); d {
 	case nil:
 	case &notPacked:
@@ -283,7 +271,7 @@ func (v *values[V]) loadLive(p *packed) (value V, ok bool) {
 // storeLive records a decoded value and returns it, or returns the value that another reader
 // recorded first, so that concurrent readers share one object. The garbage collector frees the
 // handle together with the object.
-func (v *values[V]) storeLive(p *packed, value V) V {
+func (v *valueCodec[V]) storeLive(p *packed, value V) V {
 	ref := v.pointee(value)
 	if ref == nil {
 		return value
@@ -320,7 +308,7 @@ type Stored[V any] struct {
 }
 
 // stored returns a reference's value as it is kept.
-func (v *values[V]) stored(ref *valueRef) (stored Stored[V]) {
+func (v *valueCodec[V]) stored(ref *valueRef) (stored Stored[V]) {
 	if v.config.Packer == nil {
 		stored.Value = v.value(ref)
 		return stored
@@ -337,12 +325,41 @@ func (v *values[V]) stored(ref *valueRef) (stored Stored[V]) {
 // Abandon prevents further calls of Decode and Report: Apply and replacements end their goroutine
 // instead, by runtime.Goexit, and change nothing. It is for an informer that has stopped while a
 // function of the program blocks. Writes of the program are not affected.
-func (v *values[V]) Abandon() { v.abandoned.Store(true) }
+func (v *valueCodec[V]) Abandon() { v.abandoned.Store(true) }
 
 // EndIfAbandoned ends the goroutine after Abandon. It is called before and after Decode, and by the
 // store's owner before other functions.
-func (v *values[V]) EndIfAbandoned() {
+func (v *valueCodec[V]) EndIfAbandoned() {
 	if v.abandoned.Load() {
 		runtime.Goexit()
 	}
+}
+
+// maxRecent is how many of the newest changes keep the decoded value of a packed entry alive.
+const maxRecent = 1000
+
+// recentValues keeps the values that were decoded for the newest events of a store that packs, so that
+// handlers that follow soon find them decoded. The log holds them, in the entryPair of a change, and
+// so drops each once all handlers have passed it; recentValues drops those that are older.
+type recentValues[V any] struct {
+	pairs [maxRecent]weak.Pointer[entryPair[V]]
+	next  int // index of the oldest
+}
+
+// keep keeps the value of a pair's next entry, if it was decoded. The caller holds the writer's lock, and
+// has not published the pair, which may be nil.
+func (r *recentValues[V]) keep(pair *entryPair[V]) {
+	if pair == nil || pair.next.ref == nil {
+		return
+	}
+	handle := packedOf(pair.next.ref).live.Load()
+	if handle == nil || handle == &notPacked {
+		return
+	}
+	pair.decoded.Store(handle.object.Value())
+	if oldest := r.pairs[r.next].Value(); oldest != nil {
+		oldest.decoded.Store(nil)
+	}
+	r.pairs[r.next] = weak.Make(pair)
+	r.next = (r.next + 1) % maxRecent
 }

@@ -3,13 +3,6 @@
 
 package store
 
-import (
-	"slices"
-
-	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/scope"
-)
-
 // write is a change of one key that is decided and made, so that publishing it calls no function of
 // the program. The zero write changes nothing.
 type write[V any] struct {
@@ -22,7 +15,7 @@ type write[V any] struct {
 
 	stays     bool          // the object of the live entry exists: its deletion waits no more, and does not follow
 	tombstone *tombstone[V] // to record, if not nil
-	waits     string        // of a deletion: the version that scopes must reach, if the object may have moved to them
+	waits     *Entry[V]     // of a deletion: the entry, in its scope, while scopes to which the object may have moved have not reached tombstone
 	release   []string      // keys that leave the quarantine in any case
 	failed    *failure      // with which key enters it
 }
@@ -35,13 +28,13 @@ const (
 	update             // an addition or an update
 	recreate           // another object under the same key: a deletion and an addition
 	silent             // the same state, repaired or in another scope: not logged
-	remove             // a deletion
-	unseen             // a deletion of an object that is not stored: logged alone
+	deletion
+	unseenDeletion // of an object that is not stored: logged alone
 )
 
 // publish makes a write visible: first in the entries, then in the log. by is the scope that has
 // passed it, nil for the program. The caller holds both locks.
-func (s *Store[V]) publish(w write[V], by *Scope) {
+func (s *published[V]) publish(w write[V], by *Scope) {
 	s.noteWritten(w.key)
 	for _, key := range w.release {
 		s.quarantine.release(key)
@@ -52,8 +45,8 @@ func (s *Store[V]) publish(w write[V], by *Scope) {
 	if w.tombstone != nil {
 		s.record(w.tombstone, by)
 	}
-	if w.kind == remove && w.waits != "" && s.scopes.mayHaveMovedTo(by, w.key, w.waits) != nil {
-		s.deferDeletion(by, w.key, w.old, w.final, w.waits)
+	if w.waits != nil && s.scopes.mayHaveMovedTo(by, w.key, w.tombstone.version) != nil {
+		s.deferDeletion(w.key, w.old, w.waits, w.final, w.tombstone.version)
 		return
 	}
 	if w.kind != nothing {
@@ -65,12 +58,12 @@ func (s *Store[V]) publish(w write[V], by *Scope) {
 }
 
 // publishEntry changes the entry and the log. The caller holds both locks.
-func (s *Store[V]) publishEntry(live *state[V], w write[V], by *Scope) {
-	if w.kind != unseen {
+func (s *published[V]) publishEntry(live *state[V], w write[V], by *Scope) {
+	if w.kind != unseenDeletion {
 		s.dropSnapshot(live)
-		s.replaceIn(live, w.key, w.old, w.next)
+		live.replace(w.key, w.old, w.next)
 	}
-	if w.server && w.kind != unseen {
+	if w.server && w.kind != unseenDeletion {
 		s.quarantine.release(w.key) // after the entry has changed: Find takes no lock
 	}
 	s.noteKey(w, by)
@@ -84,114 +77,217 @@ func (s *Store[V]) publishEntry(live *state[V], w write[V], by *Scope) {
 		log.AppendOne(Change[V]{Key: w.key, Old: w.old, New: w.next})
 	case recreate:
 		log.Append([]Change[V]{{Key: w.key, Old: w.old}, {Key: w.key, New: w.next}})
-	case remove:
+	case deletion:
 		log.AppendOne(Change[V]{Key: w.key, Old: w.old, Final: w.final, LeftScope: w.leftScope})
-	case unseen:
+	case unseenDeletion:
 		log.AppendOne(Change[V]{Key: w.key, Old: w.final, Final: w.final})
 	}
 }
 
 // noteKey records whether the object of a key is known to be deleted. The caller holds both locks.
-func (s *Store[V]) noteKey(w write[V], by *Scope) {
+func (s *published[V]) noteKey(w write[V], by *Scope) {
 	switch {
-	case w.kind == remove && !w.leftScope && by != nil:
-		s.noteDeleted(w.key, by)
+	case w.kind == deletion && !w.leftScope && by != nil:
+		s.tombstones.noteDeleted(w.key, by, s.config.Now)
 	case w.kind != nothing:
 		s.tombstones.forgetDeleted(w.key)
 	}
 }
 
-// Put adds or replaces a value, regardless of its version. The next list of a scope that may hold it,
-// and lacks it, removes it; see claim.
-func (s *Store[V]) Put(value V) error {
-	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
-	if err != nil {
-		return err
+// record adds a tombstone of a state of a scope. The caller holds both locks.
+func (s *published[V]) record(t *tombstone[V], by *Scope) {
+	if s.scopes.oldest == nil {
+		s.scopes.findOldest(s.synced.Load() != nil)
 	}
-	s.writer.Lock()
-	defer s.endWrite()
-	uid, version := s.config.Identity(value)
-	pair := new(entryPair[V])
-	old := pair.old.fromMap(s.entries.Item(key))
-	s.maker.claim, s.maker.keepsDecoded = s.claimOf(uid, old), false // the caller may modify the value
-	if err := s.makeEntry(&pair.next, &s.maker, feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}, &value, old); err != nil {
-		return err
-	}
-	w := write[V]{kind: update, key: key, old: old, next: &pair.next, server: !s.isFed()}
-	if old != nil && !old.sameObject(pair.next.identity()) {
-		w.kind = recreate
-	}
-	s.publishOwn(w, version)
-	return nil
+	s.tombstones.record(t, by, &s.scopes, max(minUnseen, s.entries.Len()))
 }
 
-// claimOf returns the claim of a value that the program writes in place of old, which may be nil.
-func (s *Store[V]) claimOf(uid string, old *Entry[V]) claim {
-	switch {
-	case !s.config.Scoped:
-		return claim{}
-	case old != nil && old.scope() != nil && !old.scope().removed:
-		return claim{scope: old.scope(), written: true}
+// deferDeletion makes a deletion at a version wait until the object cannot be in another scope than
+// that of tagged, which is old in the scope of the deletion. The caller holds both locks.
+func (s *published[V]) deferDeletion(key string, old, tagged, final *Entry[V], version string) {
+	g := &s.tombstones
+	if g.isWaiting(key, tagged) {
+		return
 	}
-	return claim{written: true, hasUID: uid != "", hash: scope.HashOf(uid)}
+	if tagged != old {
+		s.live.Load().replace(key, old, tagged)
+	}
+	t := g.byKey[key]
+	if t == nil {
+		t = &tombstone[V]{key: key}
+		g.put(t)
+	}
+	if t.waiting == nil {
+		g.waiting++
+	}
+	t.waiting = &waitingDeletion[V]{version: version, scope: tagged.scope(), object: tagged.shortIdentity}
+	if final != nil {
+		t.waiting.final = new(*final) // a copy: not the one that shares the memory of old
+	}
+	block(&s.scopes, t)
 }
 
-// isOf reports whether a live entry, which may be nil, is one of a scope. One that none of the store's
-// scopes may hold is one of any.
-func (s *Store[V]) isOf(c *Scope, key string, e *Entry[V]) bool {
-	switch {
-	case e == nil:
-		return false
-	case c.whole || e.scope() != nil:
-		return e.scope() == c.mark()
+// settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose
+// object has moved, or has changed since. Each event of a scope looks only at the first deletion
+// that waits for the scope, and at those that it lets go. The caller holds both locks.
+func (s *published[V]) settleMoves(live *state[V]) {
+	g := &s.tombstones
+	if g.waiting == 0 {
+		return
 	}
-	m := e.common().claim
-	return m.mayBeIn(c, key) || !slices.ContainsFunc(s.scopes.held, func(other *Scope) bool { return m.mayBeIn(other, key) })
+	released := g.released
+	g.released = nil
+	for _, c := range s.scopes.held {
+		if len(c.waiting) > 0 {
+			released = append(released, g.dequeue(c)...)
+		}
+	}
+	var changes []Change[V]
+	for _, w := range released {
+		changes = s.settleMove(live, w.key, changes)
+	}
+	if len(changes) > 0 {
+		s.dropSnapshot(live)
+		s.config.Log.Append(changes)
+	}
 }
 
-// publishOwn publishes a write of the program. A store without a feed is then at the written version.
+// settleMove appends the change of a deletion that may no longer wait to changes. The caller holds
+// both locks.
+func (s *published[V]) settleMove(live *state[V], key string, changes []Change[V]) []Change[V] {
+	t := s.tombstones.byKey[key]
+	if t == nil || t.waiting == nil {
+		return changes
+	}
+	old := new(Entry[V]).fromMap(live.entries.Item(key))
+	stands := old != nil && s.tombstones.isWaiting(key, old)
+	if stands && block(&s.scopes, t) {
+		return changes
+	}
+	from, final := t.waiting.scope, t.waiting.final
+	s.tombstones.stopWaiting(t)
+	if !stands {
+		return changes
+	}
+	s.noteWritten(key)
+	live.replace(key, old, nil)
+	s.tombstones.noteDeleted(key, from, s.config.Now)
+	return append(changes, Change[V]{Key: key, Old: old, Final: final})
+}
+
+// dropSnapshot drops the current snapshot before a change of the live state. The caller holds both
+// locks.
+func (s *published[V]) dropSnapshot(live *state[V]) {
+	if s.current.Load() != nil {
+		s.current.Store(nil)
+	}
+	live.writes++
+}
+
+// noteWritten tells a commit that has begun of a key whose entry, failure or tombstone may have changed.
 // The caller holds the writer's lock.
-func (s *Store[V]) publishOwn(w write[V], version string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.publish(w, nil)
-	if !s.isFed() {
-		s.moveVersion(newer(s.live.Load().version, version))
+func (s *published[V]) noteWritten(key string) {
+	if s.written != nil {
+		s.written[key] = struct{}{}
 	}
 }
 
-// Remove deletes the entry under the value's key, if any.
-func (s *Store[V]) Remove(value V) error {
-	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
-	if err != nil {
-		return err
-	}
-	s.writer.Lock()
-	defer s.endWrite()
-	if old := new(Entry[V]).fromMap(s.entries.Item(key)); old != nil {
-		_, version := s.config.Identity(value)
-		s.publishOwn(write[V]{kind: remove, key: key, old: old, server: !s.isFed()}, version)
-	}
-	return nil
+// swap makes next the live state. The caller holds both locks.
+func (s *published[V]) swap(next *state[V]) {
+	s.entries.Swap(next.entries)
+	next.entries = &s.entries
+	s.live.Store(next)
+	s.current.Store(nil)
 }
 
-// kindOf returns the kind of the write that replaces old, which may be nil, by next.
-func (s *Store[V]) kindOf(key string, old, next *Entry[V]) writeKind {
-	switch {
-	case old == nil:
-		return update
-	case !old.sameObject(next.identity()):
-		return recreate
-	case old.sameVersion(next.identity()) && s.isRepair(key, old, next):
-		return silent
+// settle applies the deletions that no longer wait, and sets the version of the store, after the
+// scopes or their versions have changed. The caller holds both locks.
+func (s *published[V]) settle(live *state[V]) {
+	defer s.notify()
+	s.settleMoves(live)
+	known := &s.scopes
+	if known.oldest != nil && known.oldest.reached() == live.version {
+		return
 	}
-	return update
+	known.findOldest(s.synced.Load() != nil)
+	s.tombstones.expire(known)
+	version := ""
+	if known.oldest != nil {
+		version = known.oldest.reached()
+	}
+	s.moveVersion(version)
 }
 
-// isRepair reports whether next, whose version is that of old, is the same state: old could not be
-// read, or has equal contents. Otherwise the server has used the version again after a restore
-// whose first state of the object could not be stored, or the program has written old.
-func (s *Store[V]) isRepair(key string, old, next *Entry[V]) bool {
-	f, _ := s.quarantine.failed(key)
-	return f.unreadable || s.equal(old.ref, next.ref)
+// moveVersion sets the version of the live state and of the current snapshot. The caller holds mu.
+func (s *published[V]) moveVersion(version string) {
+	state := s.live.Load()
+	if version == state.version {
+		return
+	}
+	state.version = version
+	if current := s.current.Load(); current != nil {
+		s.current.Store(&Snapshot[V]{current.snapshotData, version})
+	}
+}
+
+// markSynced is MarkSynced for a caller that holds both locks.
+func (s *published[V]) markSynced() {
+	if s.synced.Load() != nil {
+		return
+	}
+	var events uint64
+	if s.config.Log != nil {
+		events = s.config.Log.Appended()
+	}
+	s.synced.Store(&events)
+	s.scopes.oldest = nil
+}
+
+// notify wakes the callers whose version is reached. The caller holds mu.
+func (s *published[V]) notify() {
+	if s.waiters.n.Load() > 0 {
+		s.waiters.wake(s.live.Load().version)
+	}
+	if s.scopeWaiters.Load() == 0 {
+		return
+	}
+	for _, c := range s.scopes.held {
+		if c.waiters.n.Load() > 0 {
+			c.waiters.wake(c.reached())
+		}
+	}
+}
+
+// beginAbsence begins the error of reads, unless why is nil, and refuses what feeds received before. It
+// precedes the removal of the entries: a reader that finds none must find the error. The caller holds
+// both locks.
+func (s *published[V]) beginAbsence(why error) {
+	s.vacations++
+	for _, scope := range s.scopes.held {
+		scope.vacated = true
+	}
+	s.absence.Store(&why)
+	s.current.Store(nil)
+}
+
+// endAbsence ends the error of reads once no scope is left to be listed. The caller holds both locks.
+func (s *published[V]) endAbsence() {
+	if s.absence.Load() == nil {
+		return
+	}
+	for _, scope := range s.scopes.held {
+		if scope.vacated {
+			return
+		}
+	}
+	s.absence.Store(nil)
+	s.current.Store(nil)
+}
+
+// wakeAll wakes all callers of Await, whatever they wait for. The caller holds mu.
+func (s *published[V]) wakeAll() {
+	s.waiters.wakeAll()
+	for _, scope := range s.scopes.held {
+		scope.waiters.wakeAll()
+	}
 }

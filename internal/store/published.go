@@ -1,0 +1,442 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/kinformer/kinformer/internal/eventlog"
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/snapmap"
+)
+
+// published is what readers see of a store, and what they wait for. write.go has what changes it.
+type published[V any] struct {
+	valueCodec[V]
+	direct bool // values are pointers, and nothing is packed: Get returns the valueRef itself
+
+	entries entryMap // of the live state; Get reads it without a lock, others hold writer or mu
+	_       [64]byte // separates the CPU cache lines of reads from those that each write changes
+
+	quarantine   quarantine
+	waiters      waiters               // for the store's version
+	scopeWaiters atomic.Int32          // number of callers that wait for the version of a scope
+	absence      atomic.Pointer[error] // why the server's objects are not there, nil if they are gone; no error if they are there; written under both locks
+	written      map[string]struct{}   // the keys that were written since a commit has forked the live state; nil if none has; guarded by the writer's lock
+
+	mu         sync.Mutex                  // guards the fields below, including the maps of the live state
+	live       atomic.Pointer[state[V]]    // also loaded without a lock; replaced by swap
+	scopes     scopes                      // at least one, if the store has a feed
+	tombstones tombstones[V]               // empty if the store has one scope
+	current    atomic.Pointer[Snapshot[V]] // the latest snapshot; nil after a change until the next Snapshot
+	synced     atomic.Pointer[uint64]      // see Synced; nil before the first replacement; written under both locks
+	vacations  uint64                      // the number of calls of Vacate; written under both locks
+}
+
+// Snapshot returns the current state, with all changes of a batch or none. It takes O(1), since
+// package snapmap captures a map in O(1), and returns the previous snapshot if nothing has changed.
+func (s *published[V]) Snapshot() *Snapshot[V] {
+	for range snapshotTries {
+		if current := s.current.Load(); current != nil {
+			return current
+		}
+		if s.mu.TryLock() {
+			defer s.mu.Unlock()
+			return s.snapshot()
+		}
+		runtime.Gosched()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.snapshot()
+}
+
+// snapshotTries is how often a reader tries to take the lock before it blocks on it. The lock is
+// held briefly, but once goroutines are queued on a mutex each further one queues, too: a writer
+// beside many readers would wait until every reader was scheduled and had its turn.
+const snapshotTries = 100
+
+// snapshot is Snapshot for a caller that holds mu.
+func (s *published[V]) snapshot() *Snapshot[V] {
+	if current := s.current.Load(); current != nil {
+		return current
+	}
+	state := s.live.Load()
+	data := &snapshotData[V]{codec: &s.valueCodec, absence: s.Absence(), set: state.indexes.set, entries: state.entries.View()}
+	if n := len(state.indexes.values); n > 0 {
+		data.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
+		for i, keys := range state.indexes.values {
+			data.indexes[i] = keys.View()
+		}
+	}
+	state.pages.Advance()
+	current := &Snapshot[V]{data, state.version}
+	s.current.Store(current)
+	return current
+}
+
+// SnapshotAndCursor returns the current state and a cursor that starts at the first change after
+// it. The store must have a log.
+func (s *published[V]) SnapshotAndCursor() (*Snapshot[V], *eventlog.Cursor[Change[V]]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.snapshot(), s.config.Log.Cursor()
+}
+
+// Get returns the value under key. It takes no lock unless it decodes the value, and may return the
+// result of a change that no snapshot shows yet.
+func (s *published[V]) Get(key string) (V, bool) {
+	ref := s.entries.Get(key)
+	if ref == nil {
+		var none V
+		return none, false
+	}
+	if s.direct {
+		return *(*V)(unsafe.Pointer(&ref)), true //nolint:gosec // see valueRef
+	}
+	return s.load(key, ref)
+}
+
+// Find returns the value under key, as Get does. If there is none, it returns KeyError. It reads
+// the value again after the error, since the object may have been stored in between.
+func (s *published[V]) Find(key string) (value V, exists bool, err error) {
+	if value, exists = s.Get(key); exists {
+		return value, true, nil
+	}
+	err = s.KeyError(key)
+	if value, exists = s.Get(key); exists {
+		return value, true, nil
+	}
+	return value, false, err
+}
+
+// FindStored is Find without decoding.
+func (s *published[V]) FindStored(key string) (stored Stored[V], exists bool, err error) {
+	if ref := s.entries.Get(key); ref != nil {
+		return s.stored(ref), true, nil
+	}
+	err = s.KeyError(key)
+	if ref := s.entries.Get(key); ref != nil { // stored in between
+		return s.stored(ref), true, nil
+	}
+	return stored, false, err
+}
+
+// AnyKey returns the key of one entry or, if there is none, of one object that could not be stored.
+// It returns "" if there is neither.
+func (s *published[V]) AnyKey() string {
+	for key := range s.Snapshot().entries.All() {
+		return key
+	}
+	for _, failed := range s.quarantine.failures() {
+		return failed.Key
+	}
+	return ""
+}
+
+// liveEntry sets *entry to the live entry of key and returns it, or returns nil. It takes mu: a
+// caller that does not hold the writer's lock could otherwise read a partly written entryMeta.
+func (s *published[V]) liveEntry(key string, entry *Entry[V]) *Entry[V] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return entry.fromMap(s.entries.Item(key))
+}
+
+// HasUID reports whether the store holds an object under key that was received with this UID. An
+// empty UID stands for any.
+func (s *published[V]) HasUID(key, uid string) bool {
+	var entry Entry[V]
+	live := s.liveEntry(key, &entry)
+	return live != nil && (uid == "" || live.uid == hashUID(uid))
+}
+
+// HasOmitted reports whether the store holds the state that an object had at a resourceVersion, and
+// fields of it were omitted, or may have been.
+func (s *published[V]) HasOmitted(key, uid, resourceVersion string) bool {
+	var entry Entry[V]
+	live := s.liveEntry(key, &entry)
+	return live != nil && live.sameVersion(identityOf(uid, resourceVersion)) && live.common().omitted
+}
+
+// Len returns the number of entries.
+func (s *published[V]) Len() int { return s.entries.Len() }
+
+// PackedBytes returns the size of the packed objects in the store.
+func (s *published[V]) PackedBytes() int64 { return s.live.Load().packedBytes.Load() }
+
+// isFed reports whether the store belongs to an informer. Its resourceVersion then says what the
+// server has sent, so that a write of the program, which may be of a later version, does not move
+// it.
+func (s *published[V]) isFed() bool { return s.config.Log != nil }
+
+// ResourceVersion returns the collection's resourceVersion that the store has reached, or "" before
+// the first.
+func (s *published[V]) ResourceVersion() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live.Load().version
+}
+
+// Synced reports whether the first full state has been stored, and returns the number of events
+// that the log held at that time, including those of that state.
+func (s *published[V]) Synced() (events uint64, ok bool) {
+	if synced := s.synced.Load(); synced != nil {
+		return *synced, true
+	}
+	return 0, false
+}
+
+// IsVacant reports whether a scope has not been listed since Vacate.
+func (s *published[V]) IsVacant() bool { return s.absence.Load() != nil }
+
+// Absence returns the error of Vacate or Expect, nil if the store shows the collection, or its objects
+// are gone.
+func (s *published[V]) Absence() error {
+	if absence := s.absence.Load(); absence != nil {
+		return *absence
+	}
+	return nil
+}
+
+// Listed reports whether a scope has ever been listed, and whether one has been since Vacate.
+func (s *published[V]) Listed() (ever, now bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, scope := range s.scopes.held {
+		ever = ever || scope.synced
+		now = now || scope.synced && !scope.vacated
+	}
+	return ever, now
+}
+
+// KeyError returns an error that wraps ErrNotStored and the cause if the newest state received for
+// key could not be stored or read. If there is none, and the key is not stored, it returns the
+// error of Config.Absent.
+func (s *published[V]) KeyError(key string) error {
+	if err := cmp.Or(s.Absence(), s.Failure(key)); err != nil {
+		return err
+	}
+	if s.config.Absent == nil || s.entries.Get(key) != nil {
+		return nil
+	}
+	return s.config.Absent(key)
+}
+
+// Failure returns an error that wraps ErrNotStored and the cause if the newest state received for
+// key could not be stored or read, and nil otherwise.
+func (s *published[V]) Failure(key string) error {
+	if f, failed := s.quarantine.failed(key); failed {
+		return f.wrapped()
+	}
+	return nil
+}
+
+// QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.
+func (s *published[V]) QuarantinedKeys(limit int) []KeyFailure {
+	failures := s.quarantine.failures()
+	slices.SortFunc(failures, func(a, b KeyFailure) int { return strings.Compare(a.Key, b.Key) })
+	return failures[:min(limit, len(failures))]
+}
+
+// QuarantineSize returns the number of quarantined keys, and the number of states without a
+// readable key in the last committed list and in events since.
+func (s *published[V]) QuarantineSize() (keys, unnamed int) { return s.quarantine.counts() }
+
+// Indexers returns a copy of the index functions by name.
+func (s *published[V]) Indexers() map[string]IndexFunc[V] {
+	set := s.live.Load().indexes.set
+	indexers := make(map[string]IndexFunc[V], len(set.names))
+	for i, name := range set.names {
+		indexers[name] = set.functions[i]
+	}
+	return indexers
+}
+
+// IndexErrors returns how often each index function has failed, without those that have not. Each
+// time, the index did not find the object in that state.
+func (s *published[V]) IndexErrors() (failed map[string]uint64) {
+	set := s.live.Load().indexes.set
+	for i, name := range set.names {
+		if n := set.errors[i].Load(); n > 0 {
+			if failed == nil {
+				failed = make(map[string]uint64)
+			}
+			failed[name] = n
+		}
+	}
+	return failed
+}
+
+// ScopeState is the condition of a scope.
+type ScopeState struct {
+	ResourceVersion string
+	Synced          bool
+	Objects         int
+	Quarantined     int
+	Unnamed         int
+}
+
+// ScopeState returns the condition of a scope.
+func (s *published[V]) ScopeState(c *Scope) ScopeState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced && (!c.vacated || !s.IsVacant()), Objects: s.live.Load().indexes.scopeSize(c)}
+	state.Quarantined, state.Unnamed = s.quarantine.countsOf([]*Scope{c})
+	return state
+}
+
+// LowestVersion returns the version that all of the scopes have reached.
+func (s *published[V]) LowestVersion(scopes []*Scope) (lowest string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, c := range scopes {
+		if version := c.reached(); i == 0 || feed.IsOlder(version, lowest) {
+			lowest = version
+		}
+	}
+	return lowest
+}
+
+// HaveReached reports whether scopes have been listed and have reached the version of another
+// scope.
+func (s *published[V]) HaveReached(scopes []*Scope, other *Scope) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version := other.reached()
+	return !slices.ContainsFunc(scopes, func(c *Scope) bool { return !c.hasReached(version) })
+}
+
+// HasSeenDeletion reports whether the object that a key had last was deleted, within the last hour.
+// It remembers up to 100,000 keys, of scopes of hashes of UIDs alone.
+func (s *published[V]) HasSeenDeletion(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.tombstones.deleted[key]
+	return ok && s.config.Now().Sub(at) < deletedFor
+}
+
+// Await returns a channel that is closed once the store, or a scope of it if c is not nil, has reached
+// a version, which must be valid or AnyVersion. The caller must call cancel in any case.
+func (s *published[V]) Await(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of, now := &s.waiters, s.live.Load().version
+	if c != nil {
+		of, now = &c.waiters, c.reached()
+	}
+	w := of.add(version)
+	if version != AnyVersion && !isBefore(now, version) {
+		of.wake(now)
+	}
+	if c == nil {
+		return w.reached, func() { of.remove(w) }
+	}
+	s.scopeWaiters.Add(1)
+	return w.reached, func() {
+		of.remove(w)
+		s.scopeWaiters.Add(-1)
+	}
+}
+
+// AwaitPresent is Await, unless the objects are not in the store: then it waits for any version, and the
+// caller must check again. A caller that waits for a scope then waits for the other scopes as well.
+func (s *published[V]) AwaitPresent(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
+	if s.Absence() != nil {
+		return s.Await(nil, AnyVersion)
+	}
+	return s.Await(c, version)
+}
+
+// Notify wakes the callers that wait for AnyVersion: something else has changed of which they read.
+func (s *published[V]) Notify() {
+	if s.waiters.n.Load() > 0 {
+		s.waiters.wake(s.ResourceVersion())
+	}
+}
+
+// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the
+// error.
+func (s *published[V]) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
+	err = fmt.Errorf("decode cached object: %w", err)
+	if s.quarantineUnreadable(key, ref, err) {
+		report(key, &feed.EffectError{Effect: feed.Unreadable, Err: err})
+	}
+}
+
+// quarantineUnreadable quarantines a key whose entry could not be decoded, and reports whether the
+// failure is new. It does not quarantine the key of an entry that was deleted or replaced, and is
+// read from a snapshot or the log: fetching the object again would not help its reader.
+func (s *published[V]) quarantineUnreadable(key string, ref *valueRef, err error) bool {
+	s.mu.Lock() // so that no writer replaces the entry before its key is quarantined
+	defer s.mu.Unlock()
+	if s.entries.Get(key) != ref {
+		return true
+	}
+	item := s.entries.Item(key)
+	return s.quarantine.add(key, failure{unreadable: true, err: err, scope: item.Meta.scope()})
+}
+
+func (s *published[V]) withMu(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// state is what a replacement swaps.
+type state[V any] struct {
+	pages   *snapmap.Generation // of entries and of every index
+	entries *entryMap           // published.entries once the state is live
+	indexes *indexes[V]
+	version string // resourceVersion; guarded by mu
+	writes  uint64 // number of changes; written under both locks
+	// packedBytes is the sum of the sizes of the entries' packed objects. Its writers hold the
+	// locks of entries.
+	packedBytes atomic.Int64
+	packs       bool // the references are to packed objects
+}
+
+// entryMap maps keys to entries.
+type entryMap = snapmap.Map[valueRef, entryMeta]
+
+// newState returns an empty state with the indexes of a set.
+func newState[V any](set *indexSet[V], scoped, packs bool) *state[V] {
+	pages := &snapmap.Generation{}
+	return &state[V]{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped), packs: packs}
+}
+
+// fork returns a state with the same contents, which a commit writes beside this one. It takes O(1). The caller holds both locks.
+func (s *state[V]) fork() *state[V] {
+	pages := s.pages.Fork()
+	fork := &state[V]{pages: pages, entries: s.entries.Fork(pages), indexes: s.indexes.fork(pages), packs: s.packs}
+	fork.packedBytes.Store(s.packedBytes.Load())
+	return fork
+}
+
+// put puts an entry in place of the one that the state has under key, which it returns, or removes
+// that one if entry is nil.
+func (s *state[V]) put(key string, entry *Entry[V]) (old *Entry[V]) {
+	old = new(Entry[V]).fromMap(s.entries.Item(key))
+	s.replace(key, old, entry)
+	return old
+}
+
+// replace is put for a caller that knows the entry that the state has, which may be nil.
+func (s *state[V]) replace(key string, old, entry *Entry[V]) {
+	if entry != nil {
+		s.entries.Put(key, entry.mapItem())
+	} else {
+		s.entries.Delete(key)
+	}
+	s.indexes.move(key, old, entry)
+	if s.packs {
+		s.packedBytes.Add(entry.packedSize() - old.packedSize())
+	}
+}
