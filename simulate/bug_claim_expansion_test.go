@@ -42,7 +42,7 @@ func claimExpansion(mended bool) simulate.Test {
 		}
 		return e.sync
 	})
-	test.Cluster = []simulate.Actor{statefulSets, garbageCollector}
+	test.Cluster = simulate.Workloads()
 	test.Objects = []fake.Object{newCluster(map[string]any{"replicas": int64(2), "storage": "10Gi"})}
 	test.Steps = func(w *simulate.World) {
 		w.Update(newCluster(map[string]any{"replicas": int64(2), "storage": "15Gi"}))

@@ -5,6 +5,7 @@ package simulate_test
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,10 +40,23 @@ func configReload(mended bool) simulate.Test {
 		}
 		return r.sync
 	})
-	test.Cluster = []simulate.Actor{kubelet}
+	test.Cluster = []simulate.Actor{loadConfig}
 	test.Objects = []fake.Object{newCluster(map[string]any{"config": "old"})}
 	test.Steps = func(w *simulate.World) { w.Update(newCluster(map[string]any{"config": "new"})) }
 	return test
+}
+
+// loadConfig runs Pods. The message in the status is the configuration that they have loaded.
+func loadConfig(s simulate.State) []simulate.Action {
+	actions := simulate.RunPods(s)
+	for _, secret := range simulate.All[*corev1.Secret](s) {
+		for _, action := range actions {
+			if pod := action.Object.(*corev1.Pod); action.Verb == "update status" {
+				pod.Status.Message = fmt.Sprintf("loaded %s", secret.Data["config"])
+			}
+		}
+	}
+	return actions
 }
 
 func (r reloader) sync(ctx context.Context, cluster *unstructured.Unstructured) error {

@@ -44,7 +44,7 @@ func decommission(mended bool) simulate.Test {
 		}
 		return d.sync
 	})
-	test.Cluster = []simulate.Actor{statefulSets, kubelet}
+	test.Cluster = simulate.Workloads()
 	test.Objects = []fake.Object{sized(3)}
 	test.Steps = func(w *simulate.World) {
 		w.Update(sized(2))

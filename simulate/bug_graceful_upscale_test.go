@@ -34,7 +34,7 @@ func gracefulUpscale(mended bool) simulate.Test {
 		u := upscaler{operator: o, mended: mended, pods: watch(o, o.informers.Core().V1().Pods()).Lister().Pods(namespace)}
 		return u.sync
 	})
-	test.Cluster = []simulate.Actor{kubelet}
+	test.Cluster = []simulate.Actor{simulate.RunPods}
 	test.Objects = []fake.Object{sized(1)}
 	test.Steps = func(w *simulate.World) {
 		w.Update(sized(2))

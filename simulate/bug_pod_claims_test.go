@@ -44,7 +44,7 @@ func claimsOfPods(mended bool, steps func(*simulate.World)) simulate.Test {
 		}
 		return c.sync
 	})
-	test.Cluster = []simulate.Actor{statefulSets, kubelet}
+	test.Cluster = simulate.Workloads()
 	test.Objects = []fake.Object{sized(2)}
 	test.Steps = steps
 	return test

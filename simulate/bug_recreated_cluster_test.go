@@ -44,7 +44,7 @@ func recreatedCluster(mended bool) simulate.Test {
 		return t.sync
 	})
 	cluster := newCluster(map[string]any{"replicas": int64(1)}, terminatorFinalizer)
-	test.Cluster = []simulate.Actor{statefulSets, kubelet, garbageCollector}
+	test.Cluster = simulate.Workloads()
 	test.Objects = []fake.Object{cluster}
 	test.Steps = func(w *simulate.World) {
 		w.Delete(cluster)

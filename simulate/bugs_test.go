@@ -31,12 +31,12 @@ var operatorBugs = []operatorBug{
 	{"konpyutaika/nifikop#79", gracefulScaleDown, "end state", "no status.action-db-"},
 	{"K8SPSMDB-578", secretPair, "end state", "Secret default/db-ssl-internal is missing"},
 	// Stale states: a decision on what is no longer so.
-	{"instaclustr/cassandra-operator#407", staleDeletion, "end state", "PersistentVolumeClaim default/data-db-1 is missing"},
-	{"pravega/zookeeper-operator#312", recreatedCluster, "end state", "PersistentVolumeClaim default/data-db-0 is missing"},
+	{"instaclustr/cassandra-operator#407", staleDeletion, "end state", "PersistentVolumeClaim default/data-db-1: metadata.deletionTimestamp is"},
+	{"pravega/zookeeper-operator#312", recreatedCluster, "end state", "PersistentVolumeClaim default/data-db-0: metadata.deletionTimestamp is"},
 	{"elastic/cloud-on-k8s#5249", secretOfRecreatedCluster, "invariant", "Cluster db wants the Secret"},
 	{"yugabyte/yugabyte-operator#35", secretOfChangedCluster, "invariant", "Cluster db wants the Secret"},
 	// Unobserved states: a state in between that is never seen.
-	{"instaclustr/cassandra-operator#398", missedDeletion, "order", "PersistentVolumeClaim default/data-db-1 is there, and should not be"},
+	{"instaclustr/cassandra-operator#398", missedDeletion, "end state", "PersistentVolumeClaim default/data-db-1 is there, and should not be"},
 	{"instaclustr/cassandra-operator#410", decommission, "end state", "metadata.labels.left is"},
 	{"rabbitmq/cluster-operator#758", scaleRefusal, "end state", `spec.replicas is "2", and "3"`},
 	{"konpyutaika/nifikop#86", gracefulUpscale, "end state", "Pod default/db-1 is there, and should not be"},

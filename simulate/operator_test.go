@@ -6,6 +6,8 @@ package simulate_test
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -205,6 +207,13 @@ func named(name string) metav1.ObjectMeta {
 
 // ordinal returns the name of the i-th of the numbered objects.
 func ordinal(name string, i int64) string { return fmt.Sprintf("%s-%d", name, i) }
+
+// ordinalOf returns the number of an object, if it is one of the numbered objects.
+func ordinalOf(name, numbered string) (int64, bool) {
+	suffix, ok := strings.CutPrefix(numbered, name+"-")
+	i, err := strconv.ParseInt(suffix, 10, 64)
+	return i, ok && err == nil
+}
 
 // newPod returns a Pod of one container.
 func newPod(name string) *corev1.Pod {

@@ -94,14 +94,15 @@ func (o *ordinals) pod(ordinal int) *corev1.Pod {
 // next returns the next write: for the replicas, then for those that are too many, then for those of another revision.
 func (o *ordinals) next() []Action {
 	var actions []Action
+	missing := false
 	for ordinal := o.start(); ordinal < o.end(); ordinal++ {
 		next, waits := o.replica(ordinal)
-		actions = append(actions, next...)
+		actions, missing = append(actions, next...), missing || o.pod(ordinal) == nil
 		if !o.isParallel() && (waits || len(next) > 0) {
 			return actions
 		}
 	}
-	if len(actions) > 0 {
+	if len(actions) > 0 || missing {
 		return actions
 	}
 	if actions, waits := o.scaleDown(); waits || len(actions) > 0 {
