@@ -85,9 +85,7 @@ func newTracking(job *batchv1.Job, pods []*corev1.Pod) *tracking {
 	j.completed = where(parseIndexes(job.Status.CompletedIndexes), func(i int) bool { return j.isIndexed() && j.isIndex(i) })
 	j.count()
 	j.note()
-	if !j.finish() {
-		j.suspend()
-	}
+	j.suspend(j.finish())
 	return j
 }
 
@@ -190,12 +188,12 @@ func (j *tracking) isSuccessful() bool {
 	return j.succeeded >= *j.Spec.Completions
 }
 
-// suspend sets the condition Suspended and the time of the start.
-func (j *tracking) suspend() {
+// suspend sets the condition Suspended and the time of the start. A Job that ends is not suspended any more.
+func (j *tracking) suspend(ends bool) {
 	was := hasCondition(j.Job, batchv1.JobSuspended)
 	switch {
 	case j.DeletionTimestamp != nil:
-	case j.isSuspended() && !was:
+	case j.isSuspended() && !was && !ends:
 		j.set(batchv1.JobSuspended, corev1.ConditionTrue, "JobSuspended", "Job suspended")
 		j.status.StartTime = nil
 	case !j.isSuspended() && was:

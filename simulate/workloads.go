@@ -25,13 +25,18 @@ func Workloads() []Actor {
 	}
 }
 
-// forEach returns the actions for all objects of a Go type.
+// forEach returns the actions for all objects of a Go type. Nothing is created in a deleted Namespace.
 func forEach[T fake.Object](s State, act func(State, T) []Action) []Action {
 	var actions []Action
 	for _, obj := range All[T](s) {
-		actions = append(actions, act(s, obj)...)
+		actions = append(actions, where(act(s, obj), func(a Action) bool { return a.Verb != "create" || !inDeletedNamespace(s, a.Object) })...)
 	}
 	return actions
+}
+
+func inDeletedNamespace(s State, obj fake.Object) bool {
+	namespace := find[*corev1.Namespace](s, "", obj.GetNamespace())
+	return namespace != nil && namespace.DeletionTimestamp != nil
 }
 
 // find returns the object of a Go type and a name, or nil.

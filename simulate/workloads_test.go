@@ -1,0 +1,391 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/simulate"
+)
+
+// e2e/upstream/workloads compares the actors with the controllers of Kubernetes. The tests here need no Kubernetes.
+
+// runWorkloads executes steps in a cluster with Workloads and observers, in some orders, which must end alike.
+func runWorkloads(t *testing.T, steps func(*simulate.World), observers ...simulate.Actor) {
+	t.Helper()
+	idle := func(ctx context.Context, _ *rest.Config) error {
+		<-ctx.Done()
+		return nil
+	}
+	test := simulate.Test{Start: idle, Cluster: append(simulate.Workloads(), observers...), Steps: steps, Disturb: []simulate.Disturbance{}}
+	wantFound(t, simulate.Find(t, test, 5), "")
+}
+
+// observe returns an actor that only looks.
+func observe(look func(simulate.State)) simulate.Actor {
+	return func(s simulate.State) []simulate.Action {
+		look(s)
+		return nil
+	}
+}
+
+// wantAll requires what a function says of each object of a Go type, in order.
+func wantAll[T fake.Object](t *testing.T, w *simulate.World, say func(T) string, want ...string) {
+	t.Helper()
+	var got []string
+	for _, obj := range simulate.All[T](w.State()) {
+		got = append(got, say(obj))
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%T (-want +got):\n%s", *new(T), diff)
+	}
+}
+
+func nameOf[T fake.Object](obj T) string { return obj.GetName() }
+
+func imageOf(pod *corev1.Pod) string { return pod.Spec.Containers[0].Image }
+
+func newDeployment(image string, replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": "web"}
+	pod := newPod("").Spec
+	pod.Containers[0].Image = image
+	return &appsv1.Deployment{ObjectMeta: named("web"), Spec: appsv1.DeploymentSpec{
+		Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod},
+		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
+			MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(1)),
+		}},
+	}}
+}
+
+func sayReplicaSet(set *appsv1.ReplicaSet) string {
+	return fmt.Sprintf("%s: %d of %d, revision %s after %q", set.Spec.Template.Spec.Containers[0].Image, set.Status.AvailableReplicas, *set.Spec.Replicas,
+		set.Annotations["deployment.kubernetes.io/revision"], set.Annotations["deployment.kubernetes.io/revision-history"])
+}
+
+func sayDeployment(d *appsv1.Deployment) string {
+	var conditions []string
+	for _, c := range d.Status.Conditions {
+		conditions = append(conditions, c.Reason)
+	}
+	slices.Sort(conditions)
+	return fmt.Sprintf("%d updated, %d available, revision %s, %s", d.Status.UpdatedReplicas, d.Status.AvailableReplicas,
+		d.Annotations["deployment.kubernetes.io/revision"], strings.Join(conditions, " "))
+}
+
+func TestDeploymentRollsWithinLimits(t *testing.T) {
+	rolling := false
+	limits := observe(func(s simulate.State) {
+		ready, wanted := 0, int32(0)
+		for _, pod := range simulate.All[*corev1.Pod](s) {
+			if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+				ready++
+			}
+		}
+		for _, set := range simulate.All[*appsv1.ReplicaSet](s) {
+			wanted += *set.Spec.Replicas
+		}
+		if rolling && (ready < 3 || wanted > 5) {
+			t.Errorf("%d Pods are wanted and %d ready, while at most 5 and at least 3 are allowed", wanted, ready)
+		}
+	})
+	runWorkloads(t, func(w *simulate.World) {
+		w.Create(newDeployment("a", 4))
+		w.Settle()
+		rolling = true
+		w.Update(newDeployment("b", 4))
+		w.Settle()
+		wantAll(t, w, sayReplicaSet, `a: 0 of 0, revision 1 after ""`, `b: 4 of 4, revision 2 after ""`)
+		w.Update(newDeployment("a", 4))
+		w.Settle()
+		wantAll(t, w, sayReplicaSet, `a: 4 of 4, revision 3 after "1"`, `b: 0 of 0, revision 2 after ""`)
+		wantAll(t, w, sayDeployment, "4 updated, 4 available, revision 3, MinimumReplicasAvailable NewReplicaSetAvailable")
+		rolling = false
+	}, limits)
+}
+
+func TestPausedDeploymentScalesInProportion(t *testing.T) {
+	runWorkloads(t, func(w *simulate.World) {
+		broken := newDeployment("b", 8)
+		broken.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "absent", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "absent"},
+		}}}
+		w.Create(newDeployment("a", 8))
+		w.Settle()
+		w.Update(broken)
+		w.Settle()
+		wantAll(t, w, sayReplicaSet, `a: 7 of 7, revision 1 after ""`, `b: 0 of 2, revision 2 after ""`)
+		broken.Spec.Paused, broken.Spec.Replicas = true, new(int32(17))
+		w.Update(broken)
+		w.Settle()
+		wantAll(t, w, sayReplicaSet, `a: 14 of 14, revision 1 after ""`, `b: 0 of 4, revision 2 after ""`)
+	})
+}
+
+func TestRecreateStopsOldPodsFirst(t *testing.T) {
+	oneImage := observe(func(s simulate.State) {
+		images := map[string]bool{}
+		for _, pod := range simulate.All[*corev1.Pod](s) {
+			images[imageOf(pod)] = true
+		}
+		if len(images) > 1 {
+			t.Errorf("there are Pods of %d templates", len(images))
+		}
+	})
+	recreated := func(image string) *appsv1.Deployment {
+		d := newDeployment(image, 2)
+		d.Spec.Strategy, d.Spec.RevisionHistoryLimit = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}, new(int32(1))
+		return d
+	}
+	runWorkloads(t, func(w *simulate.World) {
+		w.Create(recreated("a"))
+		w.Settle()
+		w.Update(recreated("b"))
+		w.Settle()
+		w.Update(recreated("c"))
+		w.Settle()
+		wantAll(t, w, sayReplicaSet, `b: 0 of 0, revision 2 after ""`, `c: 2 of 2, revision 3 after ""`)
+	}, oneImage)
+}
+
+func TestStatefulSetKeepsOrder(t *testing.T) {
+	order := observe(func(s simulate.State) {
+		previous := true
+		for _, pod := range simulate.All[*corev1.Pod](s) { // in the order of their names
+			if !previous && pod.Status.Phase == "Pending" {
+				t.Errorf("Pod %s is created before the one before it runs", pod.Name)
+			}
+			previous = pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil
+		}
+	})
+	set := func(image string, replicas, partition int32) *appsv1.StatefulSet {
+		s := newStatefulSet(int64(replicas), resource.MustParse("1Gi"))
+		s.Spec.Template.Spec.Containers[0].Image = image
+		s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{
+			Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition},
+		}
+		return s
+	}
+	sayPod := func(pod *corev1.Pod) string { return pod.Name + " " + imageOf(pod) + " " + string(pod.Status.Phase) }
+	runWorkloads(t, func(w *simulate.World) {
+		w.Create(set("a", 3, 0))
+		w.Settle()
+		w.Update(set("b", 3, 2))
+		w.Settle()
+		w.Delete(&corev1.Pod{ObjectMeta: named("db-0")}) // below the partition, it keeps its template
+		w.Settle()
+		wantAll(t, w, sayPod, "db-0 a Running", "db-1 a Running", "db-2 b Running")
+		w.Update(set("b", 2, 0))
+		w.Settle()
+		wantAll(t, w, sayPod, "db-0 b Running", "db-1 b Running")
+		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim], "data-db-0", "data-db-1", "data-db-2")
+		wantAll(t, w, func(r *appsv1.ControllerRevision) string { return fmt.Sprint(r.Revision) }, "1", "2")
+	}, order)
+}
+
+func TestClaimsAreDeletedAsTheirPolicySays(t *testing.T) {
+	set := newStatefulSet(2, resource.MustParse("1Gi"))
+	set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+		WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType, WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
+	}
+	runWorkloads(t, func(w *simulate.World) {
+		w.Create(set)
+		w.Settle()
+		one := set.DeepCopy()
+		one.Spec.Replicas = new(int32(1))
+		w.Update(one)
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim], "data-db-0")
+		w.Delete(set)
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim])
+		wantAll(t, w, nameOf[*appsv1.ControllerRevision])
+	})
+}
+
+func TestClaimStaysWhileItIsUsed(t *testing.T) {
+	pod := newPod("db")
+	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+	}}}
+	claim := newClaim("data", resource.MustParse("1Gi"))
+	phase := func(pod *corev1.Pod) string { return string(pod.Status.Phase) }
+	runWorkloads(t, func(w *simulate.World) {
+		w.Create(pod)
+		w.Settle()
+		wantAll(t, w, phase, "Pending")
+		w.Create(claim)
+		w.Settle()
+		wantAll(t, w, phase, "Running")
+		w.Delete(claim)
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim], "data")
+		w.Delete(pod)
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim])
+	})
+}
+
+func newJob(change func(*batchv1.JobSpec)) *batchv1.Job {
+	job := &batchv1.Job{ObjectMeta: named("work"), Spec: batchv1.JobSpec{
+		Completions: new(int32(3)), Parallelism: new(int32(2)), Template: corev1.PodTemplateSpec{Spec: newPod("").Spec},
+	}}
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	change(&job.Spec)
+	return job
+}
+
+func sayJob(job *batchv1.Job) string {
+	var conditions []string
+	for _, c := range job.Status.Conditions {
+		conditions = append(conditions, fmt.Sprintf("%s=%s", c.Type, c.Status))
+	}
+	return fmt.Sprintf("%d active, %d succeeded, %d failed, indexes %q, %s",
+		job.Status.Active, job.Status.Succeeded, job.Status.Failed, job.Status.CompletedIndexes, strings.Join(conditions, " "))
+}
+
+func TestJobCompletes(t *testing.T) {
+	parallelism := observe(func(s simulate.State) {
+		active := 0
+		for _, pod := range simulate.All[*corev1.Pod](s) {
+			if pod.Status.Phase != corev1.PodSucceeded {
+				active++
+			}
+		}
+		if active > 2 {
+			t.Errorf("%d Pods run at once, want at most 2", active)
+		}
+	})
+	for _, mode := range []batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion} {
+		t.Run(string(mode), func(t *testing.T) {
+			indexes := ""
+			if mode == batchv1.IndexedCompletion {
+				indexes = "0-2"
+			}
+			runWorkloads(t, func(w *simulate.World) {
+				job := newJob(func(spec *batchv1.JobSpec) { spec.CompletionMode, spec.Suspend = &mode, new(true) })
+				w.Create(job)
+				w.Settle()
+				wantAll(t, w, sayJob, `0 active, 0 succeeded, 0 failed, indexes "", Suspended=True`)
+				w.Get(job)
+				job.Spec.Suspend = new(false)
+				w.Update(job)
+				w.Settle()
+				wantAll(t, w, sayJob, fmt.Sprintf(`0 active, 3 succeeded, 0 failed, indexes %q, Suspended=False SuccessCriteriaMet=True Complete=True`, indexes))
+				wantAll(t, w, func(pod *corev1.Pod) string { return fmt.Sprint(pod.Status.Phase, pod.Finalizers) }, "Succeeded[]", "Succeeded[]", "Succeeded[]")
+			}, parallelism)
+		})
+	}
+}
+
+// A Pod that is deleted before its claim exists has not succeeded.
+func TestJobFailsAfterItsLimit(t *testing.T) {
+	job := newJob(func(spec *batchv1.JobSpec) {
+		spec.BackoffLimit = new(int32(0))
+		spec.Template.Spec.Volumes = []corev1.Volume{{Name: "absent", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "absent"},
+		}}}
+	})
+	runWorkloads(t, func(w *simulate.World) {
+		w.Create(job)
+		w.Settle()
+		w.Delete(simulate.All[*corev1.Pod](w.State())[0])
+		w.Settle()
+		wantAll(t, w, sayJob, `0 active, 0 succeeded, 2 failed, indexes "", FailureTarget=True Failed=True`)
+		wantAll(t, w, nameOf[*corev1.Pod])
+	})
+}
+
+// deleted deletes the Deployment, with the propagation policy that a finalizer asks for.
+func deleted(w *simulate.World, finalizer string) {
+	d := newDeployment("a", 1)
+	w.Create(d)
+	w.Settle()
+	if finalizer != "" {
+		d.Finalizers = []string{finalizer}
+		w.Update(d)
+	}
+	w.Delete(d)
+	w.Settle()
+}
+
+func TestGarbageIsCollected(t *testing.T) {
+	t.Run("background", func(t *testing.T) {
+		runWorkloads(t, func(w *simulate.World) {
+			deleted(w, "")
+			wantAll(t, w, nameOf[*appsv1.ReplicaSet])
+			wantAll(t, w, nameOf[*corev1.Pod])
+		})
+	})
+	t.Run("foreground", func(t *testing.T) {
+		last := observe(func(s simulate.State) {
+			if len(simulate.All[*appsv1.Deployment](s)) == 0 && len(simulate.All[*corev1.Pod](s)) > 0 {
+				t.Error("the Deployment is gone before its Pod")
+			}
+		})
+		runWorkloads(t, func(w *simulate.World) {
+			deleted(w, metav1.FinalizerDeleteDependents)
+			wantAll(t, w, nameOf[*appsv1.Deployment])
+			wantAll(t, w, nameOf[*corev1.Pod])
+		}, last)
+	})
+	t.Run("orphan", func(t *testing.T) {
+		runWorkloads(t, func(w *simulate.World) {
+			deleted(w, metav1.FinalizerOrphanDependents)
+			wantAll(t, w, nameOf[*appsv1.Deployment])
+			wantAll(t, w, func(set *appsv1.ReplicaSet) string { return fmt.Sprint(*set.Spec.Replicas, len(set.OwnerReferences)) }, "1 0")
+			w.Create(newDeployment("a", 2)) // adopts the ReplicaSet
+			w.Settle()
+			wantAll(t, w, sayReplicaSet, `a: 2 of 2, revision 1 after ""`)
+		})
+	})
+}
+
+func TestNamespaceIsEmptiedAndRemoved(t *testing.T) {
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "space"}}
+	runWorkloads(t, func(w *simulate.World) {
+		d := newDeployment("a", 2)
+		d.Namespace = space.Name
+		w.Create(space)
+		w.Create(d)
+		w.Settle()
+		w.Delete(space)
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.Namespace])
+		wantAll(t, w, nameOf[*appsv1.Deployment])
+		wantAll(t, w, nameOf[*corev1.Pod])
+	})
+}
+
+// A Pod that a label takes from its ReplicaSet is replaced, and too many are deleted when it comes back.
+func TestReplicaSetReleasesAndAdopts(t *testing.T) {
+	runWorkloads(t, func(w *simulate.World) {
+		w.Create(newDeployment("a", 2))
+		w.Settle()
+		pod := simulate.All[*corev1.Pod](w.State())[0].DeepCopy()
+		pod.Labels["app"] = "debugged"
+		w.Update(pod)
+		w.Settle()
+		wantAll(t, w, func(pod *corev1.Pod) string { return fmt.Sprintf("%s %d", pod.Labels["app"], len(pod.OwnerReferences)) }, "debugged 0", "web 1", "web 1")
+		pod.Labels["app"], pod.OwnerReferences = "web", nil
+		w.Update(pod)
+		w.Settle()
+		wantAll(t, w, func(pod *corev1.Pod) string { return fmt.Sprintf("%s %d", pod.Labels["app"], len(pod.OwnerReferences)) }, "web 1", "web 1")
+	})
+}
