@@ -99,5 +99,5 @@ func TestJobSet(t *testing.T) {
 // Reconcile drops the error of a status update, unless it is a conflict: the err of the if statement hides the one that is
 // returned. The Jobs of a failed JobSet are not restarted before the next event.
 func TestErrorOfStatusUpdateIsDropped(t *testing.T) {
-	simulated.Finds(t, jobSets(simulate.ServerError{}), `status.restarts is "0", want "1"`, "ServerError")
+	simulated.Finds(t, jobSets(simulate.ServerError{}), `status.restarts is "0", and "1"`, "ServerError")
 }
