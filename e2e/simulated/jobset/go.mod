@@ -5,11 +5,13 @@ go 1.26.0
 replace (
 	github.com/kinformer/kinformer => ../../..
 	github.com/kinformer/kinformer/e2e/simulated => ..
+	github.com/kinformer/kinformer/simulate/simulatecr => ../../../simulate/simulatecr
 )
 
 require (
-	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer v0.1.0
 	github.com/kinformer/kinformer/e2e/simulated v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer/simulate/simulatecr v0.0.0-00010101000000-000000000000
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
 	sigs.k8s.io/controller-runtime v0.24.1

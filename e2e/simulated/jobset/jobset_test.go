@@ -17,6 +17,7 @@ import (
 	"github.com/kinformer/kinformer/e2e/simulated"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate"
+	"github.com/kinformer/kinformer/simulate/simulatecr"
 )
 
 var jobSet = simulated.Parse(`
@@ -81,7 +82,7 @@ func jobSets(disturb ...simulate.Disturbance) simulate.Test {
 	return simulate.Test{
 		CustomResources: []fake.CustomResource{{Group: "jobset.x-k8s.io", Versions: []string{"v1alpha2"}, Kind: "JobSet", StatusSubresource: true}},
 		Objects:         []fake.Object{jobSet},
-		Start:           simulated.Manager(jobsetv1.AddToScheme, nil, setUp),
+		Start:           simulatecr.Start(ctrl.Options{Scheme: simulated.Scheme(jobsetv1.AddToScheme)}, setUp),
 		Cluster:         []simulate.Actor{runJobs, simulate.CollectGarbage},
 		Steps: func(w *simulate.World) {
 			w.Create(marker("fail"))

@@ -14,6 +14,7 @@ import (
 	"github.com/kinformer/kinformer/e2e/simulated"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate"
+	"github.com/kinformer/kinformer/simulate/simulatecr"
 )
 
 const cluster = `
@@ -37,7 +38,7 @@ func rayClusters(t *testing.T, disturb ...simulate.Disturbance) simulate.Test {
 	return simulate.Test{
 		CustomResources: []fake.CustomResource{simulated.Definition(t, "github.com/ray-project/kuberay/ray-operator", "config/crd/bases/ray.io_rayclusters.yaml")},
 		Objects:         []fake.Object{spec("REPLICAS", "1")},
-		Start:           simulated.Manager(rayv1.AddToScheme, nil, setUp),
+		Start:           simulatecr.Start(ctrl.Options{Scheme: simulated.Scheme(rayv1.AddToScheme)}, setUp),
 		Cluster:         []simulate.Actor{simulate.CollectGarbage, simulate.RunPods},
 		Ignore:          []string{"Pod metadata.labels.ray.io/worker-group-replica-index"}, // of the worker that is too many, whichever it is
 		Disturb:         disturb,

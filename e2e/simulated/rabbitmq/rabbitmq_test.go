@@ -5,7 +5,6 @@ package rabbitmq_test
 
 import (
 	"testing"
-	"time"
 
 	rabbitmqv1beta1 "github.com/rabbitmq/cluster-operator/v2/api/v1beta1"
 	"github.com/rabbitmq/cluster-operator/v2/controllers"
@@ -17,6 +16,7 @@ import (
 	"github.com/kinformer/kinformer/e2e/simulated"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate"
+	"github.com/kinformer/kinformer/simulate/simulatecr"
 )
 
 const cluster = `
@@ -44,21 +44,20 @@ func setUp(m ctrl.Manager) error {
 	}).SetupWithManager(m)
 }
 
-func electLeader(o *ctrl.Options) {
-	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = new(3*time.Minute), new(2*time.Minute), new(time.Minute) // each renewal is a request
-	o.LeaderElection, o.LeaderElectionNamespace, o.LeaderElectionID = true, "default", "rabbitmq-cluster-operator-leader-election"
-}
-
 func sized(replicas, size, config string) *unstructured.Unstructured {
 	return simulated.Template(cluster)("REPLICAS", replicas, "SIZE", size, "CONFIG", config)
 }
 
 func clusters(t *testing.T, steps ...func(*simulate.World)) simulate.Test {
 	t.Helper()
+	options := ctrl.Options{
+		Scheme:         simulated.Scheme(rabbitmqv1beta1.AddToScheme),
+		LeaderElection: true, LeaderElectionID: "rabbitmq-cluster-operator-leader-election",
+	}
 	return simulate.Test{
 		CustomResources: []fake.CustomResource{simulated.Definition(t, "github.com/rabbitmq/cluster-operator/v2", "config/crd/bases/rabbitmq.com_rabbitmqclusters.yaml")},
 		Objects:         []fake.Object{sized("2", "1Gi", "")},
-		Start:           simulated.Manager(rabbitmqv1beta1.AddToScheme, electLeader, setUp),
+		Start:           simulatecr.Start(options, setUp),
 		Cluster:         simulate.Workloads(),
 		Ignore:          append(simulated.Revisions(), "Secret data", "metadata.annotations.rabbitmq.com/queueRebalanceNeededAt"),
 		Steps: func(w *simulate.World) {

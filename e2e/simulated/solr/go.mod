@@ -5,12 +5,15 @@ go 1.26.0
 replace (
 	github.com/kinformer/kinformer => ../../..
 	github.com/kinformer/kinformer/e2e/simulated => ..
+	github.com/kinformer/kinformer/simulate/simulatecr => ../../../simulate/simulatecr
 )
 
 require (
 	github.com/apache/solr-operator v0.9.0
-	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer v0.1.0
 	github.com/kinformer/kinformer/e2e/simulated v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer/simulate/simulatecr v0.0.0-00010101000000-000000000000
+	k8s.io/apimachinery v0.36.3
 	sigs.k8s.io/controller-runtime v0.24.1
 )
 
@@ -61,7 +64,6 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	k8s.io/api v0.36.3 // indirect
 	k8s.io/apiextensions-apiserver v0.36.0 // indirect
-	k8s.io/apimachinery v0.36.3 // indirect
 	k8s.io/client-go v0.36.3 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a // indirect

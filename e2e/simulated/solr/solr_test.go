@@ -14,6 +14,7 @@ import (
 	"github.com/kinformer/kinformer/e2e/simulated"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate"
+	"github.com/kinformer/kinformer/simulate/simulatecr"
 )
 
 const cloud = `
@@ -39,7 +40,7 @@ func solrClouds(t *testing.T, steps ...func(*simulate.World)) simulate.Test {
 	return simulate.Test{
 		CustomResources: []fake.CustomResource{simulated.Definition(t, "github.com/apache/solr-operator", "config/crd/bases/solr.apache.org_solrclouds.yaml")},
 		Objects:         []fake.Object{sized("1", "9.6")},
-		Start:           simulated.Manager(solrv1beta1.AddToScheme, nil, setUp),
+		Start:           simulatecr.Start(ctrl.Options{Scheme: simulated.Scheme(solrv1beta1.AddToScheme)}, setUp),
 		Cluster:         simulate.Workloads(),
 		Ignore:          simulated.Revisions(),
 		Steps: func(w *simulate.World) {
