@@ -5,11 +5,13 @@ go 1.26.0
 replace (
 	github.com/kinformer/kinformer => ../../
 	github.com/kinformer/kinformer/examples => ../
+	github.com/kinformer/kinformer/simulate/simulatecr => ../../simulate/simulatecr
 )
 
 require (
-	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer v0.1.0
 	github.com/kinformer/kinformer/examples v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer/simulate/simulatecr v0.0.0-00010101000000-000000000000
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2

@@ -13,13 +13,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -32,8 +35,8 @@ import (
 	"github.com/kinformer/kinformer/metrics"
 )
 
-// podsAnnotation is the annotation of a Namespace with the number of its Pods.
-const podsAnnotation = "example.com/pods"
+// configMapName is the name of the ConfigMap that the controller writes in each Namespace.
+const configMapName = "pod-count"
 
 func main() {
 	simulate := flag.Bool("simulate", true, "start an API server instead of using -kubeconfig")
@@ -67,7 +70,10 @@ func newManager(config *rest.Config, address string) (ctrl.Manager, error) {
 		return nil, err
 	}
 	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Cache: ctrlcache.Options{NewInformer: clientgo.Options{Packed: true, Group: &informers}.NewInformer}, // instead of client-go's
+		Cache: ctrlcache.Options{
+			ByObject:    ownConfigMaps(),
+			NewInformer: clientgo.Options{Packed: true, Group: &informers}.NewInformer, // instead of client-go's
+		},
 		Metrics: server.Options{
 			BindAddress:   address,
 			ExtraHandlers: map[string]http.Handler{"/debug/informers/": debug.Handler(debug.Options{}, &informers)},
@@ -76,38 +82,49 @@ func newManager(config *rest.Config, address string) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	return manager, setUp(manager)
+}
+
+// ownConfigMaps selects the objects of the cache that are ConfigMaps.
+func ownConfigMaps() map[client.Object]ctrlcache.ByObject {
+	return map[client.Object]ctrlcache.ByObject{&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", configMapName)}}
+}
+
+// setUp adds the controller to a manager.
+func setUp(manager ctrl.Manager) error {
 	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) []reconcile.Request {
-		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: pod.GetNamespace()}}}
+		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pod.GetNamespace(), Name: configMapName}}}
 	})
-	return manager, ctrl.NewControllerManagedBy(manager).
-		For(&corev1.Namespace{}).
+	return ctrl.NewControllerManagedBy(manager).
+		For(&corev1.ConfigMap{}).
 		Watches(&corev1.Pod{}, ofNamespace).
 		Complete(&controller{manager.GetClient()})
 }
 
-// controller writes the number of a Namespace's Pods into its annotation.
+// controller keeps a ConfigMap with the number of Pods in each Namespace.
 type controller struct{ client client.Client }
 
 // Reconcile implements reconcile.Reconciler.
 func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	namespace := &corev1.Namespace{}
-	if err := c.client.Get(ctx, request.NamespacedName, namespace); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
-	}
 	var pods corev1.PodList
-	if err := c.client.List(ctx, &pods, client.InNamespace(namespace.Name)); err != nil {
+	if err := c.client.List(ctx, &pods, client.InNamespace(request.Namespace)); err != nil {
 		return reconcile.Result{}, err
 	}
 	count := strconv.Itoa(len(pods.Items))
-	if namespace.Annotations[podsAnnotation] == count {
-		return reconcile.Result{}, nil
+	configMap := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name}}
+	result, err := controllerutil.CreateOrUpdate(ctx, c.client, &configMap, func() error {
+		configMap.Data = map[string]string{"pods": count}
+		return nil
+	})
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return reconcile.Result{}, nil // the Namespace is being deleted
+	case err != nil:
+		return reconcile.Result{}, err
 	}
-	before := namespace.DeepCopy()
-	metav1.SetMetaDataAnnotation(&namespace.ObjectMeta, podsAnnotation, count)
-	if err := c.client.Patch(ctx, namespace, client.MergeFrom(before)); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+	if result != controllerutil.OperationResultNone {
+		klog.FromContext(ctx).Info("Counted Pods", "pods", count)
 	}
-	klog.FromContext(ctx).Info("Counted Pods", "pods", count)
 	return reconcile.Result{}, nil
 }
 
