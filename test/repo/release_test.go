@@ -151,6 +151,37 @@ func TestIncompatibleReleaseIsAMajorOneFromV1On(t *testing.T) {
 	r.release("v2.0.0", "")
 }
 
+// addNested adds the nested module that is released with the library, which requires a version of it.
+func (r *repository) addNested(version string) {
+	r.t.Helper()
+	dir := filepath.Join(r.dir, "simulate", "simulatecr")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	r.write(filepath.Join(dir, "go.mod"), "module example.com/m/simulate/simulatecr\n\ngo 1.26\n\nrequire (\n\texample.com/m "+version+"\n)\n")
+	r.write(filepath.Join(dir, "go.work"), "go 1.26\n\nuse .\n\nreplace example.com/m => ../..\n")
+	r.write(filepath.Join(dir, "p.go"), "package simulatecr\n")
+	r.git("add", ".")
+	r.git("commit", "--quiet", "--message=nested")
+}
+
+func TestNestedModuleIsReleasedWithTheLibrary(t *testing.T) {
+	r := newRepository(t, changelog)
+	r.git("tag", "--annotate", "--message=release", "v0.1.0")
+	r.addNested("v0.1.0")
+	r.release("v0.2.0", "simulate/simulatecr/go.mod requires version v0.1.0, not v0.2.0")
+	r.addNested("v0.1.1")
+	r.release("v0.1.1", "example.com/m/simulate/simulatecr:\n- package added")
+	r.addNested("v0.2.0")
+	r.release("v0.2.0", "")
+	r.git("tag", "--annotate", "--message=release", "v0.2.0")
+	r.write(filepath.Join(r.dir, "CHANGELOG.md"), changelog+"\n## v0.2.0\n")
+	r.addNested("v0.2.1")
+	r.release("v0.2.1", "")
+	r.compare("Start: changed", "")
+	r.release("v0.2.1", "example.com/m/simulate/simulatecr:\nStart: changed")
+}
+
 func TestReleaseNeedsACleanTreeAndNotes(t *testing.T) {
 	r := newRepository(t, "## Unreleased\n\n## v0.0.1\n")
 	r.release("", "says nothing under Unreleased")

@@ -51,6 +51,24 @@ func TestRequirementsRaiseNothing(t *testing.T) {
 	}
 }
 
+// TestNestedModuleHasNoReplacement checks that simulate/simulatecr is the same in a program, which ignores the directives
+// replace and exclude of the modules that it requires, and the go.work.
+func TestNestedModuleHasNoReplacement(t *testing.T) {
+	var file struct{ Replace, Exclude []any }
+	if err := json.Unmarshal([]byte(output(t, "go", "mod", "edit", "-json", "simulate/simulatecr/go.mod")), &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Replace)+len(file.Exclude) > 0 {
+		t.Errorf("simulate/simulatecr/go.mod replaces %v and excludes %v", file.Replace, file.Exclude)
+	}
+	own := requirements(t, "go.mod")
+	for module, version := range requirements(t, "simulate/simulatecr/go.mod") {
+		if want, ok := own[module]; ok && isWithin(module, "k8s.io") && version != want {
+			t.Errorf("simulate/simulatecr/go.mod requires %s %s, go.mod %s", module, version, want)
+		}
+	}
+}
+
 // TestExamplesHaveTheVersionsOfTheLibrary checks that a package which the library and its examples
 // import is compiled once.
 func TestExamplesHaveTheVersionsOfTheLibrary(t *testing.T) {
