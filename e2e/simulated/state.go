@@ -17,8 +17,3 @@ func Find[T fake.Object](s simulate.State, namespace, name string) (found T) {
 	}
 	return found
 }
-
-// Revisions returns the fields to ignore that have a hash of a template, which differs if the template has a time.
-func Revisions() []string {
-	return []string{"metadata.labels.controller-revision-hash", "status.currentRevision", "status.updateRevision"}
-}

@@ -88,6 +88,9 @@ func jobSets(disturb ...simulate.Disturbance) simulate.Test {
 			w.Create(marker("fail"))
 			w.Settle()
 			w.Create(marker("finish"))
+			w.Settle()
+			w.Delete(jobSet)
+			w.Create(jobSet)
 		},
 		Disturb: disturb,
 	}

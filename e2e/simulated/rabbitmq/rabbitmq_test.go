@@ -48,6 +48,11 @@ func sized(replicas, size, config string) *unstructured.Unstructured {
 	return simulated.Template(cluster)("REPLICAS", replicas, "SIZE", size, "CONFIG", config)
 }
 
+func reconfigure(w *simulate.World) { w.Update(sized("2", "1Gi", "log.console = true")) }
+
+// rebalance is the annotation of a RabbitmqCluster whose queues have to be rebalanced.
+const rebalance = "rabbitmq.com/queueRebalanceNeededAt"
+
 func clusters(t *testing.T, steps ...func(*simulate.World)) simulate.Test {
 	t.Helper()
 	options := ctrl.Options{
@@ -59,7 +64,7 @@ func clusters(t *testing.T, steps ...func(*simulate.World)) simulate.Test {
 		Objects:         []fake.Object{sized("2", "1Gi", "")},
 		Start:           simulatecr.Start(options, setUp),
 		Cluster:         simulate.Workloads(),
-		Ignore:          append(simulated.Revisions(), "Secret data", "metadata.annotations.rabbitmq.com/queueRebalanceNeededAt"),
+		Ignore:          []string{"Secret data", "metadata.annotations." + rebalance}, // random, and what TestQueuesAreNotRebalanced is about
 		Steps: func(w *simulate.World) {
 			for _, step := range steps {
 				step(w)
@@ -76,6 +81,14 @@ func TestRabbitmqCluster(t *testing.T) {
 	))
 }
 
+// After a restart of the Pods the queues are rebalanced only if the operator has seen the StatefulSet while it was updated.
+// The annotation that says so is copied to all objects of the RabbitmqCluster, and stays there.
+func TestQueuesAreNotRebalanced(t *testing.T) {
+	test := clusters(t, reconfigure)
+	test.Ignore = []string{"Secret data"}
+	simulated.Finds(t, test, "metadata.annotations."+rebalance)
+}
+
 // The finalizer is removed by controllerutil.CreateOrUpdate, which creates a RabbitmqCluster if the cache has none any more.
 func TestDeletedClusterIsCreatedAgain(t *testing.T) {
 	simulated.Finds(t, clusters(t, func(w *simulate.World) { w.Delete(sized("2", "1Gi", "")) }), "RabbitmqCluster default/queue is")
@@ -84,7 +97,7 @@ func TestDeletedClusterIsCreatedAgain(t *testing.T) {
 // The ConfigMap of a changed configuration is annotated by a second write. If the first one is the last before a crash, no
 // Pod is restarted.
 func TestPodsKeepOldConfiguration(t *testing.T) {
-	test := clusters(t, func(w *simulate.World) { w.Update(sized("2", "1Gi", "log.console = true")) })
+	test := clusters(t, reconfigure)
 	test.Disturb = []simulate.Disturbance{simulate.Crash{Before: "2nd update of configmaps default/queue-server-conf"}}
 	simulated.Finds(t, test, "StatefulSet default/queue-server: no spec.template.metadata.annotations.rabbitmq.com/lastRestartAt")
 }

@@ -42,7 +42,6 @@ func solrClouds(t *testing.T, steps ...func(*simulate.World)) simulate.Test {
 		Objects:         []fake.Object{sized("1", "9.6")},
 		Start:           simulatecr.Start(ctrl.Options{Scheme: simulated.Scheme(solrv1beta1.AddToScheme)}, setUp),
 		Cluster:         simulate.Workloads(),
-		Ignore:          simulated.Revisions(),
 		Steps: func(w *simulate.World) {
 			for _, step := range steps {
 				step(w)
