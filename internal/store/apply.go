@@ -362,18 +362,19 @@ func (s *Store[V]) hasVersionUnderKey(item feed.Item, entry *Entry[V]) bool {
 		s.compare(entry.identity(), identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
-// hasVersion reports whether the store has an item's version. If so, it has set *entry to the live
-// entry. It returns the error of an item whose key cannot be read.
-func (s *Store[V]) hasVersion(item feed.Item, entry *Entry[V]) (bool, error) {
-	if s.hasVersionUnderKey(item, entry) {
-		return true, nil
+// hasVersionOf reports whether the store has an item's version or, if Decode may change keys, whether
+// Decode ignores it.
+func (s *Store[V]) hasVersionOf(item feed.Item) bool {
+	var entry Entry[V]
+	if s.hasVersionUnderKey(item, &entry) {
+		return true
 	}
 	key, _, err := s.keyOf(item)
 	if err != nil || key == item.Key {
-		return false, err
+		return errors.Is(err, feed.ErrSkip)
 	}
 	item.Key = key
-	return s.hasVersionUnderKey(item, entry), nil
+	return s.hasVersionUnderKey(item, &entry)
 }
 
 // compare returns Unchanged if an item is the state that the store has, Stale if it is older, and

@@ -89,20 +89,16 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 	r := s.begin(nil, s.deferReport)
 	c.list = r
 	for i := range values {
-		key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(values[i]) })
+		key, err := s.keyOfValue(values[i])
 		if err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
-		uid, version := s.config.Identity(values[i])
-		item := feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}
 		var pair entryPair[V]
-		old := pair.old.fromMap(s.entries.Item(key))
-		r.maker.claim = s.claimOf(uid, old)
-		if err := s.makeEntry(&pair.next, &r.maker, item, &values[i], old); err != nil {
+		if _, _, err := s.makeOwn(&pair, &r.maker, key, &values[i]); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
 		r.repeats = r.next.put(key, &pair.next) != nil || r.repeats
-		r.record(key, madeState)
+		r.record(key, true)
 	}
 	c.replaceAll()
 	return nil
@@ -508,9 +504,9 @@ func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
 		if set := c.next.indexes.set; entry.lacksIndexOf(set) {
 			c.addIndexValues(set, key, entry)
 		}
-	}
-	if c.scopes != nil && c.tombstones.waitingAt(key) != nil {
-		c.stays[key] = true
+		if c.tombstones.waitingAt(key) != nil {
+			c.stays[key] = true
+		}
 	}
 	if old != nil && c.sameState(key, old, entry, made) {
 		if *old != *entry {
@@ -597,7 +593,7 @@ func (c *commit[V]) settleFailure(key string) {
 		entry.forgetVersion(id)
 	}
 	if f.skipped() {
-		r.record(at, liveState)
+		r.record(at, false)
 	}
 	if f.scope != nil {
 		entry = *entry.inScope(f.scope, &r.maker.interner)
@@ -643,31 +639,22 @@ func (c *commit[V]) resolved() (keys []string) {
 	return keys
 }
 
-// publish makes the next state live, releases the resolved keys, and logs the changes. The caller holds
-// the writer's lock.
+// publish makes the next state live, releases the resolved keys, and appends the changes to the log,
+// before the version is reached: a caller that waits for that reads nothing older. The caller holds the
+// writer's lock. It holds mu for O(resolved keys and scopes).
 func (c *commit[V]) publish(resolved []string) {
 	changes := c.put
 	if len(c.gone) > 0 {
 		changes = append(c.gone, c.put...)
 	}
-	c.withMu(func() { c.swapAndLog(resolved, changes) })
-	if c.list != nil {
-		c.list.changed = changes
-	}
-}
-
-// swapAndLog makes the next state live, releases the resolved keys, and appends the changes to the log.
-// It does so before the version is reached: a caller that waits for that reads nothing older. The caller
-// holds writer and mu, for O(resolved keys and scopes).
-func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.list != nil && c.list.vacates {
 		c.beginAbsence(c.absence)
 	}
 	live := c.live.Load()
-	if c.next != live {
-		c.next.version, c.next.writes = live.version, live.writes+1
-		c.swap(c.next)
-	}
+	c.next.version, c.next.writes = live.version, live.writes+1
+	c.swap(c.next)
 	for _, key := range resolved { // after the swap: Find takes no lock
 		if f, failed := c.failed[key]; !failed || f.skipped() {
 			c.quarantine.release(key)
@@ -680,6 +667,9 @@ func (c *commit[V]) swapAndLog(resolved []string, changes []Change[V]) {
 		c.tombstones.cancel(key) // the object exists
 	}
 	c.advance()
+	if c.list != nil {
+		c.list.changed = changes
+	}
 }
 
 // quarantineFailed quarantines the keys whose newest states could not be stored. The caller holds the

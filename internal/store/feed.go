@@ -5,7 +5,6 @@ package store
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -85,22 +84,14 @@ func (f *Feed[V]) Drop(scopes []*Scope) {
 		dropped[c] = true
 	}
 	rest := slices.DeleteFunc(slices.Clone(f.Scopes()), func(c *Scope) bool {
-		if dropped[c] {
-			f.leave(c)
+		if dropped[c] && f.feeds(c) { // which keeps the version that it has reached
+			c.version = newer(c.version, f.progress.version)
+			c.feeds = slices.DeleteFunc(c.feeds, func(p *progress) bool { return p == &f.progress })
 		}
 		return dropped[c]
 	})
 	f.scopes.Store(&rest)
 	f.store.scopes.oldest = nil
-}
-
-// leave detaches the feed from a scope, which keeps the version that it has reached. The caller
-// holds both locks.
-func (f *Feed[V]) leave(c *Scope) {
-	if f.feeds(c) {
-		c.version = newer(c.version, f.progress.version)
-		c.feeds = slices.DeleteFunc(c.feeds, func(p *progress) bool { return p == &f.progress })
-	}
 }
 
 // feeds reports whether the feed feeds a scope. It does not any more once the server was restored
@@ -149,9 +140,6 @@ func (f *Feed[V]) NotOlderThan() string {
 	s.settle(s.live.Load())
 	return lowest
 }
-
-// has reports whether the feed has a scope. The caller holds a lock of the store.
-func (f *Feed[V]) has(c *Scope) bool { return slices.Contains(f.Scopes(), c) }
 
 // sharesKeysWith reports whether a scope may hold the same keys as another scope of the feed.
 func (f *Feed[V]) sharesKeysWith(c *Scope) bool {
@@ -287,14 +275,6 @@ func (f *Feed[V]) HasVersion(item feed.Item) bool {
 	return !item.InOrder && s.hasVersionOf(item) || !s.Transforms() && s.skips(item)
 }
 
-// hasVersionOf reports whether the store has an item's version or, if Decode may change keys, whether
-// Decode ignores it.
-func (s *Store[V]) hasVersionOf(item feed.Item) bool {
-	var entry Entry[V]
-	hasVersion, err := s.hasVersion(item, &entry)
-	return hasVersion || errors.Is(err, feed.ErrSkip)
-}
-
 // NeedsList implements feed.Sink. It reports true after Vacate, up to the feed's next list.
 func (f *Feed[V]) NeedsList() bool {
 	f.store.mu.Lock()
@@ -348,6 +328,6 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 // previous request. The caller holds a lock of the store.
 func (s *Store[V]) wasUndone(by *Feed[V], version string) bool {
 	return feed.IsOlder(version, s.scopes.removedVersion) || slices.ContainsFunc(s.scopes.held, func(c *Scope) bool {
-		return (by.has(c) || by.sharesKeysWith(c)) && feed.IsOlder(version, c.reached())
+		return (slices.Contains(by.Scopes(), c) || by.sharesKeysWith(c)) && feed.IsOlder(version, c.reached())
 	})
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
 )
@@ -136,7 +134,7 @@ func (v *valueCodec[V]) keyOf(item feed.Item) (string, *V, error) {
 	if err != nil {
 		return item.Key, nil, err
 	}
-	key, err := feed.CatchPanic(func() (string, error) { return v.config.Key(value) })
+	key, err := v.keyOfValue(value)
 	if err == nil && key == "" && item.Key == "" && item.Object == nil {
 		err = errNoKey
 	}
@@ -144,6 +142,10 @@ func (v *valueCodec[V]) keyOf(item feed.Item) (string, *V, error) {
 		return item.Key, nil, err
 	}
 	return key, &value, nil
+}
+
+func (v *valueCodec[V]) keyOfValue(value V) (string, error) {
+	return feed.CatchPanic(func() (string, error) { return v.config.Key(value) })
 }
 
 var errNoKey = errors.New("the object has no key")
@@ -157,25 +159,18 @@ func (v *valueCodec[V]) skips(item feed.Item) bool {
 // filter returns the decoded item, and whether it passes the filter. An item that cannot be decoded
 // or filtered passes with an ErrorCodec, so that the error is reported and its last good state stays.
 func (v *valueCodec[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
-	obj, passes, err := v.callFilter(item)
+	obj, err := feed.CatchPanic(item.Decoded)
+	if err == nil {
+		v.EndIfAbandoned()
+		if passes, err = feed.CatchPanic(func() (bool, error) { return v.config.Filter(obj), nil }); err != nil {
+			err = fmt.Errorf("filter: %w", err)
+		}
+	}
 	if err != nil {
 		return feed.Item{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, InOrder: item.InOrder, Codec: feed.ErrorCodec{Err: err}}, true
 	}
 	item.Object = obj
 	return item, passes
-}
-
-// callFilter decodes the item and calls the filter. It returns a panic as an error.
-func (v *valueCodec[V]) callFilter(item feed.Item) (obj runtime.Object, passes bool, err error) {
-	if obj, err = feed.CatchPanic(item.Decoded); err != nil {
-		return nil, false, err
-	}
-	v.EndIfAbandoned()
-	passes, err = feed.CatchPanic(func() (bool, error) { return v.config.Filter(obj), nil })
-	if err != nil {
-		return nil, false, fmt.Errorf("filter: %w", err)
-	}
-	return obj, passes, nil
 }
 
 // Transforms reports whether Decode may change keys and index values; see Config.Transforms.

@@ -152,14 +152,6 @@ const (
 	eventItem                 // a MODIFIED event of an initial state
 )
 
-// entryKind is where an entry of a replacement comes from.
-type entryKind int
-
-const (
-	liveState entryKind = iota // the live state
-	madeState                  // the item: it was made for the replacement
-)
-
 // enter makes the entries that are made next belong to the scope of an item. It returns false if the
 // item is foreign.
 func (r *Replacement[V]) enter(item feed.Item) bool {
@@ -187,7 +179,7 @@ func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
 	}
 	s, itemKey := r.store, item.Key
 	if found, ok := item.Known.(*foundItem[V]); ok && found.entry != nil {
-		r.accept(itemKey, item, found.entry, liveState, kind)
+		r.accept(itemKey, item, found.entry, false, kind)
 		return
 	}
 	key, value, err := s.keyOf(item)
@@ -197,7 +189,7 @@ func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
 	hasVersion := old != nil && s.compare(old.identity(), id, item) == feed.Unchanged
 	if hasVersion && !r.comparesAll() {
 		r.newestAdded.offer(newestItem[V]{Item: item, key: key, value: value, identity: id}, s.config.CompareBytes)
-		r.accept(itemKey, item, old, liveState, kind)
+		r.accept(itemKey, item, old, false, kind)
 		return
 	}
 	if err == nil {
@@ -208,10 +200,10 @@ func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
 		return
 	}
 	if (hasVersion || r.isSameWithoutVersion(old, id)) && s.equal(old.ref, pair.next.ref) {
-		r.accept(itemKey, item, old, liveState, kind)
+		r.accept(itemKey, item, old, false, kind)
 		return
 	}
-	r.accept(itemKey, item, &pair.next, madeState, kind)
+	r.accept(itemKey, item, &pair.next, true, kind)
 }
 
 // filter returns the decoded item, and whether to add it: it passes the filter, and no newer state of
@@ -272,8 +264,9 @@ func (r *Replacement[V]) isSameWithoutVersion(old *Entry[V], id identity) bool {
 
 // accept adds an item's entry. If the replacement holds the key already, it keeps the newer state,
 // and the later one if they cannot be compared or have no name. itemKey is the item's own key,
-// which differs from item.Key if a transform has renamed the object.
-func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], from entryKind, kind itemKind) {
+// which differs from item.Key if a transform has renamed the object. made reports whether the entry
+// was made for the replacement, and is not the live one.
+func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], made bool, kind itemKind) {
 	s := r.store
 	entry = entry.inScope(r.scope, &r.maker.interner)
 	before := r.next.put(item.Key, entry)
@@ -295,16 +288,16 @@ func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V],
 	if itemKey != item.Key {
 		s.renames.Store(true)
 	}
-	r.record(item.Key, from)
+	r.record(item.Key, made)
 }
 
 // record records that the replacement has a new entry under key.
-func (r *Replacement[V]) record(key string, from entryKind) {
-	if from == madeState {
+func (r *Replacement[V]) record(key string, made bool) {
+	if made {
 		r.made = append(r.made, key)
 	}
 	// A live entry that was found unreadable after it was looked up is not good.
-	if f, quarantined := r.store.quarantine.failed(key); quarantined && (from == madeState || !f.unreadable) {
+	if f, quarantined := r.store.quarantine.failed(key); quarantined && (made || !f.unreadable) {
 		if r.recovered == nil {
 			r.recovered = make(map[string]struct{})
 		}

@@ -98,32 +98,37 @@ func (v *snapshotData[V]) IndexKeys(name, value string) ([]string, error) {
 // IndexValues returns the values of an index in unspecified order. It returns an error if the index
 // does not exist.
 func (v *snapshotData[V]) IndexValues(name string) ([]string, error) {
-	i, ok := v.set.positions[name]
-	switch {
-	case !ok:
-		return nil, noIndex(name)
-	case v.absence != nil:
-		return nil, v.absence
+	index, err := v.index(name)
+	if err != nil {
+		return nil, err
 	}
-	values := make([]string, 0, v.indexes[i].Len())
-	for value := range v.indexes[i].All() {
+	values := make([]string, 0, index.Len())
+	for value := range index.All() {
 		values = append(values, value)
 	}
 	return values, nil
 }
 
-func (v *snapshotData[V]) find(name, value string) (*snapmap.Set, error) {
+// index returns the keys under each value of an index.
+func (v *snapshotData[V]) index(name string) (index snapmap.View[snapmap.Set, struct{}], err error) {
 	i, ok := v.set.positions[name]
 	switch {
 	case !ok:
-		return nil, noIndex(name)
+		return index, fmt.Errorf("index %q does not exist", name)
 	case v.absence != nil:
-		return nil, v.absence
+		return index, v.absence
 	}
-	return v.indexes[i].Get(value), nil
+	return v.indexes[i], nil
 }
 
-func noIndex(name string) error { return fmt.Errorf("index %q does not exist", name) }
+// find returns the keys that an index has under a value, nil if there are none.
+func (v *snapshotData[V]) find(name, value string) (*snapmap.Set, error) {
+	index, err := v.index(name)
+	if err != nil {
+		return nil, err
+	}
+	return index.Get(value), nil
+}
 
 // List returns all values in unspecified order.
 func (v *snapshotData[V]) List() []V { return v.Select(nil) }

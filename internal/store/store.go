@@ -132,7 +132,7 @@ func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 // addIndexValues adds the values of the indexes of set that entry lacks, unless its value cannot be
 // decoded. No other goroutine may have access to entry. The caller holds the writer's lock.
 func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V]) {
-	value, err := s.read(entry.ref)
+	value, err := s.read(entry.ref, true)
 	if err != nil {
 		s.reportUnreadable(key, entry.ref, err, s.deferReport)
 		return
@@ -206,17 +206,15 @@ func (s *Store[V]) makeUnindexed(entry *Entry[V], maker *maker, item feed.Item, 
 // Put adds or replaces a value, regardless of its version. The next list of a scope that may hold it,
 // and lacks it, removes it; see claim.
 func (s *Store[V]) Put(value V) error {
-	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
+	key, err := s.keyOfValue(value)
 	if err != nil {
 		return err
 	}
 	s.writer.Lock()
 	defer s.endWrite()
-	uid, version := s.config.Identity(value)
 	pair := new(entryPair[V])
-	old := pair.old.fromMap(s.entries.Item(key))
-	s.maker.claim, s.maker.keepsDecoded = s.claimOf(uid, old), false // the caller may modify the value
-	if err := s.makeEntry(&pair.next, &s.maker, feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}, &value, old); err != nil {
+	old, version, err := s.makeOwn(pair, &s.maker, key, &value)
+	if err != nil {
 		return err
 	}
 	w := write[V]{kind: update, key: key, old: old, next: &pair.next, server: !s.isFed()}
@@ -229,7 +227,7 @@ func (s *Store[V]) Put(value V) error {
 
 // Remove deletes the entry under the value's key, if any.
 func (s *Store[V]) Remove(value V) error {
-	key, err := feed.CatchPanic(func() (string, error) { return s.config.Key(value) })
+	key, err := s.keyOfValue(value)
 	if err != nil {
 		return err
 	}
@@ -240,6 +238,16 @@ func (s *Store[V]) Remove(value V) error {
 		s.publishOwn(write[V]{kind: deletion, key: key, old: old, server: !s.isFed()}, version)
 	}
 	return nil
+}
+
+// makeOwn makes the entry of a value that the program writes, in pair.next, and returns the live entry
+// and the value's version.
+func (s *Store[V]) makeOwn(pair *entryPair[V], maker *maker, key string, value *V) (old *Entry[V], version string, err error) {
+	uid, version := s.config.Identity(*value)
+	old = pair.old.fromMap(s.entries.Item(key))
+	maker.claim, maker.keepsDecoded = s.claimOf(uid, old), false // the caller may modify the value
+	item := feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}
+	return old, version, s.makeEntry(&pair.next, maker, item, value, old)
 }
 
 // claimOf returns the claim of a value that the program writes in place of old, which may be nil.

@@ -207,15 +207,23 @@ func (v *valueCodec[V]) packedLabels(ref *valueRef) (labels map[string]string, o
 func (v *valueCodec[V]) Load(key string, entry *Entry[V]) (V, bool) { return v.load(key, entry.ref) }
 
 func (v *valueCodec[V]) load(key string, ref *valueRef) (V, bool) {
-	value, err := v.read(ref)
+	value, err := v.read(ref, true)
 	if err != nil {
 		v.unreadable(key, ref, err)
 	}
 	return value, err == nil
 }
 
-// read returns the value of an entry, which it decodes if the entry is packed.
-func (v *valueCodec[V]) read(ref *valueRef) (V, error) {
+// TryLoad returns an entry's value like Load, but neither reports nor quarantines an entry that
+// cannot be decoded, and does not share the decoded value with other readers.
+func (v *valueCodec[V]) TryLoad(entry *Entry[V]) (V, bool) {
+	value, err := v.read(entry.ref, false)
+	return value, err == nil
+}
+
+// read returns the value of an entry, which it decodes if the entry is packed. If share is set, other
+// readers share what it has decoded.
+func (v *valueCodec[V]) read(ref *valueRef, share bool) (V, error) {
 	if v.config.Packer == nil {
 		return v.value(ref), nil
 	}
@@ -223,30 +231,11 @@ func (v *valueCodec[V]) read(ref *valueRef) (V, error) {
 	if value, ok := v.loadLive(p); ok {
 		return value, nil
 	}
-	value, err := v.unpack(p)
-	if err == nil {
+	value, err := feed.CatchPanic(func() (V, error) { return v.config.Packer.Unpack(p.object) })
+	if err == nil && share {
 		value = v.storeLive(p, value)
 	}
 	return value, err
-}
-
-// unpack decodes a packed value.
-func (v *valueCodec[V]) unpack(p *packed) (V, error) {
-	return feed.CatchPanic(func() (V, error) { return v.config.Packer.Unpack(p.object) })
-}
-
-// TryLoad returns an entry's value like Load, but neither reports nor quarantines an entry that
-// cannot be decoded.
-func (v *valueCodec[V]) TryLoad(entry *Entry[V]) (value V, ok bool) {
-	if v.config.Packer == nil {
-		return v.value(entry.ref), true
-	}
-	p := packedOf(entry.ref)
-	if value, ok = v.loadLive(p); ok {
-		return value, true
-	}
-	value, err := v.unpack(p)
-	return value, err == nil
 }
 
 // decoded is the handle of a packed's decoded object.
