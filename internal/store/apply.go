@@ -46,7 +46,7 @@ func (s *Store[V]) apply(e event[V]) feed.Outcome {
 		e.progress.version = newer(e.progress.version, version)
 	}
 	s.publish(w, e.scope)
-	s.settle(s.live.Load())
+	s.settle()
 	return outcome
 }
 

@@ -699,13 +699,12 @@ func (c *commit[V]) quarantineFailed() {
 // advance records that the scopes have reached the list's version, or are removed. The caller holds
 // both locks.
 func (c *commit[V]) advance() {
-	live := c.live.Load()
 	switch {
 	case c.list == nil:
 		c.forgetScopes()
 	case c.feed == nil:
 		if !c.isFed() { // otherwise the version says what the server has sent
-			live.version = c.version
+			c.live.Load().version = c.version
 			c.markSynced()
 		}
 		return
@@ -723,7 +722,7 @@ func (c *commit[V]) advance() {
 		}
 	}
 	c.Store.scopes.oldest = nil
-	c.settle(live)
+	c.settle()
 }
 
 // forgetScopes removes the scopes of the commit from the store. The caller holds both locks.

@@ -137,7 +137,7 @@ func (f *Feed[V]) NotOlderThan() string {
 		}
 	}
 	s.scopes.oldest = nil
-	s.settle(s.live.Load())
+	s.settle()
 	return lowest
 }
 
@@ -257,7 +257,7 @@ func (f *Feed[V]) advance(resourceVersion string) {
 		return
 	}
 	f.progress.version = newer(f.progress.version, resourceVersion)
-	s.settle(s.live.Load())
+	s.settle()
 }
 
 // HasVersion implements feed.Sink. It also reports true for a foreign item, for every version of an

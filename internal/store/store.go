@@ -152,7 +152,7 @@ func (s *Store[V]) MarkSynced() {
 	defer s.unlockBoth()
 	s.markSynced()
 	s.endAbsence()
-	s.settle(s.live.Load())
+	s.settle()
 }
 
 // AddScope adds a scope.

@@ -50,7 +50,7 @@ func (s *published[V]) publish(w write[V], by *Scope) {
 		return
 	}
 	if w.kind != nothing {
-		s.publishEntry(s.live.Load(), w, by)
+		s.publishEntry(w, by)
 	}
 	if w.failed != nil { // after the last good state has moved to the scope of the failure
 		s.quarantine.add(w.key, *w.failed)
@@ -58,10 +58,10 @@ func (s *published[V]) publish(w write[V], by *Scope) {
 }
 
 // publishEntry changes the entry and the log. The caller holds both locks.
-func (s *published[V]) publishEntry(live *state[V], w write[V], by *Scope) {
+func (s *published[V]) publishEntry(w write[V], by *Scope) {
 	if w.kind != unseenDeletion {
-		s.dropSnapshot(live)
-		live.replace(w.key, w.old, w.next)
+		s.dropSnapshot()
+		s.live.Load().replace(w.key, w.old, w.next)
 	}
 	if w.server && w.kind != unseenDeletion {
 		s.quarantine.release(w.key) // after the entry has changed: Find takes no lock
@@ -130,7 +130,7 @@ func (s *published[V]) deferDeletion(key string, old, tagged, final *Entry[V], v
 // settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose
 // object has moved, or has changed since. Each event of a scope looks only at the first deletion
 // that waits for the scope, and at those that it lets go. The caller holds both locks.
-func (s *published[V]) settleMoves(live *state[V]) {
+func (s *published[V]) settleMoves() {
 	g := &s.tombstones
 	if g.waiting == 0 {
 		return
@@ -144,22 +144,22 @@ func (s *published[V]) settleMoves(live *state[V]) {
 	}
 	var changes []Change[V]
 	for _, w := range released {
-		changes = s.settleMove(live, w.key, changes)
+		changes = s.settleMove(w.key, changes)
 	}
 	if len(changes) > 0 {
-		s.dropSnapshot(live)
+		s.dropSnapshot()
 		s.config.Log.Append(changes)
 	}
 }
 
 // settleMove appends the change of a deletion that may no longer wait to changes. The caller holds
 // both locks.
-func (s *published[V]) settleMove(live *state[V], key string, changes []Change[V]) []Change[V] {
+func (s *published[V]) settleMove(key string, changes []Change[V]) []Change[V] {
 	t := s.tombstones.byKey[key]
 	if t == nil || t.waiting == nil {
 		return changes
 	}
-	old := new(Entry[V]).fromMap(live.entries.Item(key))
+	old := new(Entry[V]).fromMap(s.entries.Item(key))
 	stands := old != nil && s.tombstones.isWaiting(key, old)
 	if stands && block(&s.scopes, t) {
 		return changes
@@ -170,18 +170,18 @@ func (s *published[V]) settleMove(live *state[V], key string, changes []Change[V
 		return changes
 	}
 	s.noteWritten(key)
-	live.replace(key, old, nil)
+	s.live.Load().replace(key, old, nil)
 	s.tombstones.noteDeleted(key, from, s.config.Now)
 	return append(changes, Change[V]{Key: key, Old: old, Final: final})
 }
 
 // dropSnapshot drops the current snapshot before a change of the live state. The caller holds both
 // locks.
-func (s *published[V]) dropSnapshot(live *state[V]) {
+func (s *published[V]) dropSnapshot() {
 	if s.current.Load() != nil {
 		s.current.Store(nil)
 	}
-	live.writes++
+	s.live.Load().writes++
 }
 
 // noteWritten tells a commit that has begun of a key whose entry, failure or tombstone may have changed.
@@ -202,11 +202,11 @@ func (s *published[V]) swap(next *state[V]) {
 
 // settle applies the deletions that no longer wait, and sets the version of the store, after the
 // scopes or their versions have changed. The caller holds both locks.
-func (s *published[V]) settle(live *state[V]) {
+func (s *published[V]) settle() {
 	defer s.notify()
-	s.settleMoves(live)
+	s.settleMoves()
 	known := &s.scopes
-	if known.oldest != nil && known.oldest.reached() == live.version {
+	if known.oldest != nil && known.oldest.reached() == s.live.Load().version {
 		return
 	}
 	known.findOldest(s.synced.Load() != nil)
