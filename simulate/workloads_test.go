@@ -116,6 +116,11 @@ func TestDeploymentRollsWithinLimits(t *testing.T) {
 		w.Settle()
 		wantAll(t, w, sayReplicaSet, `a: 4 of 4, revision 3 after "1"`, `b: 0 of 0, revision 2 after ""`)
 		wantAll(t, w, sayDeployment, "4 updated, 4 available, revision 3, MinimumReplicasAvailable NewReplicaSetAvailable")
+		w.Update(newDeployment("b", 4))
+		w.Settle()
+		w.Update(newDeployment("a", 4))
+		w.Settle()
+		wantAll(t, w, sayReplicaSet, `a: 4 of 4, revision 5 after "1,3"`, `b: 0 of 0, revision 4 after "2"`)
 		rolling = false
 	}, limits)
 }
@@ -195,7 +200,9 @@ func TestStatefulSetKeepsOrder(t *testing.T) {
 		w.Settle()
 		wantAll(t, w, sayPod, "db-0 b Running", "db-1 b Running")
 		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim], "data-db-0", "data-db-1", "data-db-2")
-		wantAll(t, w, func(r *appsv1.ControllerRevision) string { return fmt.Sprint(r.Revision) }, "1", "2")
+		w.Update(set("a", 2, 0))
+		w.Settle()
+		wantAll(t, w, func(r *appsv1.ControllerRevision) string { return fmt.Sprint(r.Revision) }, "2", "3")
 	}, order)
 }
 
@@ -387,5 +394,30 @@ func TestReplicaSetReleasesAndAdopts(t *testing.T) {
 		w.Update(pod)
 		w.Settle()
 		wantAll(t, w, func(pod *corev1.Pod) string { return fmt.Sprintf("%s %d", pod.Labels["app"], len(pod.OwnerReferences)) }, "web 1", "web 1")
+	})
+}
+
+// A new Pod waits for the claim that is deleted, and is the first to go.
+func TestReplicaSetDeletesPodsThatDoNotRunFirst(t *testing.T) {
+	sized := func(replicas int32) *appsv1.Deployment {
+		d := newDeployment("a", replicas)
+		d.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+		}}}
+		return d
+	}
+	phase := func(pod *corev1.Pod) string { return string(pod.Status.Phase) }
+	runWorkloads(t, func(w *simulate.World) {
+		claim := newClaim("data", resource.MustParse("1Gi"))
+		w.Create(claim)
+		w.Create(sized(1))
+		w.Settle()
+		w.Delete(claim)
+		w.Update(sized(2))
+		w.Settle()
+		wantAll(t, w, phase, "Pending", "Running")
+		w.Update(sized(1))
+		w.Settle()
+		wantAll(t, w, phase, "Running")
 	})
 }
