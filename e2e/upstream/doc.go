@@ -13,5 +13,6 @@
 // Another test compares the defaults that fake.APIServer sets with those of Kubernetes' own code, for
 // random objects.
 //
-// Package kubemanager runs controllers and the scheduler against a real API server.
+// Package workloads compares the actors of package simulate with controllers. Package kubemanager runs
+// controllers and the scheduler against a real API server.
 package upstream
