@@ -34,6 +34,9 @@ const (
 func ControlDeployments(s State) []Action { return forEach(s, controlDeployment) }
 
 func controlDeployment(s State, d *appsv1.Deployment) []Action {
+	if !selectsOwn(d.Spec.Selector, d.Spec.Template) {
+		return nil
+	}
 	sets, actions := claim(All[*appsv1.ReplicaSet](s), d, appsv1.SchemeGroupVersion.WithKind("Deployment"), d.Spec.Selector, "")
 	if len(actions) > 0 {
 		return actions

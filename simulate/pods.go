@@ -16,10 +16,10 @@ import (
 func RunPods(s State) []Action {
 	return forEach(s, func(s State, pod *corev1.Pod) []Action {
 		switch {
-		case pod.Spec.NodeName == "":
-			return schedule(s, pod)
 		case pod.DeletionTimestamp != nil:
 			return stop(pod)
+		case pod.Spec.NodeName == "":
+			return schedule(s, pod)
 		case pod.Status.Phase == corev1.PodPending:
 			return updatePod(pod, start)
 		case pod.Status.Phase == corev1.PodRunning && belongsToJob(pod):
@@ -35,7 +35,7 @@ func updatePod(pod *corev1.Pod, change func(*corev1.Pod)) []Action {
 
 // schedule binds a Pod to a node.
 func schedule(s State, pod *corev1.Pod) []Action {
-	if pod.DeletionTimestamp != nil || slices.ContainsFunc(claimsOf(pod), func(name string) bool { return !isBound(s, pod.Namespace, name) }) {
+	if slices.ContainsFunc(claimsOf(pod), func(name string) bool { return !isBound(s, pod.Namespace, name) }) {
 		return nil
 	}
 	node := "node"

@@ -18,6 +18,9 @@ import (
 func ControlReplicaSets(s State) []Action { return forEach(s, controlReplicaSet) }
 
 func controlReplicaSet(s State, set *appsv1.ReplicaSet) []Action {
+	if !selectsOwn(set.Spec.Selector, set.Spec.Template) {
+		return nil
+	}
 	kind := appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 	running := where(All[*corev1.Pod](s), func(pod *corev1.Pod) bool { return !hasEnded(pod) })
 	pods, actions := claim(running, set, kind, set.Spec.Selector, "")

@@ -23,6 +23,9 @@ import (
 func ControlStatefulSets(s State) []Action { return forEach(s, controlStatefulSet) }
 
 func controlStatefulSet(s State, set *appsv1.StatefulSet) []Action {
+	if !selectsOwn(set.Spec.Selector, set.Spec.Template) {
+		return nil
+	}
 	kind := appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 	members := where(All[*corev1.Pod](s), func(pod *corev1.Pod) bool { return ordinalOf(set.Name, pod) >= 0 })
 	pods, adoptPods := claim(members, set, kind, set.Spec.Selector, "")

@@ -109,6 +109,13 @@ func claim[T fake.Object](
 	return owned, changes
 }
 
+// selectsOwn reports whether a selector matches the Pods of a template. A real server refuses a workload of which that
+// is not so; here it does nothing.
+func selectsOwn(selector *metav1.LabelSelector, template corev1.PodTemplateSpec) bool {
+	matcher, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && matcher.Matches(labels.Set(template.Labels))
+}
+
 // removeOwner removes the references to an owner.
 func removeOwner(obj, owner fake.Object) {
 	obj.SetOwnerReferences(where(obj.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID != owner.GetUID() }))

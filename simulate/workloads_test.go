@@ -301,10 +301,17 @@ func TestJobCompletes(t *testing.T) {
 	}
 }
 
-// A Pod that is deleted before its claim exists has not succeeded.
+// A Pod that is deleted before its claim exists has failed.
 func TestJobFailsAfterItsLimit(t *testing.T) {
+	for _, policy := range []batchv1.PodReplacementPolicy{batchv1.TerminatingOrFailed, batchv1.Failed} {
+		t.Run(string(policy), func(t *testing.T) { testJobFails(t, policy) })
+	}
+}
+
+func testJobFails(t *testing.T, policy batchv1.PodReplacementPolicy) {
+	t.Helper()
 	job := newJob(func(spec *batchv1.JobSpec) {
-		spec.BackoffLimit = new(int32(0))
+		spec.BackoffLimit, spec.PodReplacementPolicy = new(int32(0)), &policy
 		spec.Template.Spec.Volumes = []corev1.Volume{{Name: "absent", VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "absent"},
 		}}}
@@ -419,5 +426,16 @@ func TestReplicaSetDeletesPodsThatDoNotRunFirst(t *testing.T) {
 		w.Update(sized(1))
 		w.Settle()
 		wantAll(t, w, phase, "Running")
+	})
+}
+
+func TestWorkloadThatSelectsOtherPodsDoesNothing(t *testing.T) {
+	runWorkloads(t, func(w *simulate.World) {
+		d, set := newDeployment("a", 1), newStatefulSet(1, resource.MustParse("1Gi"))
+		d.Spec.Selector, set.Spec.Selector.MatchLabels = nil, map[string]string{"app": "other"}
+		w.Create(d)
+		w.Create(set)
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.Pod])
 	})
 }
