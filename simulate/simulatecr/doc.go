@@ -19,9 +19,9 @@
 //     registered, and are not called.
 //   - It logs nothing unless the options have a Logger. The first call of [Start] silences the global logger of
 //     controller-runtime, unless the test has called ctrl.SetLogger before.
-//   - A Lease is renewed every two minutes instead of every two seconds, unless the options have durations. Each
-//     renewal is a request, and the bubble's clock advances by hours in a run. A Lease that was not released
-//     expires after six minutes, which Test.Rest must exceed if there are several replicas.
+//   - A Lease lasts for 6 minutes and is renewed every 2 minutes, instead of 15 and 2 seconds, unless the options have
+//     durations. Each renewal is a request, and a program is at rest after 20 minutes. A Lease that was not released
+//     is taken over within 15 minutes. If there are several replicas, Test.Rest must not be shorter.
 //   - Controllers recover panics, which fail the run, even if the options say otherwise.
 //   - The names of controllers are not checked to be unique in the process, since each run has the same.
 //   - A manager whose context is cancelled before its cache has synced returns. Without this package it runs a

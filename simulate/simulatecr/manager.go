@@ -33,6 +33,8 @@ func Start(options ctrl.Options, setUp func(ctrl.Manager) error) func(context.Co
 	}
 }
 
+// Another replica takes over within leaseDuration and twice 2.2 retryPeriods, which is shorter than the default of
+// simulate.Test.Rest.
 const (
 	leaseDuration = 6 * time.Minute
 	renewDeadline = 4 * time.Minute
