@@ -6,12 +6,14 @@ package simulatecr
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
@@ -22,14 +24,14 @@ import (
 func Start(options ctrl.Options, setUp func(ctrl.Manager) error) func(context.Context, *rest.Config) error {
 	ctrl.SetLogger(logr.Discard()) // without effect if the test has set another
 	return func(ctx context.Context, config *rest.Config) error {
-		manager, err := ctrl.NewManager(config, adapt(ctx, options))
+		m, err := ctrl.NewManager(config, adapt(ctx, options))
 		if err != nil {
 			return fmt.Errorf("create manager: %w", err)
 		}
-		if err := setUp(manager); err != nil {
+		if err := setUp(manager{m}); err != nil {
 			return fmt.Errorf("set up controllers: %w", err)
 		}
-		return manager.Start(ctx)
+		return m.Start(ctx)
 	}
 }
 
@@ -66,6 +68,33 @@ func adapt(ctx context.Context, o ctrl.Options) ctrl.Options {
 		return cache{c, ctx}, err
 	}
 	return o
+}
+
+// manager is a manager whose controllers have queues without metrics, which are updated twice a second of the bubble's
+// clock. An hour of it would take longer than the controller.
+type manager struct{ ctrl.Manager }
+
+// Add implements ctrl.Manager.
+func (m manager) Add(runnable ctrlmanager.Runnable) error {
+	removeName(runnable)
+	return m.Manager.Add(runnable)
+}
+
+// removeName makes a controller construct a queue without a name, which has no metrics. The type of controllers is internal to
+// controller-runtime, and no option of a manager does it. It has no effect on other runnables.
+func removeName(controller ctrlmanager.Runnable) {
+	c := reflect.Indirect(reflect.ValueOf(controller))
+	if c.Kind() != reflect.Struct {
+		return
+	}
+	field := c.FieldByName("NewQueue")
+	if field.Kind() != reflect.Func || field.IsNil() || !field.CanSet() || field.Type().NumIn() != 2 || field.Type().In(0).Kind() != reflect.String {
+		return
+	}
+	newQueue := reflect.ValueOf(field.Interface())
+	field.Set(reflect.MakeFunc(field.Type(), func(args []reflect.Value) []reflect.Value {
+		return newQueue.Call([]reflect.Value{reflect.Zero(args[0].Type()), args[1]})
+	}))
 }
 
 // cache is a cache that is reported as synced once the manager's context is cancelled. A manager that is cancelled

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -86,6 +87,25 @@ func TestManagerOfProduction(t *testing.T) {
 	}))
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines, %d before the simulation", after, before)
+	}
+}
+
+// The metrics of a queue are updated twice a second, and the clock advances by hours.
+func TestQueuesHaveNoMetrics(t *testing.T) {
+	simulate.Replay(t, copying(ctrl.Options{}, copyToSecret), 0)
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reconciled := false
+	for _, family := range families {
+		if strings.HasPrefix(family.GetName(), "workqueue_") {
+			t.Errorf("%s has %d series, want none", family.GetName(), len(family.GetMetric()))
+		}
+		reconciled = reconciled || family.GetName() == "controller_runtime_reconcile_total"
+	}
+	if !reconciled {
+		t.Error("no controller has metrics")
 	}
 }
 
