@@ -30,7 +30,8 @@ func (c *call) discover() bool {
 		c.writeVersion()
 		return true
 	}
-	found := c.discoveryDocument(path)
+	all := c.Registry.APIs()
+	found := c.discoveryDocument(path, all)
 	if found == nil {
 		return false
 	}
@@ -46,7 +47,7 @@ func (c *call) discover() bool {
 	c.Accepted = accepted
 	write := c.write
 	if c.As == codec.DiscoveryList {
-		found, write = aggregate(c.Registry.APIs(), path == "/api"), c.writeAggregated
+		found, write = aggregate(all, path == "/api"), c.writeAggregated
 	}
 	if err := write(http.StatusOK, found); err != nil {
 		c.fail(err)
@@ -54,10 +55,9 @@ func (c *call) discover() bool {
 	return true
 }
 
-// discoveryDocument returns the discovery document for a path, or nil if the path has none.
-func (c *call) discoveryDocument(path string) runtime.Object {
+// discoveryDocument returns the discovery document for a path, or nil if the path has none. The server serves all.
+func (c *call) discoveryDocument(path string, all []registry.API) runtime.Object {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	all := c.Registry.APIs()
 	switch {
 	case path == "/api":
 		return c.coreVersions()
