@@ -31,7 +31,7 @@ var mainTypes = map[string][]string{
 // TestEveryEntryPointHasAnExample checks that the Examples of each package use its exported
 // functions and the methods of its main types. It compares names only.
 func TestEveryEntryPointHasAnExample(t *testing.T) {
-	for _, dir := range []string{"cache", "clientgo", "debug", "fake", "follow", "metrics", "shard"} {
+	for _, dir := range []string{"cache", "clientgo", "debug", "fake", "follow", "metrics", "shard", "simulate/simulatecr"} {
 		functions, used := functionsAndUses(t, dir)
 		for _, name := range functions {
 			if _, allowed := withoutExample[dir+"."+name]; used[name] == allowed {
