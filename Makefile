@@ -109,8 +109,8 @@ e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd, those of
 	$(go) test $(race) -count=1 ./cmd/... ./test/mutants
 	$(go) test -count=1 ./shard # with the simulation, which is not built for the race detector: it crashes (golang/go#78156)
 	$(go) -C examples test $(race) -count=1 ./... # each as a process
-	$(go) -C simulate/simulatecr test -count=1 ./...
-	$(go) -C examples/controllerruntime test $(race) -count=1 ./...
+	$(go) -C simulate/simulatecr test -count=1 .
+	$(go) -C examples/controllerruntime test $(race) -count=1 . -simulate.runs=100
 	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
 	$(go) -C e2e/adopters test -count=1 -v ./... # without the race detector, too, which would double the time to compile
 	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # without the race detector, which would compile all of Kubernetes once more
