@@ -78,7 +78,14 @@ func runJobs(s simulate.State) []simulate.Action {
 	return actions
 }
 
-func jobSets(disturb ...simulate.Disturbance) simulate.Test {
+// recreate creates a JobSet again before the objects of the one that was deleted are gone.
+func recreate(w *simulate.World) {
+	w.Settle()
+	w.Delete(jobSet)
+	w.Create(jobSet)
+}
+
+func jobSets(last func(*simulate.World), disturb ...simulate.Disturbance) simulate.Test {
 	return simulate.Test{
 		CustomResources: []fake.CustomResource{{Group: "jobset.x-k8s.io", Versions: []string{"v1alpha2"}, Kind: "JobSet", StatusSubresource: true}},
 		Objects:         []fake.Object{jobSet},
@@ -88,20 +95,24 @@ func jobSets(disturb ...simulate.Disturbance) simulate.Test {
 			w.Create(marker("fail"))
 			w.Settle()
 			w.Create(marker("finish"))
-			w.Settle()
-			w.Delete(jobSet)
-			w.Create(jobSet)
+			last(w)
 		},
 		Disturb: disturb,
 	}
 }
 
 func TestJobSet(t *testing.T) {
-	simulate.Run(t, jobSets(simulate.Crash{}, simulate.Conflict{}, simulate.Lag{}, simulate.Gap{}))
+	simulate.Run(t, jobSets((*simulate.World).Settle, simulate.Crash{}, simulate.Conflict{}, simulate.Lag{}, simulate.Gap{}))
 }
 
 // Reconcile drops the error of a status update, unless it is a conflict: the err of the if statement hides the one that is
 // returned. The Jobs of a failed JobSet are not restarted before the next event.
 func TestErrorOfStatusUpdateIsDropped(t *testing.T) {
-	simulated.Finds(t, jobSets(simulate.ServerError{}), `status.restarts is "0", and "1"`, "ServerError")
+	simulated.Finds(t, jobSets((*simulate.World).Settle, simulate.ServerError{}), `status.restarts is "0", and "1" in the undisturbed run`, "ServerError")
+}
+
+// A Service of the same name is taken for that of the JobSet, whoever owns it: that of a deleted JobSet will be deleted, too.
+func TestServiceOfDeletedJobSetIsUsed(t *testing.T) {
+	lag := simulate.Lag{After: "1st delete of services default/train by cluster"}
+	simulated.Finds(t, jobSets(recreate, lag), "Service default/train is missing")
 }
