@@ -50,6 +50,7 @@ func adapt(ctx context.Context, o ctrl.Options) ctrl.Options {
 	o.WebhookServer = webhookServer{webhook.NewServer(webhook.Options{})}
 	o.Controller.SkipNameValidation = new(true)
 	o.Controller.RecoverPanic = new(true)
+	o.Controller.UsePriorityQueue = new(false)
 	if o.Logger.GetSink() == nil {
 		o.Logger = logr.Discard()
 	}
