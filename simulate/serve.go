@@ -66,7 +66,7 @@ func (s *scheduler) touch(t target) {
 	fields := obj.GetManagedFields()
 	touched := append(slices.Clone(fields), metav1.ManagedFieldsEntry{
 		Manager: "simulate", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: t.resource.GroupVersion().String(),
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")},
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}"),
 	})
 	for _, next := range [][]metav1.ManagedFieldsEntry{touched, fields} {
 		obj.SetManagedFields(next)
