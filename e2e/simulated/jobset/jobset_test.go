@@ -5,6 +5,7 @@ package jobset_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -35,47 +36,28 @@ spec:
 `)
 
 func setUp(m ctrl.Manager) error {
-	if err := controllers.SetupJobSetIndexes(context.Background(), m.GetFieldIndexer()); err != nil {
-		return err
-	}
-	if err := controllers.SetupPodIndexes(context.Background(), m.GetFieldIndexer()); err != nil {
-		return err
-	}
-	if err := controllers.NewPodReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("pod")).SetupWithManager(m); err != nil {
-		return err
-	}
-	return controllers.NewJobSetReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("jobset")).SetupWithManager(m)
+	return errors.Join(
+		controllers.SetupJobSetIndexes(context.Background(), m.GetFieldIndexer()),
+		controllers.SetupPodIndexes(context.Background(), m.GetFieldIndexer()),
+		controllers.NewPodReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("pod")).SetupWithManager(m),
+		controllers.NewJobSetReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("jobset")).SetupWithManager(m),
+	)
 }
 
-// marker is a ConfigMap that makes runJobs let the first attempt of a Job fail, or all Jobs succeed.
+// marker is a ConfigMap that makes the first attempt of a Job fail, or all Jobs succeed.
 func marker(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 }
 
-func runJobs(s simulate.State) []simulate.Action {
-	fail, finish := simulated.Find[*corev1.ConfigMap](s, "default", "fail") != nil, simulated.Find[*corev1.ConfigMap](s, "default", "finish") != nil
-	var actions []simulate.Action
-	for _, job := range simulate.All[*batchv1.Job](s) {
-		next := job.DeepCopy()
-		condition := batchv1.JobCondition{Status: corev1.ConditionTrue}
-		switch {
-		case job.DeletionTimestamp != nil || len(job.Status.Conditions) > 0:
-			continue
-		case fail && job.Name == "train-workers-0" && job.Labels["jobset.sigs.k8s.io/restart-attempt"] == "0":
-			condition.Type, next.Status.Failed, next.Status.Active, next.Status.Ready = batchv1.JobFailed, 1, 0, new(int32(0))
-		case finish:
-			condition.Type, next.Status.Succeeded, next.Status.Active, next.Status.Ready = batchv1.JobComplete, 1, 0, new(int32(0))
-		case job.Status.Active == 0 && !*job.Spec.Suspend:
-			next.Status.Active, next.Status.Ready = 1, new(int32(1))
-		default:
-			continue
-		}
-		if condition.Type != "" {
-			next.Status.Conditions = []batchv1.JobCondition{condition}
-		}
-		actions = append(actions, simulate.Action{Verb: "update status", Object: next})
+// end returns how a Job ends, or "" while it runs.
+func end(s simulate.State, job *batchv1.Job) batchv1.JobConditionType {
+	switch {
+	case simulated.Find[*corev1.ConfigMap](s, "default", "fail") != nil && job.Name == "train-workers-0" && job.Labels["jobset.sigs.k8s.io/restart-attempt"] == "0":
+		return batchv1.JobFailed
+	case simulated.Find[*corev1.ConfigMap](s, "default", "finish") != nil:
+		return batchv1.JobComplete
 	}
-	return actions
+	return ""
 }
 
 // recreate creates a JobSet again before the objects of the one that was deleted are gone.
@@ -90,7 +72,7 @@ func jobSets(last func(*simulate.World), disturb ...simulate.Disturbance) simula
 		CustomResources: []fake.CustomResource{{Group: "jobset.x-k8s.io", Versions: []string{"v1alpha2"}, Kind: "JobSet", StatusSubresource: true}},
 		Objects:         []fake.Object{jobSet},
 		Start:           simulatecr.Start(ctrl.Options{Scheme: simulated.Scheme(jobsetv1.AddToScheme)}, setUp),
-		Cluster:         []simulate.Actor{runJobs, simulate.CollectGarbage},
+		Cluster:         []simulate.Actor{simulated.RunJobs(end), simulate.CollectGarbage},
 		Steps: func(w *simulate.World) {
 			w.Create(marker("fail"))
 			w.Settle()
@@ -111,7 +93,7 @@ func TestErrorOfStatusUpdateIsDropped(t *testing.T) {
 	simulated.Finds(t, jobSets((*simulate.World).Settle, simulate.ServerError{}), `status.restarts is "0", and "1" in the undisturbed run`, "ServerError")
 }
 
-// A Service of the same name is taken for that of the JobSet, whoever owns it: that of a deleted JobSet will be deleted, too.
+// The owner of a Service is not looked at: that of a deleted JobSet is taken for the new one's, and is deleted, too.
 func TestServiceOfDeletedJobSetIsUsed(t *testing.T) {
 	lag := simulate.Lag{After: "1st delete of services default/train by cluster"}
 	simulated.Finds(t, jobSets(recreate, lag), "Service default/train is missing")

@@ -22,6 +22,6 @@ func setUp(m ctrl.Manager) error {
 }
 
 // A worker that is terminating counts as one that runs, so that another one is deleted (ray-project/kuberay#3286).
-func TestScaleDownDeletesTooManyWorkers(t *testing.T) {
+func TestKnownBugIsFound(t *testing.T) {
 	simulated.Finds(t, rayClusters(t, func(w *simulate.World) { w.Update(sized("2", "")) }), "1 workers are left")
 }

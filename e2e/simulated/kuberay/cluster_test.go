@@ -5,6 +5,7 @@ package kuberay_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
@@ -54,17 +55,11 @@ func rayClusters(t *testing.T, scaleDown func(*simulate.World), disturb ...simul
 
 // keepWorkers returns an error if a write leaves less than two workers, which each RayCluster that is scaled down has.
 func keepWorkers(w simulate.Write) error {
-	if w.Verb != "delete" || w.Resource.Resource != "pods" {
-		return nil
-	}
-	workers := 0
-	for _, pod := range simulate.All[*corev1.Pod](w.After) {
-		if pod.DeletionTimestamp == nil && pod.Labels["ray.io/node-type"] == "worker" {
-			workers++
-		}
-	}
-	if workers < 2 {
-		return fmt.Errorf("%d workers are left", workers)
+	workers := slices.DeleteFunc(simulate.All[*corev1.Pod](w.After), func(pod *corev1.Pod) bool {
+		return pod.DeletionTimestamp != nil || pod.Labels["ray.io/node-type"] != "worker"
+	})
+	if w.Verb == "delete" && w.Resource.Resource == "pods" && len(workers) < 2 {
+		return fmt.Errorf("%d workers are left", len(workers))
 	}
 	return nil
 }
