@@ -27,10 +27,14 @@ type published[V any] struct {
 	_       [64]byte // separates the CPU cache lines of reads from those that each write changes
 
 	quarantine   quarantine
-	waiters      waiters               // for the store's version
-	scopeWaiters atomic.Int32          // number of callers that wait for the version of a scope
-	absence      atomic.Pointer[error] // why the server's objects are not there, nil if they are gone; no error if they are there; written under both locks
-	written      map[string]struct{}   // the keys that were written since a commit has forked the live state; nil if none has; guarded by the writer's lock
+	waiters      waiters      // for the store's version
+	scopeWaiters atomic.Int32 // number of callers that wait for the version of a scope
+	// absence is nil if the server's objects are there. Otherwise it points to the reason why they are
+	// not, nil if they are gone. It is written under both locks.
+	absence atomic.Pointer[error]
+	// written has the keys that were written since a commit has forked the live state; it is nil if none
+	// has. The writer's lock guards it.
+	written map[string]struct{}
 
 	mu         sync.Mutex                  // guards the fields below, including the maps of the live state
 	live       atomic.Pointer[state[V]]    // also loaded without a lock; replaced by swap
@@ -412,7 +416,8 @@ func newState[V any](set *indexSet[V], scoped, packs bool) *state[V] {
 	return &state[V]{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped), packs: packs}
 }
 
-// fork returns a state with the same contents, which a commit writes beside this one. It takes O(1). The caller holds both locks.
+// fork returns a state with the same contents, which a commit writes beside this one. It takes O(1). The
+// caller holds both locks.
 func (s *state[V]) fork() *state[V] {
 	pages := s.pages.Fork()
 	fork := &state[V]{pages: pages, entries: s.entries.Fork(pages), indexes: s.indexes.fork(pages), packs: s.packs}

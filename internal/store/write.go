@@ -15,7 +15,7 @@ type write[V any] struct {
 
 	stays     bool          // the object of the live entry exists: its deletion waits no more, and does not follow
 	tombstone *tombstone[V] // to record, if not nil
-	waits     *Entry[V]     // of a deletion: the entry, in its scope, while scopes to which the object may have moved have not reached tombstone
+	waits     *Entry[V]     // of a deletion: the entry in its scope, while the object may have moved to another one
 	release   []string      // keys that leave the quarantine in any case
 	failed    *failure      // with which key enters it
 }
@@ -57,7 +57,8 @@ func (s *published[V]) publish(w write[V], by *Scope) {
 	}
 }
 
-// publishEntry changes the entry and the log. The caller holds both locks.
+// publishEntry changes the entry and the log, and records whether the object is known to be deleted. The
+// caller holds both locks.
 func (s *published[V]) publishEntry(w write[V], by *Scope) {
 	if w.kind != unseenDeletion {
 		s.dropSnapshot()
@@ -66,7 +67,11 @@ func (s *published[V]) publishEntry(w write[V], by *Scope) {
 	if w.server && w.kind != unseenDeletion {
 		s.quarantine.release(w.key) // after the entry has changed: Find takes no lock
 	}
-	s.noteKey(w, by)
+	if w.kind == deletion && !w.leftScope && by != nil {
+		s.tombstones.noteDeleted(w.key, by, s.config.Now)
+	} else {
+		s.tombstones.forgetDeleted(w.key)
+	}
 	log := s.config.Log
 	if log == nil {
 		return
@@ -81,16 +86,6 @@ func (s *published[V]) publishEntry(w write[V], by *Scope) {
 		log.AppendOne(Change[V]{Key: w.key, Old: w.old, Final: w.final, LeftScope: w.leftScope})
 	case unseenDeletion:
 		log.AppendOne(Change[V]{Key: w.key, Old: w.final, Final: w.final})
-	}
-}
-
-// noteKey records whether the object of a key is known to be deleted. The caller holds both locks.
-func (s *published[V]) noteKey(w write[V], by *Scope) {
-	switch {
-	case w.kind == deletion && !w.leftScope && by != nil:
-		s.tombstones.noteDeleted(w.key, by, s.config.Now)
-	case w.kind != nothing:
-		s.tombstones.forgetDeleted(w.key)
 	}
 }
 
