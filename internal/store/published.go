@@ -20,11 +20,10 @@ import (
 
 // published is what readers see of a store, and what they wait for. write.go has what changes it.
 type published[V any] struct {
-	valueCodec[V]
-	direct bool // values are pointers, and nothing is packed: Get returns the valueRef itself
-
 	entries entryMap // of the live state; Get reads it without a lock, others hold writer or mu
-	_       [64]byte // separates the CPU cache lines of reads from those that each write changes
+	direct  bool     // values are pointers, and nothing is packed: Get returns the valueRef itself
+	valueCodec[V]
+	_ [64]byte // separates the CPU cache lines of reads from those that each write changes
 
 	quarantine   quarantine
 	waiters      waiters      // for the store's version

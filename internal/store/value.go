@@ -20,12 +20,12 @@ import (
 // valueCodec converts between values and their references, and calls the functions of the configuration
 // that read values.
 type valueCodec[V any] struct {
-	yielding      atomic.Int32 // number of readers in yieldAfterLongRead; far from what Get reads
 	config        Config[V]
 	arePointers   bool                                       // V is a pointer type, so a value is its own valueRef
 	keepsUnpacked atomic.Bool                                // a value could not be packed, see reportNotPacked
 	abandoned     atomic.Bool                                // see Abandon
 	unreadable    func(key string, ref *valueRef, err error) // is called with a reference that could not be decoded
+	yielding      atomic.Int32                               // number of readers in yieldAfterLongRead; far from what Get reads
 }
 
 // isPointer reports whether V is a pointer type.
