@@ -68,16 +68,17 @@ func TestDifferences(t *testing.T) {
 		ignored   []string
 		lines     []string
 	}{
-		{"missing", []canonical.Object{claim("a"), pod("web-a", "1", "a")}, []canonical.Object{claim("a")}, nil, []string{"Pod ns/web-*1 is missing"}},
-		{"too many", []canonical.Object{claim("a")}, []canonical.Object{claim("a"), pod("web-a", "1", "a")}, nil, []string{"Pod ns/web-*1 is there, and should not be"}},
+		{"missing", []canonical.Object{claim("a"), pod("web-aaaaa", "1", "a")}, []canonical.Object{claim("a")}, nil, []string{"Pod ns/web-*1 is missing"}},
+		{"number of a StatefulSet", []canonical.Object{pod("web-0", "1", "a"), pod("web-1", "2", "a")}, []canonical.Object{pod("web-1", "2", "a")}, nil, []string{"Pod ns/web-0 is missing"}},
+		{"too many", []canonical.Object{claim("a")}, []canonical.Object{claim("a"), pod("web-aaaaa", "1", "a")}, nil, []string{"Pod ns/web-*1 is there, and should not be"}},
 		{"field", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, nil, []string{`ConfigMap ns/claim: data.pod is "b", and "a" in the undisturbed run`}},
-		{"another of two generated", []canonical.Object{pod("web-a", "1", "a"), pod("web-b", "2", "b"), claim("web-a")}, []canonical.Object{pod("web-a", "1", "a"), pod("web-b", "2", "b"), claim("web-b")}, nil, []string{`ConfigMap ns/claim: data.pod is "web-*2", and "web-*1" in the undisturbed run`}},
+		{"another of two generated", []canonical.Object{pod("web-aaaaa", "1", "a"), pod("web-bbbbb", "2", "b"), claim("web-aaaaa")}, []canonical.Object{pod("web-aaaaa", "1", "a"), pod("web-bbbbb", "2", "b"), claim("web-bbbbb")}, nil, []string{`ConfigMap ns/claim: data.pod is "web-*2", and "web-*1" in the undisturbed run`}},
 		{"no field", []canonical.Object{claim("a")}, []canonical.Object{&corev1.ConfigMap{TypeMeta: claim("").TypeMeta, ObjectMeta: claim("").ObjectMeta}}, nil, []string{`ConfigMap ns/claim: no data.pod, which is "a" in the undisturbed run`}},
 		{"ignored", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"data"}, nil},
 		{"ignored in one kind", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"ConfigMap data.pod"}, nil},
 		{"ignored in another kind", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"Pod data.pod"}, []string{`ConfigMap ns/claim: data.pod is "b", and "a" in the undisturbed run`}},
 		{"ignored is no prefix", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, []string{"data.po"}, []string{`ConfigMap ns/claim: data.pod is "b", and "a" in the undisturbed run`}},
-		{"ignored in all items", []canonical.Object{pod("web-a", "1", "a")}, []canonical.Object{pod("web-a", "1", "b")}, []string{"spec.containers[*].image"}, nil},
+		{"ignored in all items", []canonical.Object{pod("web-aaaaa", "1", "a")}, []canonical.Object{pod("web-aaaaa", "1", "b")}, []string{"spec.containers[*].image"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := canonical.Diff(stateOf(t, test.ignored, test.want...), stateOf(t, test.ignored, test.got...))
@@ -107,7 +108,7 @@ func TestOrderOfNamedItemsIsNoDifference(t *testing.T) {
 		{"names not unique", corev1.PodSpec{Containers: containers("a", "b", "b")}, corev1.PodSpec{Containers: containers("b", "a", "b")}, 4},
 		{"in order", corev1.PodSpec{InitContainers: containers("a", "b")}, corev1.PodSpec{InitContainers: containers("b", "a")}, 4},
 	} {
-		want, got := pod("web-a", "1", "a"), pod("web-a", "1", "a")
+		want, got := pod("web-aaaaa", "1", "a"), pod("web-aaaaa", "1", "a")
 		want.Spec, got.Spec = test.want, test.got
 		if lines := canonical.Diff(stateOf(t, nil, want), stateOf(t, nil, got)); len(lines) != test.lines {
 			t.Errorf("%s: got %d differences, want %d: %q", test.name, len(lines), test.lines, lines)
@@ -124,8 +125,8 @@ func TestOrderOfSetsIsNoDifference(t *testing.T) {
 		}
 		return obj
 	}
-	want := stateOf(t, nil, conditions(pod("web-a", "1", "a"), "Ready", "Scheduled"))
-	if lines := canonical.Diff(want, stateOf(t, nil, conditions(pod("web-a", "1", "a"), "Scheduled", "Ready"))); len(lines) > 0 {
+	want := stateOf(t, nil, conditions(pod("web-aaaaa", "1", "a"), "Ready", "Scheduled"))
+	if lines := canonical.Diff(want, stateOf(t, nil, conditions(pod("web-aaaaa", "1", "a"), "Scheduled", "Ready"))); len(lines) > 0 {
 		t.Errorf("got differences %q", lines)
 	}
 }

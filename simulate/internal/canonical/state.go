@@ -105,10 +105,18 @@ func newEntry(obj Object) (*entry, error) {
 	return e, nil
 }
 
-// generated reports whether the server has generated the object's name.
+// A generated name is a prefix, which the server shortens, and random letters.
+const (
+	maxPrefix     = 58
+	randomLetters = 5
+)
+
+// generated reports whether the server has generated the object's name. The Pods of StatefulSets have a prefix as well,
+// but their names end in numbers.
 func (e *entry) generated() bool {
-	prefix := e.object.GetGenerateName()
-	return prefix != "" && strings.HasPrefix(e.object.GetName(), prefix)
+	prefix, name := e.object.GetGenerateName(), e.object.GetName()
+	start := len(name) - randomLetters
+	return prefix != "" && start > 0 && strings.HasPrefix(prefix, name[:start]) && (start == len(prefix) || start == maxPrefix)
 }
 
 func (e *entry) content() string {
