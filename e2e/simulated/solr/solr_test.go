@@ -73,6 +73,9 @@ func TestDeletedCloudLeavesClaims(t *testing.T) {
 // The error of the patch that scales the StatefulSet is overwritten by that of the retry queue, which is nil.
 func TestErrorOfScalingIsDropped(t *testing.T) {
 	test := solrClouds(t, func(w *simulate.World) { w.Update(sized("3", "9.6")) })
-	test.Disturb = []simulate.Disturbance{simulate.ServerError{To: "1st patch of statefulsets default/search-solrcloud"}}
+	test.Disturb = []simulate.Disturbance{ // the second one is that of the next event
+		simulate.ServerError{To: "1st patch of statefulsets default/search-solrcloud"},
+		simulate.ServerError{To: "2nd patch of statefulsets default/search-solrcloud"},
+	}
 	simulated.Finds(t, test, `StatefulSet default/search-solrcloud: spec.replicas is "1", and "3" in the undisturbed run`)
 }
