@@ -31,7 +31,7 @@ type Test struct {
 	// Steps changes the world while the program runs. It is called when the program is at rest, in each
 	// run, and must do the same each time. The program comes to rest once more after it.
 	Steps func(*World)
-	// Cluster is the controllers and kubelets of the cluster.
+	// Cluster is the controllers and kubelets of the cluster: all or some of [Workloads], or the test's own.
 	Cluster []Actor
 
 	// Disturb is the disturbances to try. Nil means all but BackInTime.
