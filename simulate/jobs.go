@@ -279,7 +279,8 @@ func (j *tracking) remove(pod *corev1.Pod) []Action {
 	return []Action{{Verb: "delete", Object: pod}}
 }
 
-// compareForRemoval orders Pods by which is deleted first: one whose deletion has begun, then one without a place.
+// compareForRemoval orders Pods by which is deleted first: one whose deletion has begun, then one without a place, and
+// of equal Pods that of the lowest index.
 func (j *tracking) compareForRemoval(a, b *corev1.Pod) int {
 	rank := func(pod *corev1.Pod) int {
 		switch {
@@ -290,7 +291,7 @@ func (j *tracking) compareForRemoval(a, b *corev1.Pod) int {
 		}
 		return 2
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), compareForDeletion(a, b))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), compareForDeletion(a, b), cmp.Compare(indexOf(a), indexOf(b)))
 }
 
 // create returns the write that creates a Pod.

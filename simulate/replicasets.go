@@ -59,7 +59,6 @@ func compareForDeletion(a, b *corev1.Pod) int {
 		cmp.Compare(progressOf(a), progressOf(b)),
 		cmp.Compare(deletionCost(a), deletionCost(b)),
 		b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
-		cmp.Compare(b.Name, a.Name),
 	)
 }
 

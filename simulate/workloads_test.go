@@ -301,6 +301,28 @@ func TestJobCompletes(t *testing.T) {
 	}
 }
 
+func TestJobWithLessParallelismKeepsHighIndexes(t *testing.T) {
+	job := func(parallelism int32) *batchv1.Job {
+		return newJob(func(spec *batchv1.JobSpec) {
+			spec.CompletionMode, spec.Parallelism = new(batchv1.IndexedCompletion), &parallelism
+			spec.Template.Spec.Volumes = []corev1.Volume{{Name: "absent", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "absent"},
+			}}}
+		})
+	}
+	runWorkloads(t, func(w *simulate.World) {
+		w.Create(job(3))
+		w.Settle()
+		less := job(3)
+		w.Get(less)
+		less.Spec.Parallelism = new(int32(1))
+		w.Update(less)
+		w.Settle()
+		wantAll(t, w, func(pod *corev1.Pod) string { return pod.Labels[batchv1.JobCompletionIndexAnnotation] }, "2")
+		wantAll(t, w, sayJob, `1 active, 0 succeeded, 0 failed, indexes "", `)
+	})
+}
+
 // A Pod that is deleted before its claim exists has failed.
 func TestJobFailsAfterItsLimit(t *testing.T) {
 	for _, policy := range []batchv1.PodReplacementPolicy{batchv1.TerminatingOrFailed, batchv1.Failed} {
