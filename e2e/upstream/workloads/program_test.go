@@ -285,9 +285,10 @@ func (p *program) delete(obj fake.Object) string {
 
 // relabelPod takes a Pod from its controller, or brings it back. Those of StatefulSets stay: while a Pod that is not its
 // own has the name of one, the controller of StatefulSets fails, and what it does before it fails is left to chance.
+// Those of Jobs are selected by another label: they would differ, and which of two equal Pods goes first is chance, too.
 func (p *program) relabelPod() string {
 	return update(p, func(pod *corev1.Pod) string {
-		if pod.Labels["apps.kubernetes.io/pod-index"] != "" {
+		if pod.Labels["apps.kubernetes.io/pod-index"] != "" || pod.Labels["job-name"] != "" {
 			return ""
 		}
 		app, isReleased := strings.CutSuffix(pod.Labels["app"], "-released")
