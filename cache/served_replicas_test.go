@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +104,25 @@ func TestScopeWhoseStateAnotherOneVacatedIsListedAgain(t *testing.T) {
 			if watches := status.Phase == cache.PhaseWatching; watches != status.Synced {
 				h.Errorf("scope %v: phase %v, synced %t", status.Scope, status.Phase, status.Synced)
 			}
+		}
+	})
+}
+
+// A scope that another one replaces waits until that has been listed. Once the resource is not served, it has nothing to wait for.
+func TestReplacedScopeIsRemovedFromVacatedStore(t *testing.T) {
+	upTo := func(last uint64) cache.Scope {
+		return cache.Scope{Hash: cache.HashRange{Field: cache.HashUID, Last: last}}
+	}
+	scopes := cache.NewScopes(upTo(math.MaxUint64 / 2))
+	runServed(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
+		h.do("create")
+		h.do("served")
+		h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+		h.must(scopes.Set(upTo(math.MaxUint64)))
+		h.do("gone")
+		statuses := h.ScopeStatus()
+		if len(statuses) != 1 || statuses[0].Phase != cache.PhaseNotServed || statuses[0].Scope != upTo(math.MaxUint64) {
+			h.Errorf("got scopes %+v, want the new one, not served", statuses)
 		}
 	})
 }

@@ -21,7 +21,8 @@
 // A scope that leaves the set has one of three states; see scope.State:
 //
 //	Removed    removed at once; its objects are deleted with LeftScope
-//	Replaced   retires in the store, is stopped once other scopes have its objects, then removed
+//	Replaced   retires in the store, is stopped once other scopes have its objects, then removed; removed at once if the
+//	           store was vacated
 //	Emptying   removed once it is empty or refused; its objects are deleted without LeftScope
 //
 // The Loop also says what an absent key means: that no scope may hold it, that one which may hold it has

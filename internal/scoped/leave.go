@@ -52,8 +52,12 @@ func (l *Loop[V]) finishLeaving(ctx context.Context) {
 
 // finishReplacing reports whether to remove a scope that was replaced: every scope that may have its
 // objects has been listed, the scope has reached the versions of these lists, and they have reached
-// its own. Every deletion is then known to one of them.
+// its own. Every deletion is then known to one of them. In a vacated store, no scope has objects that
+// others could take over.
 func (l *Loop[V]) finishReplacing(held *heldScope) bool {
+	if l.store.IsVacant() && !l.store.ScopeState(held.part).Synced {
+		return true
+	}
 	var others []*store.Scope
 	for _, other := range l.all() {
 		if other.state == scope.Held && scope.Overlap(held.name, other.name) {

@@ -53,6 +53,19 @@ func (s requestSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 	return s.Source.Watch(scope.WithRequest(ctx, s.request), options, events)
 }
 
+// vacatableStore is the store of a stream. The loop settles after it was vacated: scopes may wait for
+// their removal.
+type vacatableStore struct {
+	reflector.Vacatable
+
+	vacated func()
+}
+
+func (s vacatableStore) Vacate(ctx context.Context, why error, confirmed bool) bool {
+	defer s.vacated()
+	return s.Vacatable.Vacate(ctx, why, confirmed)
+}
+
 // list starts streams that list scopes: one for each scope, but one for several that differ only in
 // their ranges.
 func (l *Loop[V]) list(ctx context.Context, added []*heldScope) {
@@ -81,7 +94,7 @@ func (l *Loop[V]) start(ctx context.Context, held []*heldScope, from string) {
 	})
 	config := l.config.Reflector
 	config.Source, config.Sink, config.From = requestSource{config.Source, stream.request, &stream.sharded}, stream.feed, from
-	config.NotOlderThan = stream.feed.NotOlderThan
+	config.NotOlderThan, config.Store = stream.feed.NotOlderThan, vacatableStore{config.Store, l.signal}
 	config.Report = l.reporter(stream, config.Report)
 	if stream.joins {
 		config.Recovered = nil
