@@ -202,13 +202,13 @@ func TestHashesOfTemplates(t *testing.T) {
 		}},
 		{
 			"ReplicaSets in another order",
-			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("b", "x")},
-			[]canonical.Object{replicaSet("c", 1), replicaSet("d", 0), replica("c", "y")}, nil,
+			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("b", "xxxxx")},
+			[]canonical.Object{replicaSet("c", 1), replicaSet("d", 0), replica("c", "yyyyy")}, nil,
 		},
 		{
 			"a Pod of the other ReplicaSet",
-			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("b", "x")},
-			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("a", "x")},
+			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("b", "xxxxx")},
+			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("a", "xxxxx")},
 			[]string{"Pod web-(hash 1)-*1 is there, and should not be", "Pod web-(hash 2)-*1 is missing"},
 		},
 		{"a hash in another word", []canonical.Object{set("1", "1"), claim("a1")}, []canonical.Object{set("2", "2"), claim("a2")}, []string{
