@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -35,13 +36,16 @@ type scopedQuiet struct {
 // scopedRequests counts requests.
 type scopedRequests struct{ all, notFound atomic.Int64 }
 
-// refuse returns the error of a request whose lane does not serve the resource. The caller holds mu.
-func (s *scopedServer) refuse(options metav1.ListOptions) error {
-	if !s.lanes[laneOf(options)].absent {
-		return nil
+// refuse returns the error of a request with a fault, or whose lane does not serve the resource. The caller holds mu.
+func (s *scopedServer) refuse(options metav1.ListOptions, fault string) error {
+	err := requestErrors[fault]
+	if err == nil && s.lanes[laneOf(options)].absent {
+		err = errNoResource
 	}
-	s.requests.notFound.Add(1)
-	return errNoResource
+	if apierrors.IsNotFound(err) {
+		s.requests.notFound.Add(1)
+	}
+	return err
 }
 
 // serve makes the lanes that do not lag serve the resource, or not.

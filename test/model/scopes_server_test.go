@@ -4,7 +4,6 @@
 package model_test
 
 import (
-	"cmp"
 	"context"
 	"hash/fnv"
 	"sync"
@@ -91,7 +90,7 @@ func (s *scopedServer) list(ctx context.Context, options metav1.ListOptions, fau
 	s.lists.begin(options)
 	s.requests.all.Add(1)
 	s.note("list at %q of %q %q %q, lane %d %s", options.ResourceVersion, options.LabelSelector, options.FieldSelector, options.ShardSelector, laneOf(options), fault)
-	if err := cmp.Or(requestErrors[fault], s.refuse(options)); err != nil {
+	if err := s.refuse(options, fault); err != nil {
 		return nil, err
 	}
 	if l.release != nil && options.ResourceVersion != "" && options.Continue == "" {
@@ -111,7 +110,7 @@ func (s *scopedServer) Watch(ctx context.Context, options metav1.ListOptions) (w
 	l := &s.lanes[number]
 	s.requests.all.Add(1)
 	s.note("watch at %q of %q %q %q, lane %d", options.ResourceVersion, options.LabelSelector, options.FieldSelector, options.ShardSelector, number)
-	if err := cmp.Or(requestErrors[l.watches.take()], s.refuse(options)); err != nil {
+	if err := s.refuse(options, l.watches.take()); err != nil {
 		return nil, err
 	}
 	inner, err := s.scopedCollection.Watch(ctx, options)
