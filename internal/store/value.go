@@ -20,8 +20,8 @@ import (
 // valueCodec converts between values and their references, and calls the functions of the configuration
 // that read values.
 type valueCodec[V any] struct {
+	arePointers   bool // V is a pointer type, so a value is its own valueRef
 	config        Config[V]
-	arePointers   bool                                       // V is a pointer type, so a value is its own valueRef
 	keepsUnpacked atomic.Bool                                // a value could not be packed, see reportNotPacked
 	abandoned     atomic.Bool                                // see Abandon
 	unreadable    func(key string, ref *valueRef, err error) // is called with a reference that could not be decoded
