@@ -23,5 +23,5 @@
 // a factory compares options) and in clientgo/options.go (Options; clientgo/informer.go has its spec).
 // If it concerns one stage, spec sets it in the configuration of that stage, such as store.Config.
 // Only an option that concerns several stages is a field of Spec or Collection. What an entry of the
-// store holds is decided in internal/store/entry.go and value.go.
+// store holds is declared in internal/store/entry.go and made in item.go.
 package engine

@@ -266,7 +266,7 @@ func (a identity) versionText() string {
 //   - a heap copy of the value, if V is any other type and the store does not pack,
 //   - a packed struct, if the store packs.
 //
-// The case is the same for all entries of a store, and only this file converts between them. A
-// valueRef is never dereferenced. Its type is smaller than any memory it may point to, and the
+// The case is the same for all entries of a store, and only value.go and published.Get convert between
+// them. A valueRef is never dereferenced. Its type is smaller than any memory it may point to, and the
 // garbage collector follows the allocated memory, not the pointer's type.
 type valueRef struct{ _ byte }

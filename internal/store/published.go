@@ -28,8 +28,8 @@ type published[V any] struct {
 	quarantine   quarantine
 	waiters      waiters      // for the store's version
 	scopeWaiters atomic.Int32 // number of callers that wait for the version of a scope
-	// absence is nil if the server's objects are there. Otherwise it points to the reason why they are
-	// not, nil if they are gone. It is written under both locks.
+	// absence is nil if the server's objects are there. Otherwise it points to the error that says why they
+	// are not, which is nil if they are gone. It is written under both locks.
 	absence atomic.Pointer[error]
 	// written has the keys that were written since a commit has forked the live state; it is nil if none
 	// has. The writer's lock guards it.

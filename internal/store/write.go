@@ -15,7 +15,7 @@ type write[V any] struct {
 
 	stays     bool          // the object of the live entry exists: its deletion waits no more, and does not follow
 	tombstone *tombstone[V] // to record, if not nil
-	waits     *Entry[V]     // of a deletion: the entry in its scope, while the object may have moved to another one
+	waits     *Entry[V]     // old, in the scope of a deletion that waits if the object may have moved; needs tombstone
 	release   []string      // keys that leave the quarantine in any case
 	failed    *failure      // with which key enters it
 }
