@@ -224,6 +224,60 @@ func TestHashesOfTemplates(t *testing.T) {
 	}
 }
 
+// in returns an object in a Namespace.
+func in(namespace string, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	obj.SetNamespace(namespace)
+	return obj
+}
+
+// Equal templates have one hash, whatever their Namespace is.
+func TestOneHashInTwoNamespaces(t *testing.T) {
+	replicaSet := func(hash string) *unstructured.Unstructured {
+		return named("ReplicaSet", "web-"+hash, map[string]any{"pod-template-hash": hash}, nil)
+	}
+	set := func(current, update string) *unstructured.Unstructured {
+		return named("StatefulSet", "db", nil, map[string]any{"status": map[string]any{"currentRevision": "db-" + current, "updateRevision": "db-" + update}})
+	}
+	revision := func(hash string) *unstructured.Unstructured {
+		return named("ControllerRevision", "db-"+hash, map[string]any{"controller.kubernetes.io/hash": hash}, nil)
+	}
+	member := func(hash string) *unstructured.Unstructured {
+		return named("Pod", "db-0", map[string]any{"controller-revision-hash": "db-" + hash}, nil)
+	}
+	for _, test := range []struct {
+		name      string
+		want, got []canonical.Object
+		lines     int
+	}{
+		{
+			"a ReplicaSet is missing",
+			[]canonical.Object{in("a", replicaSet("new")), in("b", replicaSet("new")), in("b", replicaSet("old"))},
+			[]canonical.Object{in("a", replicaSet("new")), in("b", replicaSet("new"))}, 1,
+		},
+		{
+			"a revision is missing",
+			[]canonical.Object{in("a", set("old", "old")), in("b", set("new", "new")), in("b", revision("old")), in("b", revision("new"))},
+			[]canonical.Object{in("a", set("old", "old")), in("b", set("new", "new")), in("b", revision("new"))}, 3,
+		},
+		{
+			"a Pod that is not updated",
+			[]canonical.Object{in("a", set("old", "old")), in("b", set("new", "new")), in("b", revision("old")), in("b", member("new"))},
+			[]canonical.Object{in("a", set("old", "old")), in("b", set("new", "new")), in("b", revision("old")), in("b", member("old"))}, 1,
+		},
+		{
+			"other hashes",
+			[]canonical.Object{in("a", set("old", "old")), in("b", set("old", "new")), in("b", revision("old")), in("b", member("old")), in("b", replicaSet("old"))},
+			[]canonical.Object{in("a", set("1", "1")), in("b", set("1", "2")), in("b", revision("1")), in("b", member("1")), in("b", replicaSet("1"))}, 0,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if lines := canonical.Diff(stateOf(t, nil, test.want...), stateOf(t, nil, test.got...)); len(lines) != test.lines {
+				t.Errorf("got %d differences, want %d: %q", len(lines), test.lines, lines)
+			}
+		})
+	}
+}
+
 func TestObservedGenerationIsNoDifference(t *testing.T) {
 	status := func(generation int64) *unstructured.Unstructured {
 		return custom(map[string]any{"status": map[string]any{

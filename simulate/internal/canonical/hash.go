@@ -17,46 +17,104 @@ import (
 // each run.
 type hashes map[string]string
 
+// unnumbered are the words for a hash that has no number yet.
+const unnumbered = "(hash)"
+
 // hashesOf returns the hashes that are part of names. The revisions of a StatefulSet are replaced by what they are to it,
-// other hashes by a number in the order of the content of the objects that they name.
+// other hashes by a number in the order of the content of the objects that they name. Equal templates in two Namespaces
+// have one hash: it is replaced by the same words everywhere, which no other hash has in a name that is equal otherwise.
 func hashesOf(all []*entry, ignored Ignored) hashes {
-	h := hashes{}
-	var named []*entry
-	for _, e := range all {
-		if hash := e.hash(); hash != "" {
-			h[hash] = "(hash)"
-			named = append(named, e)
+	h, named := hashes{}, namedHashes(all)
+	for _, n := range named {
+		if words, ok := h[n.hash]; ok && words != n.words {
+			h[n.hash] = unnumbered
+		} else {
+			h[n.hash] = n.words
 		}
 	}
-	for _, e := range all {
-		h.addRevisions(e.object)
+	for i := range named {
+		named[i].complete(h, ignored)
 	}
-	for _, e := range named {
-		e.fields = flatten(e.object, nil, h, ignored)
-	}
-	slices.SortFunc(named, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(h.replace(a.name), h.replace(b.name)), cmp.Compare(a.content(), b.content()))
+	slices.SortStableFunc(named, func(a, b namedHash) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.content, b.content))
 	})
-	numbers := map[string]int{}
-	for _, e := range named {
-		if hash, name := e.hash(), h.replace(e.name); h[hash] == "(hash)" {
-			numbers[name]++
-			h[hash] = fmt.Sprintf("(hash %d)", numbers[name])
-		}
-	}
+	h.number(named)
 	return h
 }
 
-// addRevisions adds the revisions that are in the status of a StatefulSet.
-func (h hashes) addRevisions(obj *unstructured.Unstructured) {
-	if obj.GetKind() != "StatefulSet" {
-		return
+// namedHash is a hash that ends a name.
+type namedHash struct {
+	hash, words string
+	name        string // with the hash at first, and later with the words that replace it
+	entry       *entry // the object of the name, or nil if the name is in a status
+	content     string // of the object
+}
+
+// complete sets the content, and replaces hashes in it and in the name.
+func (n *namedHash) complete(h hashes, ignored Ignored) {
+	n.name = h.replace(n.name)
+	if n.entry != nil {
+		n.entry.fields = flatten(n.entry.object, nil, h, ignored)
+		n.content = n.entry.content()
 	}
-	for _, field := range []string{"current", "update"} { // the last one names a revision that is both
-		revision, _, _ := unstructured.NestedString(obj.Object, "status", field+"Revision")
-		if hash, ok := strings.CutPrefix(revision, obj.GetName()+"-"); ok && hash != "" {
-			h[hash] = "(" + field + " revision)"
+}
+
+// namedHashes returns the hashes that end the names of objects, and of the revisions in the status of StatefulSets.
+func namedHashes(all []*entry) []namedHash {
+	var named []namedHash
+	words := map[string]string{} // by the names of revisions
+	for _, e := range all {
+		named = append(named, e.revisions()...)
+	}
+	for _, n := range named {
+		words[n.name] = n.words // the last one for a name that is both
+	}
+	for _, e := range all {
+		if hash := e.hash(); hash != "" {
+			named = append(named, namedHash{hash: hash, words: unnumbered, name: e.name, entry: e})
 		}
+	}
+	for i := range named {
+		named[i].words = cmp.Or(words[named[i].name], named[i].words)
+	}
+	return named
+}
+
+// revisions returns the revisions in the status of a StatefulSet: the current one, and then that of its template.
+func (e *entry) revisions() []namedHash {
+	if e.object.GetKind() != "StatefulSet" {
+		return nil
+	}
+	var named []namedHash
+	for _, field := range []string{"current", "update"} {
+		revision, _, _ := unstructured.NestedString(e.object.Object, "status", field+"Revision")
+		if hash, ok := strings.CutPrefix(revision, e.object.GetName()+"-"); ok && hash != "" {
+			name := "ControllerRevision " + strings.TrimPrefix(e.object.GetNamespace()+"/"+revision, "/")
+			named = append(named, namedHash{hash: hash, words: "(" + field + " revision)", name: name})
+		}
+	}
+	return named
+}
+
+// number gives the hashes numbers that have no other words.
+func (h hashes) number(named []namedHash) {
+	namesOf, taken := map[string][]string{}, map[string]bool{}
+	for _, n := range named {
+		namesOf[n.hash] = append(namesOf[n.hash], n.name)
+	}
+	for _, n := range named {
+		if h[n.hash] != unnumbered {
+			continue
+		}
+		number := 1
+		numbered := func(name string) string { return fmt.Sprintf("%s %d", name, number) }
+		for slices.ContainsFunc(namesOf[n.hash], func(name string) bool { return taken[numbered(name)] }) {
+			number++
+		}
+		for _, name := range namesOf[n.hash] {
+			taken[numbered(name)] = true
+		}
+		h[n.hash] = fmt.Sprintf("(hash %d)", number)
 	}
 }
 
