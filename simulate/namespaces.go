@@ -26,7 +26,7 @@ func ControlNamespaces(s State) []Action {
 				actions = append(actions, Action{Verb: "delete", Object: obj})
 			}
 		}
-		if empty {
+		if empty && len(namespace.Spec.Finalizers) > 0 { // else it waits for the finalizers of its metadata
 			actions = append(actions, Action{Verb: "finalize", Object: namespace})
 		}
 		return actions

@@ -409,6 +409,22 @@ func TestNamespaceIsEmptiedAndRemoved(t *testing.T) {
 	})
 }
 
+// A Namespace with a finalizer stays, and the cluster is at rest.
+func TestNamespaceWaitsForItsFinalizers(t *testing.T) {
+	runWorkloads(t, func(w *simulate.World) {
+		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "space", Finalizers: []string{"example.com/cleanup"}}}
+		w.Create(space)
+		w.Delete(space)
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.Namespace], "space")
+		w.Get(space)
+		space.Finalizers = []string{}
+		w.Update(space)
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.Namespace])
+	})
+}
+
 // A Pod that a label takes from its ReplicaSet is replaced, and too many are deleted when it comes back.
 func TestReplicaSetReleasesAndAdopts(t *testing.T) {
 	runWorkloads(t, func(w *simulate.World) {
