@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RunPods is the scheduler and the kubelets. It binds Pods to the first Node, or one without an object, once their
-// claims are bound, makes them running and ready, and removes them when they are deleted. Pods of Jobs succeed;
-// others run until they are deleted. All have the same IP address.
+// RunPods is the scheduler and the kubelets. It binds Pods to the first Node, or one without an object, once they have no
+// scheduling gates and their claims are bound, makes them running and ready, and removes them when they are deleted. Pods
+// of Jobs succeed; others run until they are deleted. All have the same IP address.
 func RunPods(s State) []Action {
 	return forEach(s, func(s State, pod *corev1.Pod) []Action {
 		switch {
@@ -35,7 +35,7 @@ func updatePod(pod *corev1.Pod, change func(*corev1.Pod)) []Action {
 
 // schedule binds a Pod to a node.
 func schedule(s State, pod *corev1.Pod) []Action {
-	if slices.ContainsFunc(claimsOf(pod), func(name string) bool { return !isBound(s, pod.Namespace, name) }) {
+	if len(pod.Spec.SchedulingGates) > 0 || slices.ContainsFunc(claimsOf(pod), func(name string) bool { return !isBound(s, pod.Namespace, name) }) {
 		return nil
 	}
 	node := "node"

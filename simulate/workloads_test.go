@@ -425,6 +425,20 @@ func TestNamespaceWaitsForItsFinalizers(t *testing.T) {
 	})
 }
 
+func TestPodWaitsForItsSchedulingGates(t *testing.T) {
+	phase := func(pod *corev1.Pod) string { return string(pod.Status.Phase) }
+	pod := newPod("db")
+	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/quota"}}
+	runWorkloads(t, func(w *simulate.World) {
+		w.Create(pod)
+		w.Settle()
+		wantAll(t, w, phase, "Pending")
+		w.Update(newPod("db"))
+		w.Settle()
+		wantAll(t, w, phase, "Running")
+	})
+}
+
 // A Pod that a label takes from its ReplicaSet is replaced, and too many are deleted when it comes back.
 func TestReplicaSetReleasesAndAdopts(t *testing.T) {
 	runWorkloads(t, func(w *simulate.World) {
