@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/fake"
@@ -26,7 +27,10 @@ type Action struct {
 }
 
 // State is all objects of the API server at one moment. The objects must not be modified.
-type State struct{ objects []fake.Object }
+type State struct {
+	objects      []fake.Object
+	isNamespaced func(metav1.OwnerReference) bool // reports whether the kind of an owner is
+}
 
 // All returns the objects of a Go type, such as *corev1.Pod, sorted by namespace and name. Custom
 // resources are *unstructured.Unstructured, all kinds together.

@@ -13,9 +13,9 @@ import (
 )
 
 // CollectGarbage deletes objects whose owners are all gone, and executes deletions in the foreground and those that
-// orphan.
+// orphan. A cluster-scoped object that refers to an owner in a Namespace stays, as in Kubernetes.
 func CollectGarbage(s State) []Action {
-	g := ownerGraph{objects: map[types.UID]fake.Object{}, dependents: map[types.UID][]fake.Object{}}
+	g := ownerGraph{isNamespaced: s.isNamespaced, objects: map[types.UID]fake.Object{}, dependents: map[types.UID][]fake.Object{}}
 	all := All[fake.Object](s)
 	for _, obj := range all {
 		g.objects[obj.GetUID()] = obj
@@ -36,8 +36,9 @@ func CollectGarbage(s State) []Action {
 
 // ownerGraph is the objects by UID, and the objects that refer to a UID as their owner.
 type ownerGraph struct {
-	objects    map[types.UID]fake.Object
-	dependents map[types.UID][]fake.Object
+	objects      map[types.UID]fake.Object
+	dependents   map[types.UID][]fake.Object
+	isNamespaced func(metav1.OwnerReference) bool
 }
 
 // collect returns the next write for an object that has owners.
@@ -45,6 +46,9 @@ func (g ownerGraph) collect(obj fake.Object) []Action {
 	var kept []metav1.OwnerReference
 	waiting := false // an owner is deleted in the foreground
 	for _, ref := range obj.GetOwnerReferences() {
+		if obj.GetNamespace() == "" && g.isNamespaced(ref) {
+			return nil // such a reference is invalid
+		}
 		owner := g.objects[ref.UID]
 		switch {
 		case owner == nil, owner.GetNamespace() != "" && owner.GetNamespace() != obj.GetNamespace():

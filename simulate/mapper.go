@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -62,6 +63,17 @@ func (m *mapper) resource(server *fake.APIServer, obj fake.Object) (schema.Group
 		return schema.GroupVersionResource{}, fmt.Errorf("%w (a custom resource must be in Test.CustomResources, or its definition in Test.Objects)", err)
 	}
 	return mapping.Resource, nil
+}
+
+// isNamespaced reports whether the API server serves the kind of an owner in Namespaces.
+func (m *mapper) isNamespaced(server *fake.APIServer, owner metav1.OwnerReference) bool {
+	kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+	var mapping *meta.RESTMapping
+	err := m.find(server, func() (err error) {
+		mapping, err = m.RESTMapping(kind.GroupKind(), kind.Version)
+		return err
+	})
+	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
 // object returns an object with the kind and the name of a target.

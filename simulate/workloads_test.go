@@ -439,6 +439,23 @@ func TestPodWaitsForItsSchedulingGates(t *testing.T) {
 	})
 }
 
+// The garbage collector does not delete a cluster-scoped object that refers to an object in a Namespace.
+func TestClusterScopedObjectIsNotOwnedByOneInANamespace(t *testing.T) {
+	runWorkloads(t, func(w *simulate.World) {
+		owner := &corev1.ConfigMap{ObjectMeta: named("owner")}
+		w.Create(owner)
+		w.Get(owner)
+		w.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap")),
+		}}})
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.Node], "node")
+		w.Delete(owner)
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.Node], "node")
+	})
+}
+
 // A Pod that a label takes from its ReplicaSet is replaced, and too many are deleted when it comes back.
 func TestReplicaSetReleasesAndAdopts(t *testing.T) {
 	runWorkloads(t, func(w *simulate.World) {

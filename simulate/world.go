@@ -187,7 +187,7 @@ func (s *scheduler) send(method string, obj fake.Object, subresource string, bod
 
 // state returns all objects.
 func (s *scheduler) state() State {
-	var state State
+	state := State{isNamespaced: func(owner metav1.OwnerReference) bool { return s.mapper.isNamespaced(s.server, owner) }}
 	for obj := range s.server.Objects() {
 		state.objects = append(state.objects, obj)
 	}
