@@ -34,7 +34,7 @@ const (
 func ControlDeployments(s State) []Action { return forEach(s, controlDeployment) }
 
 func controlDeployment(s State, d *appsv1.Deployment) []Action {
-	if !selectsOwn(d.Spec.Selector, d.Spec.Template) {
+	if !isValid(d.Spec.Replicas, d.Spec.Selector, d.Spec.Template) {
 		return nil
 	}
 	sets, actions := claim(All[*appsv1.ReplicaSet](s), d, appsv1.SchemeGroupVersion.WithKind("Deployment"), d.Spec.Selector, "")

@@ -38,6 +38,9 @@ func releasePod(s State, pod *corev1.Pod) []Action {
 }
 
 func controlJob(s State, job *batchv1.Job) []Action {
+	if !isValid(job.Spec.Parallelism, job.Spec.Selector, job.Spec.Template) || isIndexed(job) && job.Spec.Completions == nil {
+		return nil
+	}
 	if hasCondition(job, batchv1.JobComplete) || hasCondition(job, batchv1.JobFailed) ||
 		job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != batchv1.JobControllerName {
 		return nil
@@ -89,9 +92,12 @@ func newTracking(job *batchv1.Job, pods []*corev1.Pod) *tracking {
 	return j
 }
 
-func (j *tracking) isIndexed() bool {
-	return j.Spec.CompletionMode != nil && *j.Spec.CompletionMode == batchv1.IndexedCompletion
+// isIndexed reports whether each Pod of a Job has an index.
+func isIndexed(job *batchv1.Job) bool {
+	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion
 }
+
+func (j *tracking) isIndexed() bool { return isIndexed(j.Job) }
 
 func (j *tracking) isSuspended() bool { return j.Spec.Suspend != nil && *j.Spec.Suspend }
 

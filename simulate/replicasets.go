@@ -18,7 +18,7 @@ import (
 func ControlReplicaSets(s State) []Action { return forEach(s, controlReplicaSet) }
 
 func controlReplicaSet(s State, set *appsv1.ReplicaSet) []Action {
-	if !selectsOwn(set.Spec.Selector, set.Spec.Template) {
+	if !isValid(set.Spec.Replicas, set.Spec.Selector, set.Spec.Template) {
 		return nil
 	}
 	kind := appsv1.SchemeGroupVersion.WithKind("ReplicaSet")

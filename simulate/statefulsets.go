@@ -23,7 +23,7 @@ import (
 func ControlStatefulSets(s State) []Action { return forEach(s, controlStatefulSet) }
 
 func controlStatefulSet(s State, set *appsv1.StatefulSet) []Action {
-	if !selectsOwn(set.Spec.Selector, set.Spec.Template) {
+	if !isValid(set.Spec.Replicas, set.Spec.Selector, set.Spec.Template) {
 		return nil
 	}
 	kind := appsv1.SchemeGroupVersion.WithKind("StatefulSet")

@@ -109,11 +109,11 @@ func claim[T fake.Object](
 	return owned, changes
 }
 
-// selectsOwn reports whether a selector matches the Pods of a template. A real server refuses a workload of which that
-// is not so; here it does nothing.
-func selectsOwn(selector *metav1.LabelSelector, template corev1.PodTemplateSpec) bool {
+// isValid reports whether a workload has a number of Pods, and selects the Pods of its template. A real server refuses one
+// that does not; here it does nothing.
+func isValid(replicas *int32, selector *metav1.LabelSelector, template corev1.PodTemplateSpec) bool {
 	matcher, err := metav1.LabelSelectorAsSelector(selector)
-	return err == nil && matcher.Matches(labels.Set(template.Labels))
+	return err == nil && matcher.Matches(labels.Set(template.Labels)) && *replicas >= 0
 }
 
 // removeOwner removes the references to an owner.

@@ -456,6 +456,23 @@ func TestClusterScopedObjectIsNotOwnedByOneInANamespace(t *testing.T) {
 	})
 }
 
+// A real server refuses these workloads.
+func TestInvalidWorkloadsDoNothing(t *testing.T) {
+	runWorkloads(t, func(w *simulate.World) {
+		selector := newJob(func(spec *batchv1.JobSpec) { spec.ManualSelector = new(true) })
+		selector.Name = "selector"
+		w.Create(selector)
+		w.Create(newJob(func(spec *batchv1.JobSpec) {
+			spec.Completions, spec.CompletionMode = nil, new(batchv1.IndexedCompletion)
+		}))
+		w.Create(newDeployment("a", -1))
+		w.Create(newStatefulSet(-1, resource.MustParse("1Gi")))
+		w.Settle()
+		wantAll(t, w, nameOf[*corev1.Pod])
+		wantAll(t, w, nameOf[*appsv1.ReplicaSet])
+	})
+}
+
 // A Pod that a label takes from its ReplicaSet is replaced, and too many are deleted when it comes back.
 func TestReplicaSetReleasesAndAdopts(t *testing.T) {
 	runWorkloads(t, func(w *simulate.World) {
