@@ -77,15 +77,18 @@ type manager struct{ ctrl.Manager }
 
 // Add implements ctrl.Manager.
 func (m manager) Add(runnable ctrlmanager.Runnable) error {
-	removeName(runnable)
+	adaptController(runnable)
 	return m.Manager.Add(runnable)
 }
 
-// removeName makes a controller construct a queue without a name, which has no metrics. The type of controllers is internal to
-// controller-runtime, and no option of a manager does it. It has no effect on other runnables.
-func removeName(controller ctrlmanager.Runnable) {
-	c := reflect.Indirect(reflect.ValueOf(controller))
-	if c.Kind() != reflect.Struct {
+// controllers is the package of controller-runtime that has the type of controllers. It is internal.
+const controllers = "sigs.k8s.io/controller-runtime/pkg/internal/controller"
+
+// adaptController makes a controller construct a queue without a name, which has no metrics. No option of a
+// manager does it. It has no effect on other runnables.
+func adaptController(runnable ctrlmanager.Runnable) {
+	c := reflect.Indirect(reflect.ValueOf(runnable))
+	if c.Kind() != reflect.Struct || c.Type().PkgPath() != controllers {
 		return
 	}
 	field := c.FieldByName("NewQueue")

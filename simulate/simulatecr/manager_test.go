@@ -6,6 +6,7 @@ package simulatecr_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -107,6 +108,32 @@ func TestQueuesHaveNoMetrics(t *testing.T) {
 	if !reconciled {
 		t.Error("no controller has metrics")
 	}
+}
+
+// worker is a Runnable of a program that has a field of the name that controllers have.
+type worker struct {
+	NewQueue func(name string, sizes ...int) string
+	queue    string
+}
+
+// Start implements manager.Runnable.
+func (w *worker) Start(ctx context.Context) error {
+	w.queue = w.NewQueue("work", 1, 2)
+	<-ctx.Done()
+	return nil
+}
+
+// Only controllers of controller-runtime are adapted.
+func TestRunnableOfProgramIsNotChanged(t *testing.T) {
+	simulate.Replay(t, copying(ctrl.Options{}, func(m ctrl.Manager) error {
+		w := &worker{NewQueue: func(name string, sizes ...int) string { return fmt.Sprint(name, sizes) }}
+		t.Cleanup(func() {
+			if want := "work[1 2]"; w.queue != want {
+				t.Errorf("got queue %q, want %q", w.queue, want)
+			}
+		})
+		return m.Add(w)
+	}), 0)
 }
 
 // Two replicas choose a leader. The other one takes over when the leader crashes.
