@@ -23,8 +23,10 @@
 //     durations. Each renewal is a request, and a program is at rest after 20 minutes. A Lease that was not released
 //     is taken over within 15 minutes. If there are several replicas, Test.Rest must not be shorter.
 //   - Controllers recover panics, which fail the run, even if the options say otherwise.
-//   - The queues of controllers have no metrics, and no names, and are not priority queues: when one of
-//     controller-runtime v0.24.1 ends, it may wait for ever for a worker that has ended, with its lock held.
+//   - The queues of controllers have no metrics and no names. They are not priority queues, unless the options of a
+//     controller ask for one: a priority queue of controller-runtime v0.24.1 that is shut down may block forever
+//     with its lock held, since it waits for a worker that has ended. Such a run hangs.
+//   - A controller that the program starts itself, such as one of controller.NewUnmanaged, is not changed.
 //   - The names of controllers are not checked to be unique in the process, since each run has the same.
 //   - A manager whose context is cancelled before its cache has synced returns. Without this package it runs a
 //     loop without end, until the process is killed.

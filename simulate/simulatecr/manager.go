@@ -84,12 +84,16 @@ func (m manager) Add(runnable ctrlmanager.Runnable) error {
 // controllers is the package of controller-runtime that has the type of controllers. It is internal.
 const controllers = "sigs.k8s.io/controller-runtime/pkg/internal/controller"
 
-// adaptController makes a controller construct a queue without a name, which has no metrics. No option of a
-// manager does it. It has no effect on other runnables.
+// adaptController makes a controller construct a queue without a name, which has no metrics, and recover panics. No option
+// of a manager does the former, and options of a controller come before those of its manager. It has no effect on other
+// runnables.
 func adaptController(runnable ctrlmanager.Runnable) {
 	c := reflect.Indirect(reflect.ValueOf(runnable))
 	if c.Kind() != reflect.Struct || c.Type().PkgPath() != controllers {
 		return
+	}
+	if field := c.FieldByName("RecoverPanic"); field.IsValid() && field.CanSet() && field.Type() == reflect.TypeFor[*bool]() {
+		field.Set(reflect.ValueOf(new(true)))
 	}
 	field := c.FieldByName("NewQueue")
 	if field.Kind() != reflect.Func || field.IsNil() || !field.CanSet() || field.Type().NumIn() != 2 || field.Type().In(0).Kind() != reflect.String {

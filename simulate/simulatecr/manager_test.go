@@ -25,6 +25,7 @@ import (
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -173,7 +174,7 @@ func TestPanicOfReconcilerFailsRun(t *testing.T) {
 	if os.Getenv(inner) != "" {
 		panicked := false
 		simulate.Run(t, copying(ctrl.Options{Controller: config.Controller{RecoverPanic: new(false)}}, func(m ctrl.Manager) error {
-			return ctrl.NewControllerManagedBy(m).For(&corev1.ConfigMap{}).
+			return ctrl.NewControllerManagedBy(m).For(&corev1.ConfigMap{}).WithOptions(controller.Options{RecoverPanic: new(false)}).
 				Complete(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 					if !panicked {
 						panicked = true
