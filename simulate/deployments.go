@@ -320,28 +320,54 @@ func (r *rollout) hasSizes(set *appsv1.ReplicaSet) bool {
 		set.Annotations[maxReplicasAnnotation] == sizes[maxReplicasAnnotation]
 }
 
-// scaleInProportion scales the smallest ReplicaSet that was not yet scaled. The largest is the last, and gets the rest.
+// scaleInProportion scales the first ReplicaSet that has another size than its proportion. The largest is the first, and
+// gets what the others leave. Of two that have one size, the newer one is scaled up first, or the older one down.
 func (r *rollout) scaleInProportion(active []*appsv1.ReplicaSet) []Action {
-	left := where(active, func(set *appsv1.ReplicaSet) bool { return !r.hasSizes(set) })
-	if len(left) == 0 {
-		return nil
+	more := -sum(r.sets, wanted)
+	if r.replicas > 0 {
+		more += r.replicas + r.surge
 	}
-	slices.SortStableFunc(left, func(a, b *appsv1.ReplicaSet) int { return cmp.Compare(wanted(a), wanted(b)) })
-	allowed := r.replicas + r.surge
-	if r.replicas == 0 {
-		allowed = 0
+	active = slices.Clone(active)
+	if more > 0 {
+		slices.Reverse(active) // the newest first
 	}
-	size := wanted(left[0])
-	before, err := strconv.Atoi(left[0].Annotations[maxReplicasAnnotation])
+	slices.SortStableFunc(active, func(a, b *appsv1.ReplicaSet) int { return cmp.Compare(wanted(b), wanted(a)) })
+	var sizes []int32
+	rest := more
+	for _, set := range active {
+		share := int32(0)
+		switch {
+		case rest > 0:
+			share = min(r.share(set), rest)
+		case rest < 0:
+			share = max(r.share(set), rest)
+		}
+		rest -= share
+		sizes = append(sizes, wanted(set)+share)
+	}
+	sizes[0] = max(0, sizes[0]+rest)
+	for i, set := range active {
+		if sizes[i] != wanted(set) || !r.hasSizes(set) {
+			return r.resize(set, sizes[i])
+		}
+	}
+	return nil
+}
+
+// share returns the number of Pods by which a ReplicaSet grows if it keeps its proportion of the Deployment.
+func (r *rollout) share(set *appsv1.ReplicaSet) int32 {
+	size := wanted(set)
+	before, err := strconv.Atoi(set.Annotations[maxReplicasAnnotation])
+	if err != nil || before == 0 {
+		before = int(r.Status.Replicas)
+	}
 	switch {
-	case len(left) == 1:
-		size = max(0, size+allowed-sum(r.sets, wanted))
 	case r.replicas == 0:
-		size = 0
-	case err == nil && before > 0:
-		size = int32(math.Round(float64(size) * float64(allowed) / float64(before)))
+		return -size
+	case before == 0:
+		return 0
 	}
-	return r.resize(left[0], size)
+	return int32(math.Round(float64(size)*float64(r.replicas+r.surge)/float64(before))) - size
 }
 
 // trimHistory deletes old ReplicaSets without Pods that are more than the Deployment keeps, once a rollout is complete.

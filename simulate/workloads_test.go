@@ -125,12 +125,51 @@ func TestDeploymentRollsWithinLimits(t *testing.T) {
 	}, limits)
 }
 
+// withoutClaim returns a Deployment whose Pods wait for a claim that does not exist.
+func withoutClaim(d *appsv1.Deployment) *appsv1.Deployment {
+	d.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "absent", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "absent"},
+	}}}
+	return d
+}
+
+// Of two ReplicaSets of one size, the newer one is scaled up first, and the older one down.
+func TestPausedDeploymentScalesEqualReplicaSets(t *testing.T) {
+	runWorkloads(t, func(w *simulate.World) {
+		d := newDeployment("a", 8)
+		d.Spec.Strategy.RollingUpdate.MaxSurge, d.Spec.Strategy.RollingUpdate.MaxUnavailable = new(intstr.FromInt32(2)), new(intstr.FromInt32(3))
+		w.Create(d)
+		w.Settle()
+		broken := withoutClaim(d.DeepCopy())
+		w.Update(broken)
+		w.Settle()
+		size := func(set *appsv1.ReplicaSet) string {
+			return fmt.Sprintf("%d volumes: %d", len(set.Spec.Template.Spec.Volumes), *set.Spec.Replicas)
+		}
+		wantAll(t, w, size, "0 volumes: 5", "1 volumes: 5")
+		broken.Spec.Paused, broken.Spec.Replicas = true, new(int32(9))
+		w.Update(broken)
+		w.Settle()
+		wantAll(t, w, size, "0 volumes: 5", "1 volumes: 6")
+		broken.Spec.Replicas = new(int32(7))
+		w.Update(broken)
+		w.Settle()
+		wantAll(t, w, size, "0 volumes: 4", "1 volumes: 5")
+		for _, set := range simulate.All[*appsv1.ReplicaSet](w.State()) {
+			if len(set.Spec.Template.Spec.Volumes) == 0 {
+				set = set.DeepCopy()
+				set.Spec.Replicas = new(int32(1))
+				w.Update(set)
+			}
+		}
+		w.Settle() // the largest gets the rest
+		wantAll(t, w, size, "0 volumes: 1", "1 volumes: 8")
+	})
+}
+
 func TestPausedDeploymentScalesInProportion(t *testing.T) {
 	runWorkloads(t, func(w *simulate.World) {
-		broken := newDeployment("b", 8)
-		broken.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "absent", VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "absent"},
-		}}}
+		broken := withoutClaim(newDeployment("b", 8))
 		w.Create(newDeployment("a", 8))
 		w.Settle()
 		w.Update(broken)
