@@ -11,8 +11,9 @@ import (
 )
 
 // RunPods is the scheduler and the kubelets. It binds Pods to the first Node, or one without an object, once they have no
-// scheduling gates and their claims are bound, makes them running and ready, and removes them when they are deleted. Pods
-// of Jobs succeed; others run until they are deleted. All have the same IP address.
+// scheduling gates and their claims are bound, makes them running, and ready once the conditions of their readiness gates
+// are true, and removes them when they are deleted. Pods of Jobs succeed; others run until they are deleted. All have the
+// same IP address.
 func RunPods(s State) []Action {
 	return forEach(s, func(s State, pod *corev1.Pod) []Action {
 		switch {
@@ -24,6 +25,8 @@ func RunPods(s State) []Action {
 			return updatePod(pod, start)
 		case pod.Status.Phase == corev1.PodRunning && belongsToJob(pod):
 			return updatePod(pod, func(next *corev1.Pod) { end(next, corev1.PodSucceeded) })
+		case pod.Status.Phase == corev1.PodRunning && len(pod.Spec.ReadinessGates) > 0 && isReady(pod) != passesGates(pod):
+			return updatePod(pod, setReady)
 		}
 		return nil
 	})
@@ -62,10 +65,10 @@ func belongsToJob(pod *corev1.Pod) bool {
 // start sets the status of a Pod whose containers run and are ready.
 func start(pod *corev1.Pod) {
 	pod.Status.Phase, pod.Status.PodIP, pod.Status.HostIP, pod.Status.StartTime = corev1.PodRunning, "10.0.0.1", "10.1.0.1", new(metav1.Now())
-	for _, condition := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
-		pod.Status.Conditions = append(where(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type != condition }),
-			corev1.PodCondition{Type: condition, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()})
+	for _, condition := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady} {
+		setPodCondition(pod, corev1.PodCondition{Type: condition, Status: corev1.ConditionTrue})
 	}
+	setReady(pod)
 	pod.Status.ContainerStatuses = nil
 	for _, container := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
@@ -73,6 +76,30 @@ func start(pod *corev1.Pod) {
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 		})
 	}
+}
+
+// setReady sets the condition Ready of a Pod whose containers are ready.
+func setReady(pod *corev1.Pod) {
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
+	if !passesGates(pod) {
+		ready.Status, ready.Reason = corev1.ConditionFalse, "ReadinessGatesNotReady"
+	}
+	setPodCondition(pod, ready)
+}
+
+// passesGates reports whether the conditions of all readiness gates are true.
+func passesGates(pod *corev1.Pod) bool {
+	return !slices.ContainsFunc(pod.Spec.ReadinessGates, func(gate corev1.PodReadinessGate) bool {
+		return !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
+		})
+	})
+}
+
+func setPodCondition(pod *corev1.Pod, condition corev1.PodCondition) {
+	condition.LastTransitionTime = metav1.Now()
+	others := where(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type != condition.Type })
+	pod.Status.Conditions = append(others, condition)
 }
 
 // stop returns the next write for a Pod that is deleted. One that finalizers keep has failed, unless it ended before.

@@ -478,6 +478,48 @@ func TestPodWaitsForItsSchedulingGates(t *testing.T) {
 	})
 }
 
+func TestPodWaitsForItsReadinessGates(t *testing.T) {
+	ready := func(pod *corev1.Pod) string {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady {
+				return string(c.Status)
+			}
+		}
+		return ""
+	}
+	// The readiness gate has the value of a label.
+	balancer := func(s simulate.State) []simulate.Action {
+		for _, pod := range simulate.All[*corev1.Pod](s) {
+			next, wanted := pod.DeepCopy(), corev1.ConditionStatus(pod.Labels["target"])
+			i := slices.IndexFunc(next.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == "example.com/target" })
+			switch {
+			case wanted == "" || i >= 0 && next.Status.Conditions[i].Status == wanted:
+				continue
+			case i < 0:
+				next.Status.Conditions = append(next.Status.Conditions, corev1.PodCondition{Type: "example.com/target", Status: wanted})
+			default:
+				next.Status.Conditions[i].Status = wanted
+			}
+			return []simulate.Action{{Verb: "update status", Object: next}}
+		}
+		return nil
+	}
+	runWorkloads(t, func(w *simulate.World) {
+		pod := newPod("db")
+		pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/target"}}
+		w.Create(pod)
+		w.Settle()
+		wantAll(t, w, ready, "False")
+		for _, status := range []string{"True", "False"} {
+			w.Get(pod)
+			pod.Labels = map[string]string{"target": status}
+			w.Update(pod)
+			w.Settle()
+			wantAll(t, w, ready, status)
+		}
+	}, balancer)
+}
+
 // The garbage collector does not delete a cluster-scoped object that refers to an object in a Namespace.
 func TestClusterScopedObjectIsNotOwnedByOneInANamespace(t *testing.T) {
 	runWorkloads(t, func(w *simulate.World) {
