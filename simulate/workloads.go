@@ -17,7 +17,7 @@ import (
 // Workloads returns the actors that every cluster has: the controllers of Deployments, ReplicaSets, StatefulSets,
 // Jobs and Namespaces, the garbage collector, the binding and the protection of claims, and the scheduler and the
 // kubelets. They make the writes of Kubernetes 1.36's controllers, one at a time. A test that plays one of these
-// parts itself names the others. Time does nothing: minReadySeconds and deadlines are ignored.
+// parts itself lists the other actors. Time has no effect: minReadySeconds and deadlines are ignored.
 func Workloads() []Actor {
 	return []Actor{
 		ControlDeployments, ControlReplicaSets, ControlStatefulSets, ControlJobs, ControlNamespaces,
