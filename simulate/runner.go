@@ -59,6 +59,10 @@ type runner struct {
 	stimuli  int
 }
 
+// gcPercent is the percentage of the garbage collector. By default it takes a fifth of a simulation's time, since the heap is
+// small.
+const gcPercent = 400
+
 // withRunner calls do with the settings of the process that simulations need.
 func withRunner(t *testing.T, test Test, do func(*runner)) {
 	t.Helper()
@@ -78,6 +82,7 @@ func withRunner(t *testing.T, test Test, do func(*runner)) {
 	simulating.Lock()
 	defer simulating.Unlock()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	_ = os.Setenv("GODEBUG", godebug+",randseednop=0") // so that math/rand can be seeded; fails for an invalid name only
 	defer func() { _ = os.Setenv("GODEBUG", godebug) }()
 	defer seedGlobal(time.Now().UnixNano())

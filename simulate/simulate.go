@@ -60,7 +60,7 @@ const defaultRest = 20 * time.Minute
 // combinations, -simulate.runs in all. Run stops at the first failure, and prints the shortest plan that
 // fails in the same way, and its timeline.
 //
-// Run sets GOMAXPROCS and global variables of client-go while it runs. It fails in a parallel test, and two
+// Run sets GOMAXPROCS, GOGC and global variables of client-go while it runs. It fails in a parallel test, and two
 // simulations of a process run one after the other.
 func Run(t *testing.T, test Test) {
 	t.Helper()
