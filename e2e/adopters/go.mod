@@ -5,9 +5,10 @@ go 1.26.0
 require (
 	github.com/cert-manager/cert-manager v1.21.2
 	github.com/google/go-cmp v0.7.0
-	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer v0.1.0
 	github.com/kinformer/kinformer/bench v0.0.0-00010101000000-000000000000
 	github.com/kinformer/kinformer/e2e v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer/simulate/simulatecr v0.0.0-00010101000000-000000000000
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/common v0.71.0
 	github.com/prometheus/prometheus v0.315.0
@@ -106,4 +107,5 @@ replace (
 	github.com/kinformer/kinformer => ../..
 	github.com/kinformer/kinformer/bench => ../../bench
 	github.com/kinformer/kinformer/e2e => ..
+	github.com/kinformer/kinformer/simulate/simulatecr => ../../simulate/simulatecr
 )

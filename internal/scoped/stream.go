@@ -94,7 +94,8 @@ func (l *Loop[V]) start(ctx context.Context, held []*heldScope, from string) {
 	})
 	config := l.config.Reflector
 	config.Source, config.Sink, config.From = requestSource{config.Source, stream.request, &stream.sharded}, stream.feed, from
-	config.NotOlderThan, config.Store = stream.feed.NotOlderThan, vacatableStore{config.Store, l.signal}
+	config.NotOlderThan = stream.feed.NotOlderThan
+	config.Store = vacatableStore{config.Store, l.signal}
 	config.Report = l.reporter(stream, config.Report)
 	if stream.joins {
 		config.Recovered = nil

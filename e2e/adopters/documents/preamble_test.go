@@ -15,7 +15,7 @@ const variables = `
 	informer clientcache.SharedIndexInformer, handle clientcache.ResourceEventHandlerRegistration,
 	pods *kinformercache.SharedInformer[*corev1.Pod], registration *kinformercache.Registration, factory *kinformercache.Factory,
 	follower *follow.Follower, discoveryClient discovery.DiscoveryInterface, gvr schema.GroupVersionResource,
-	t *testing.T, run func(context.Context, kubernetes.Interface) error, website, scaledUp fake.Object,
+	t *testing.T, run func(context.Context, kubernetes.Interface) error, website, scaledUp fake.Object, addControllers func(ctrl.Manager) error,
 	written *corev1.Pod, queue workqueue.TypedRateLimitingInterface[string],
 `
 
@@ -40,7 +40,7 @@ func packages(before bool) map[string]string {
 		"certversioned":  "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned",
 		"kinformercache": kinformer + "cache", "cache": kinformer + "cache",
 		"clientgo": kinformer + "clientgo", "debug": kinformer + "debug", "metrics": kinformer + "metrics",
-		"fake": kinformer + "fake", "simulate": kinformer + "simulate",
+		"fake": kinformer + "fake", "simulate": kinformer + "simulate", "simulatecr": kinformer + "simulate/simulatecr",
 		"shard": kinformer + "shard", "follow": kinformer + "follow",
 		"schema": "k8s.io/apimachinery/pkg/runtime/schema", "discovery": "k8s.io/client-go/discovery",
 		"unstructured": "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured",

@@ -10,4 +10,6 @@ package documents
 import (
 	_ "sigs.k8s.io/controller-runtime"
 	_ "sigs.k8s.io/controller-runtime/pkg/cache"
+
+	_ "github.com/kinformer/kinformer/simulate/simulatecr"
 )
