@@ -37,6 +37,13 @@
 // The first run is undisturbed. Others have one or more disturbances, each at a write that is named by
 // what it does: see [Disturbance].
 //
+// # The cluster
+//
+// Test.Cluster is what else writes to the API server: actors, pure functions from all objects to the writes that
+// are possible next. [Workloads] returns those that play Kubernetes' own controllers and the kubelets. They are in
+// workloads.go and in a file for each controller: deployments.go, statefulsets.go, jobs.go, pods.go and so on. The
+// engine, which is all other files, knows only [Actor].
+//
 // # What makes a run fail
 //
 // When the program is at rest at the end of a [World.Settle], all objects but Leases, Events and

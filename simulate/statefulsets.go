@@ -306,7 +306,7 @@ func isStale(claim *corev1.PersistentVolumeClaim, owner fake.Object, kind string
 	})
 }
 
-// status returns the status of the Pods that there are.
+// status returns the status, which counts the Pods.
 func (o *ordinals) status() appsv1.StatefulSetStatus {
 	current, update := o.revisions.current.Name, o.revisions.update.Name
 	has := func(revision string) func(*corev1.Pod) bool {
