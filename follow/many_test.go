@@ -90,8 +90,9 @@ func TestManyDefinitionsAtOnce(t *testing.T) {
 		if n := status.Requests - before; waited > 5*time.Second || n > 12 {
 			t.Errorf("served after %v, %d discovery requests", waited, n)
 		}
-		if n := ofDiscovery.Load(); n > manyDefinitions*2_000 {
-			t.Errorf("%d bytes of discovery", n)
+		// How many definitions a request finds at the beginning is the scheduler's choice.
+		if n, limit := ofDiscovery.Load(), int64(status.Requests-status.Unchanged)*(25_000+manyDefinitions*400); n > limit {
+			t.Errorf("%d bytes of discovery, want at most %d", n, limit)
 		}
 		packed := int64(0)
 		for _, view := range h.follower.Views() {
@@ -105,6 +106,6 @@ func TestManyDefinitionsAtOnce(t *testing.T) {
 			t.Errorf("the follower keeps %d bytes, want at most %d", heap, limit)
 		}
 		t.Logf("%d definitions: served after %v; %d discovery requests with %d bytes, %d of them unchanged; %d bytes of definitions, of which %d are kept; %d bytes of heap",
-			manyDefinitions, waited, status.Requests-before, ofDiscovery.Load(), status.Unchanged, ofDefinitions.Load(), packed, heap)
+			manyDefinitions, waited, status.Requests, ofDiscovery.Load(), status.Unchanged, ofDefinitions.Load(), packed, heap)
 	})
 }
