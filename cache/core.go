@@ -134,7 +134,7 @@ func (c *core) waitForObject(ctx context.Context, obj, written Object) error {
 	if err := cmp.Or(c.admits(obj, written), c.checkScopes(obj)); err != nil {
 		return fmt.Errorf("%s does not hold %q: %w", c.report.name, key, err)
 	}
-	if err := c.wait(ctx, func(ctx context.Context) error { return c.waitForVersionOf(ctx, obj, matches(obj)) }); err != nil {
+	if err := c.wait(ctx, func(ctx context.Context) error { return c.waitForVersionOf(ctx, obj, isScopeOf(obj)) }); err != nil {
 		return err
 	}
 	switch err := c.engine.Contents().KeyError(key); {
@@ -211,9 +211,9 @@ func covers(obj Object) func(scope.Scope) bool {
 	return func(s scope.Scope) bool { return s.Covers(obj.GetNamespace(), string(obj.GetUID())) }
 }
 
-// matches returns a function that reports whether an object is in a scope. Field selectors of other
+// isScopeOf returns a function that reports whether an object is in a scope. Field selectors of other
 // fields than name and namespace are taken to match.
-func matches(obj Object) func(scope.Scope) bool {
+func isScopeOf(obj Object) func(scope.Scope) bool {
 	return func(s scope.Scope) bool {
 		return covers(obj)(s) && s.Matches(obj.GetLabels(), obj.GetName(), obj.GetNamespace())
 	}
@@ -221,7 +221,7 @@ func matches(obj Object) func(scope.Scope) bool {
 
 // checkScopes returns ErrNotSelected for an object that is in none of the scopes.
 func (c *core) checkScopes(obj Object) error {
-	if c.scopes == nil || slices.ContainsFunc(c.scopes.All(), matches(obj)) {
+	if c.scopes == nil || slices.ContainsFunc(c.scopes.All(), isScopeOf(obj)) {
 		return nil
 	}
 	return fmt.Errorf("%w: none of its Scopes has the object: %w", ErrNotSelected, ErrNoScope)

@@ -15,7 +15,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/informer"
-	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // NewInformer returns a store of lw's objects and a controller, which keeps the store up to date
@@ -39,15 +38,9 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 // Controller runs an informer with one handler. Its methods are safe for concurrent use.
 type Controller struct{ core core }
 
-//nolint:gochecknoinits // these would be in the API otherwise
+//nolint:gochecknoinits // this would be in the API otherwise
 func init() {
 	informer.NewController = func(adapted informer.Adapted) any { return controllerOf(adapted) }
-	scope.SetOf = func(owner any) *scope.Set {
-		if view, ok := owner.(View); ok {
-			return view.core.scopes
-		}
-		return owner.(*Scopes).internalSet()
-	}
 }
 
 func controllerOf(adapted informer.Adapted) *Controller {

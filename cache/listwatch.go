@@ -329,6 +329,12 @@ func newOf(t reflect.Type) any {
 	return reflect.Zero(t).Interface()
 }
 
+// partialType is implemented by PartialObjects. The receiver may be nil.
+type partialType interface {
+	// types returns the type of the PartialObject, and its type arguments.
+	types() (kept, api, fields reflect.Type)
+}
+
 // objectType returns the type of T's objects. The example may be a nil pointer.
 func objectType[T runtime.Object](example T) (codec.ObjectType, error) {
 	t := reflect.TypeFor[T]()

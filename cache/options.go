@@ -22,6 +22,7 @@ import (
 	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
+	"github.com/kinformer/kinformer/internal/served"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -181,9 +182,10 @@ func (o InformerOptions[T]) reflectorOptions() ReflectorOptions {
 var errPackedMutations = errors.New("DetectMutations cannot be combined with Packed: readers do not get the stored object itself")
 
 // check returns an error for options that cannot be combined or are out of range.
-func (o InformerOptions[T]) check() (err error) {
+func (o InformerOptions[T]) check() error {
+	err := o.reflectorOptions().check()
 	if o.ResyncPeriod < 0 {
-		err = fmt.Errorf("ResyncPeriod %v is negative", o.ResyncPeriod)
+		err = errors.Join(err, fmt.Errorf("ResyncPeriod %v is negative", o.ResyncPeriod))
 	}
 	if o.Packed && o.DetectMutations {
 		err = errors.Join(err, errPackedMutations)
@@ -271,4 +273,23 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		}
 	}
 	return nil
+}
+
+// Served is what is known of a resource that the server may begin and cease to serve, such as one of a
+// CustomResourceDefinition. Method Resource of a follow.Follower returns one, for InformerOptions.Served.
+// Several informers may share it.
+type Served struct{ resource *served.Resource }
+
+//nolint:gochecknoinits // these would be in the API otherwise
+func init() {
+	served.Publish = func(resource *served.Resource) any { return &Served{resource} }
+	served.ResourceOf = func(published any) *served.Resource { return published.(*Served).internal() }
+}
+
+// internal returns the resource, nil if s is.
+func (s *Served) internal() *served.Resource {
+	if s == nil {
+		return nil
+	}
+	return s.resource
 }

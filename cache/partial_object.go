@@ -92,12 +92,6 @@ func (p PartialObject[A, S]) MarshalJSON() ([]byte, error) {
 	return codec.EncodePartial(&p, schema.GroupVersionKind{Group: "partial.kinformer.dev", Version: "v1", Kind: kind})
 }
 
-// partialType is implemented by PartialObjects. The receiver may be nil.
-type partialType interface {
-	// types returns the type of the PartialObject, and its type arguments.
-	types() (kept, api, fields reflect.Type)
-}
-
 func (p *PartialObject[A, S]) types() (kept, api, fields reflect.Type) {
 	return reflect.TypeFor[*PartialObject[A, S]](), reflect.TypeFor[A](), reflect.TypeFor[S]()
 }

@@ -128,18 +128,16 @@ func (o ReflectorOptions) reporter(objects codec.ObjectType, example Object) *re
 	return newReporter(name, o.ErrorHandler, o.Logger, clockOf(o.Clock))
 }
 
-// checkSource returns the type of an example, and an error if lw cannot feed it or an option is
-// invalid.
-func checkSource[T Object](lw ListerWatcher, example T, options ReflectorOptions) (codec.ObjectType, error) {
-	objects, err := objectsOf(lw, example)
-	if !slices.Contains([]ListMode{"", ListModeList, ListModeWatchList}, options.ListMode) {
-		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q or %q",
-			options.ListMode, ListModeList, ListModeWatchList))
+// check returns an error for options that are out of range.
+func (o ReflectorOptions) check() error {
+	err := reflector.CheckBackoff(o.Backoff)
+	if !slices.Contains([]ListMode{"", ListModeList, ListModeWatchList}, o.ListMode) {
+		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q or %q", o.ListMode, ListModeList, ListModeWatchList))
 	}
-	if !slices.Contains([]Start{"", StartConsistent, StartAny}, options.Start) {
-		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", options.Start, StartConsistent, StartAny))
+	if !slices.Contains([]Start{"", StartConsistent, StartAny}, o.Start) {
+		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", o.Start, StartConsistent, StartAny))
 	}
-	return objects, errors.Join(err, reflector.CheckBackoff(options.Backoff))
+	return err
 }
 
 func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Collection {
@@ -188,8 +186,8 @@ type Reflector[T Object] struct {
 // NewReflector returns a reflector of lw's objects that writes to store. The example is that of
 // NewSharedInformer. Run and ListAndWatch return an error for invalid arguments.
 func NewReflector[T Object](lw ListerWatcher, example T, store ReflectorStore[T], options ReflectorOptions) *Reflector[T] {
-	objects, err := checkSource(lw, example, options)
-	err = errors.Join(err, checkStore(store))
+	objects, err := objectsOf(lw, example)
+	err = errors.Join(err, options.check(), checkStore(store))
 	r := &Reflector[T]{report: options.reporter(objects, example), clock: clockOf(options.Clock)}
 	if err != nil {
 		r.invalid = fmt.Errorf("reflector of %s: %w", r.report.name, err)

@@ -51,7 +51,7 @@ type SharedInformer[T Object] struct {
 // Backoff with Steps and without a Duration, invalid OmitFields or Scopes, and options that are
 // unknown or cannot be combined.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
-	objects, err := checkSource(lw, example, options.reflectorOptions())
+	objects, err := objectsOf(lw, example)
 	report := options.reflectorOptions().reporter(objects, example)
 	indexers, indexErr := options.Indexers.resolve(objects)
 	spec := options.spec(lw, objects, indexers, report)

@@ -26,6 +26,16 @@ type Viewable interface {
 // for O(1) at most.
 type View struct{ core *core }
 
+//nolint:gochecknoinits // this would be in the API otherwise
+func init() {
+	scope.SetOf = func(owner any) *scope.Set {
+		if view, ok := owner.(View); ok {
+			return view.core.scopes
+		}
+		return owner.(*Scopes).internalSet()
+	}
+}
+
 // ID returns a number that no other informer of the process has. It does not change, and informers
 // made later have larger ones.
 func (v View) ID() uint64 { return v.core.engine.ID() }
