@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/resource"
@@ -39,10 +38,10 @@ func TestConcurrentPatchesAreNotLost(t *testing.T) {
 		done.Go(func() {
 			for i := range patches {
 				patch := fmt.Appendf(nil, `{"metadata":{"labels":{"w%d-%d":"x"}}}`, w, i)
-				err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-					_, err := pods.Patch("ns", "a", types.MergePatchType, patch, (*Store).Update, Checked)
-					return err
-				})
+				_, err := pods.Patch("ns", "a", types.MergePatchType, patch, (*Store).Update, Checked)
+				for apierrors.IsConflict(err) { // it may lose to the others any number of times
+					_, err = pods.Patch("ns", "a", types.MergePatchType, patch, (*Store).Update, Checked)
+				}
 				if err != nil {
 					t.Error(err)
 				}
