@@ -89,7 +89,10 @@ func (h *Handler[V]) compactSlice(threshold, interval, end uint64) (next uint64,
 	}
 	if !h.compacting {
 		h.compacting = true
-		h.deferResync()
+		if h.resync.snapshot != nil {
+			h.resync.snapshot = nil
+			h.resync.due.Store(true)
+		}
 	}
 	for range compactSliceSize {
 		if len(h.partialBatch) == 0 {

@@ -14,43 +14,39 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// deliverInitial delivers what is left of the state with which the handler started.
-func (h *Handler[V]) deliverInitial(ctx context.Context) {
-	if h.initial == nil {
-		return
-	}
-	if len(h.keys) > 0 {
+// deliverSnapshot delivers what is left of a snapshot: the state with which the handler started, as
+// additions, or that of a resync, as updates.
+func (h *Handler[V]) deliverSnapshot(ctx context.Context) {
+	initial := !h.snapshotDelivered.Load()
+	if initial && len(h.keys) > 0 {
 		h.informer.initial.wait(ctx)
 	}
-	h.deliverKeys(ctx, h.initial, Add)
-	if ctx.Err() == nil {
-		h.initial = nil
-		h.snapshotDelivered.Store(true)
-		h.checkSynced()
-	}
-}
-
-// deliverKeys delivers the snapshot's objects under h.keys: as additions or, in a resync, as updates.
-func (h *Handler[V]) deliverKeys(ctx context.Context, snapshot *store.Snapshot[V], eventType EventType) {
 	h.timer.begin()
 	for len(h.keys) > 0 && ctx.Err() == nil {
-		event := Event[V]{Type: eventType, Key: h.keys[0], InInitialList: eventType == Add}
+		event := Event[V]{Type: Update, Key: h.keys[0], InInitialList: initial}
+		if initial {
+			event.Type = Add
+		}
 		h.keys = h.keys[1:]
 		if h.config.OnKey == nil {
-			value, ok := h.untimed(func() (V, bool) { return snapshot.Get(event.Key) })
+			value, ok := h.untimed(func() (V, bool) { return h.snapshot.Get(event.Key) })
 			if !ok {
 				continue
 			}
 			event.New = value
-			if eventType == Update && !h.config.WithoutOld {
+			if !initial && !h.config.WithoutOld {
 				event.Old = value
 			}
 		}
 		h.deliverEvent(ctx, &event)
 	}
-	h.keys = nil // an empty slice would keep its array alive
 	h.flush(ctx)
 	h.timer.end()
+	h.snapshot, h.keys = nil, nil
+	if initial && ctx.Err() == nil {
+		h.snapshotDelivered.Store(true)
+		h.checkSynced()
+	}
 }
 
 // deliverBatch delivers the changes of batch that are left, and empties it.

@@ -68,8 +68,8 @@ type Handler[V any] struct {
 	panicContext      context.Context // with the logger of panics; set by start
 
 	// The fields below belong to the handler's goroutine.
-	initial    *store.Snapshot[V] // the state with which the handler started, until it is delivered
-	keys       []string           // of the snapshot that is being delivered, those that are left
+	snapshot   *store.Snapshot[V] // being delivered: at first the initial state, later that of a resync
+	keys       []string           // of the snapshot, those that are left
 	batch      []change[V]        // the changes to deliver, in order
 	next       int                // the first of them that has not been passed to deliver
 	batchEnd   uint64             // the log position once batch is delivered
@@ -119,7 +119,7 @@ func (h *Handler[V]) start(ctx context.Context) {
 	h.mu.Unlock()
 	h.lag.delivered.Store(cursor.Position())
 	h.batch = make([]change[V], 0, h.informer.config.batchSize)
-	h.initial, h.keys = snapshot, snapshot.Keys()
+	h.snapshot, h.keys = snapshot, snapshot.Keys()
 	h.running.Store(true)
 	go h.run(ctx)
 }
@@ -148,27 +148,29 @@ func (h *Handler[V]) run(ctx context.Context) {
 	returned = true
 }
 
-// runDelivery delivers the initial state, or what is left of it, and then the changes in the log.
+// runDelivery delivers what is left of a snapshot and of a batch, and then the changes in the log.
 func (h *Handler[V]) runDelivery(ctx context.Context) {
-	h.deliverInitial(ctx)
-	h.deliverRestOfResync(ctx)
+	if h.snapshot != nil {
+		h.deliverSnapshot(ctx)
+	}
 	h.deliverBatch(ctx)
 	defer h.startResync()()
 	for ctx.Err() == nil {
-		h.pollResync()
 		wake := h.read()
 		switch {
 		case len(h.batch) > 0:
 			h.deliverBatch(ctx)
-		case h.resync.ready != nil:
-			h.deliverResync(ctx)
+		case h.snapshot != nil:
+			h.keys = h.snapshot.Keys()
+			h.deliverSnapshot(ctx)
+			h.resync.timer.Reset(h.config.Resync)
 		case wake == nil: // canceled
 			return
 		default:
 			select {
 			case <-wake:
 			case <-h.resync.fires:
-				h.resync.expired = true
+				h.resync.due.Store(true)
 			case <-ctx.Done():
 			}
 		}

@@ -6,13 +6,14 @@ package informer
 import "github.com/kinformer/kinformer/internal/store"
 
 // read moves the next changes to deliver into batch. If there are none, it returns a channel that
-// is closed once there are, or nil if the handler was canceled or a resync is ready.
+// is closed once there are, or nil if the handler was canceled or a resync is next.
 func (h *Handler[V]) read() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.cursor == nil {
 		return nil
 	}
+	h.takeResyncSnapshot()
 	if h.config.OnKey != nil {
 		h.readKeys()
 	} else {
@@ -24,7 +25,7 @@ func (h *Handler[V]) read() <-chan struct{} {
 	}
 	if len(h.batch) == 0 {
 		if h.resyncIsNext() {
-			h.resync.ready, h.resync.snapshot = h.resync.snapshot, nil
+			h.snapshot, h.resync.snapshot = h.resync.snapshot, nil
 			return nil
 		}
 		h.lag.markCaughtUp()
@@ -53,7 +54,6 @@ func (h *Handler[V]) readChanges() {
 func (h *Handler[V]) checkCaughtUp() {
 	if h.compacting && h.backlog.empty() && len(h.partialBatch) == 0 {
 		h.compacting = false
-		h.resumeResync()
 	}
 }
 

@@ -4,7 +4,7 @@
 package informer
 
 import (
-	"context"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -17,17 +17,13 @@ import (
 // object is delivered twice, out of order or after its deletion. While the backlog is being
 // compacted, a resync is deferred, because the compactor may have read past the snapshot.
 type resync[V any] struct {
-	// These fields belong to the handler's goroutine.
-	timer   clock.Timer      // nil if the handler has no resync
-	fires   <-chan time.Time // of the timer
-	expired bool             // the timer has expired
-	ready   *store.Snapshot[V]
-	current *store.Snapshot[V] // is being delivered
+	timer clock.Timer      // nil if the handler has no resync
+	fires <-chan time.Time // of the timer
+	due   atomic.Bool      // a snapshot is to be taken, once no backlog is being compacted
 
 	// These fields are guarded by the handler's lock.
-	snapshot *store.Snapshot[V] // to be delivered at position; nil if none is due
+	snapshot *store.Snapshot[V] // to be delivered at position; nil if there is none
 	position uint64             // the log position of snapshot
-	deferred bool               // until the handler has caught up
 }
 
 func (h *Handler[V]) startResync() (stop func()) {
@@ -39,64 +35,24 @@ func (h *Handler[V]) startResync() (stop func()) {
 	return func() { h.resync.timer.Stop() }
 }
 
-// pollResync takes a snapshot if the timer has expired. A busy handler does not wait for its timer.
-func (h *Handler[V]) pollResync() {
+// takeResyncSnapshot takes the snapshot of a resync that is due. A busy handler does not wait for its
+// timer. The caller must hold the handler's lock.
+func (h *Handler[V]) takeResyncSnapshot() {
 	select {
 	case <-h.resync.fires:
-		h.resync.expired = true
+		h.resync.due.Store(true)
 	default:
 	}
-	if h.resync.expired {
-		h.takeResyncSnapshot()
-	}
-}
-
-// takeResyncSnapshot takes the snapshot to deliver, or defers that until the handler has caught up.
-func (h *Handler[V]) takeResyncSnapshot() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.resync.expired = false
-	if h.compacting {
-		h.resync.deferred = true
+	if h.compacting || !h.resync.due.Load() {
 		return
 	}
 	snapshot, cursor := h.store.SnapshotAndCursor()
 	h.resync.snapshot, h.resync.position = snapshot, cursor.Position()
-}
-
-// deferResync puts a resync that is due off until the compaction ends. The caller must hold the
-// handler's lock.
-func (h *Handler[V]) deferResync() {
-	if h.resync.snapshot != nil {
-		h.resync.snapshot, h.resync.deferred = nil, true
-	}
-}
-
-// resumeResync resumes a deferred resync, when a compaction ends. The caller must hold the
-// handler's lock.
-func (h *Handler[V]) resumeResync() {
-	if h.resync.deferred {
-		h.resync.deferred, h.resync.expired = false, true
-	}
+	h.resync.due.Store(false)
 }
 
 // resyncIsNext reports whether the resync's snapshot comes before the next change of the log. For
 // a key handler the order does not matter. The caller must hold the handler's lock.
 func (h *Handler[V]) resyncIsNext() bool {
 	return h.resync.snapshot != nil && (h.config.OnKey != nil || h.position() == h.resync.position)
-}
-
-// deliverResync delivers the snapshot and resets the timer afterwards.
-func (h *Handler[V]) deliverResync(ctx context.Context) {
-	h.resync.current, h.resync.ready = h.resync.ready, nil
-	h.keys = h.resync.current.Keys()
-	h.deliverRestOfResync(ctx)
-	h.resync.timer.Reset(h.config.Resync)
-}
-
-func (h *Handler[V]) deliverRestOfResync(ctx context.Context) {
-	if h.resync.current != nil {
-		h.deliverKeys(ctx, h.resync.current, Update)
-		h.resync.current = nil
-	}
 }
