@@ -16,6 +16,7 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/served"
 	"github.com/kinformer/kinformer/internal/source"
 )
 
@@ -146,7 +147,7 @@ func (s settings) streaming() source.Streaming {
 }
 
 func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectType, report func(context.Context, error)) engine.Collection {
-	requests, served := s.follow(contextListerWatcher{lw})
+	requests := &listerWatcher{ListerWatcher: lw}
 	collection := engine.Collection{
 		Source: source.Config{
 			ListerWatcher: requests,
@@ -160,7 +161,6 @@ func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectT
 			WatchList:       func() bool { return mayWatchList(lw) },
 			MinWatchTimeout: s.minWatchTimeout,
 			Report:          report,
-			Served:          served,
 		},
 		Limits:             engine.Limits(s.Limits),
 		ShareEqual:         s.ShareEqual,
@@ -168,6 +168,14 @@ func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectT
 	}
 	if s.Start == cache.StartConsistent { // client-go's first list may be of any version
 		collection.Reflector.Start = reflector.NewStart()
+	}
+	if s.Served != nil {
+		collection.Reflector.Served = requests.found.Load
+		if s.resource.Empty() {
+			requests.served = s.Served
+		} else {
+			requests.found.Store(served.ResourceOf(s.Served(s.resource)))
+		}
 	}
 	return collection
 }
