@@ -59,34 +59,33 @@ func (i *indexer) init(store *store.Store[any], indexers clientcache.Indexers) {
 	i.indexers.Store(&clone)
 }
 
-func (i *indexer) Update(obj any) error { return i.Add(obj) }
+func (i *indexer) Add(obj any) error    { return i.write(clientcache.TransactionTypeAdd, obj) }
+func (i *indexer) Update(obj any) error { return i.write(clientcache.TransactionTypeUpdate, obj) }
+func (i *indexer) Delete(obj any) error { return i.write(clientcache.TransactionTypeDelete, obj) }
 
-func (i *indexer) Add(obj any) error {
+func (i *indexer) write(change clientcache.TransactionType, obj any) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if err := i.store.Put(obj); err != nil {
-		return toClientGo(err)
-	}
-	i.recordVersion(obj)
-	return nil
+	return i.apply(change, obj)
 }
 
-func (i *indexer) Delete(obj any) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if err := i.store.Remove(obj); err != nil {
+// apply applies a change and records the resourceVersion of its value, unless that has no metadata.
+// The caller holds mu.
+func (i *indexer) apply(change clientcache.TransactionType, obj any) error {
+	var err error
+	switch change {
+	case clientcache.TransactionTypeAdd, clientcache.TransactionTypeUpdate:
+		err = i.store.Put(obj)
+	case clientcache.TransactionTypeDelete:
+		err = i.store.Remove(obj)
+	}
+	if err != nil {
 		return toClientGo(err)
 	}
-	i.recordVersion(obj)
-	return nil
-}
-
-// recordVersion records the resourceVersion of a written value, unless it has no metadata. The
-// caller holds mu.
-func (i *indexer) recordVersion(obj any) {
 	if accessor, err := meta.Accessor(obj); err == nil {
 		i.version = accessor.GetResourceVersion()
 	}
+	return nil
 }
 
 // Replace replaces the whole content by objs. If one of them has no key, it changes nothing.
@@ -107,18 +106,10 @@ func (i *indexer) Transaction(txns ...clientcache.Transaction) *clientcache.Tran
 	defer i.mu.Unlock()
 	failed := &clientcache.TransactionError{SuccessfulIndices: []int{}, TotalTransactions: len(txns)}
 	for n, txn := range txns {
-		var err error
-		switch txn.Type {
-		case clientcache.TransactionTypeAdd, clientcache.TransactionTypeUpdate:
-			err = i.store.Put(txn.Object)
-		case clientcache.TransactionTypeDelete:
-			err = i.store.Remove(txn.Object)
-		}
-		if err != nil {
-			failed.Errors = append(failed.Errors, toClientGo(err))
+		if err := i.apply(txn.Type, txn.Object); err != nil {
+			failed.Errors = append(failed.Errors, err)
 			continue
 		}
-		i.recordVersion(txn.Object)
 		failed.SuccessfulIndices = append(failed.SuccessfulIndices, n)
 	}
 	if len(failed.Errors) == 0 {
