@@ -5,6 +5,8 @@ package clientgo
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -14,7 +16,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/informers/admissionregistration"
+	"k8s.io/client-go/informers/apiserverinternal"
+	"k8s.io/client-go/informers/apps"
+	"k8s.io/client-go/informers/autoscaling"
+	"k8s.io/client-go/informers/batch"
+	"k8s.io/client-go/informers/certificates"
+	"k8s.io/client-go/informers/coordination"
+	"k8s.io/client-go/informers/core"
+	"k8s.io/client-go/informers/discovery"
+	"k8s.io/client-go/informers/events"
+	"k8s.io/client-go/informers/extensions"
+	"k8s.io/client-go/informers/flowcontrol"
 	"k8s.io/client-go/informers/internalinterfaces"
+	"k8s.io/client-go/informers/networking"
+	"k8s.io/client-go/informers/node"
+	"k8s.io/client-go/informers/policy"
+	"k8s.io/client-go/informers/rbac"
+	"k8s.io/client-go/informers/resource"
+	"k8s.io/client-go/informers/scheduling"
+	"k8s.io/client-go/informers/storage"
+	"k8s.io/client-go/informers/storagemigration"
 	"k8s.io/client-go/kubernetes"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -52,7 +74,8 @@ func (c Constructors) NewSharedInformerFactoryWithOptions(client kubernetes.Inte
 		makeFactory:           makeFactory,
 	}
 	f.generated = Generated(f.SharedInformerFactory, c.options)
-	if f.namespace, f.tweakListOptions = f.generated.Namespace(), f.generated.TweakListOptions(); !f.generated.selectionKnown {
+	f.generated.warned = true // the accessors pass on the selection
+	if !f.generated.selectionKnown {
 		klog.Background().Info("Warning: factory not adopted: the options of this version of client-go are unknown")
 		return f.SharedInformerFactory
 	}
@@ -88,9 +111,7 @@ func (c Constructors) WithInformerName(informerName *clientcache.InformerName) i
 type factory struct {
 	informers.SharedInformerFactory // client-go's
 
-	generated        *GeneratedFactory[kubernetes.Interface, internalinterfaces.NewInformerFunc]
-	namespace        string
-	tweakListOptions internalinterfaces.TweakListOptionsFunc
+	generated *GeneratedFactory[kubernetes.Interface, internalinterfaces.NewInformerFunc]
 
 	// template makes informers to read the type of their objects; unnamed, and never started.
 	template    informers.SharedInformerFactory
@@ -127,12 +148,56 @@ func (f *factory) WaitForCacheSync(stopCh <-chan struct{}) map[reflect.Type]bool
 // synced, such as Forbidden.
 func (f *factory) WaitForCacheSyncWithContext(ctx context.Context) clientcache.SyncResult {
 	result := f.SharedInformerFactory.WaitForCacheSyncWithContext(ctx)
-	if result.Err != nil {
-		result.Err = withCauses(result.Err, f.madeInformers())
+	if result.Err == nil {
+		return result
+	}
+	var causes []error
+	for _, informer := range f.madeInformers() {
+		if status := StatusOf(informer); !informer.HasSynced() && ownInformer(informer) != nil && status.Err != nil {
+			causes = append(causes, fmt.Errorf("%s: %w", status.Name, status.Err))
+		}
+	}
+	if causes != nil {
+		result.Err = fmt.Errorf("%w: %w", result.Err, errors.Join(causes...))
 	}
 	return result
 }
 
 func (f *factory) madeInformers() []clientcache.SharedIndexInformer {
 	return f.generated.madeInformers()
+}
+
+// The methods below replace those of the embedded factory of client-go, so that the accessors call
+// InformerFor of the factory that Generated returns.
+
+func (f *factory) Admissionregistration() admissionregistration.Interface {
+	return admissionregistration.New(f.arguments())
+}
+
+func (f *factory) Storagemigration() storagemigration.Interface {
+	return storagemigration.New(f.arguments())
+}
+
+func (f *factory) Internal() apiserverinternal.Interface { return apiserverinternal.New(f.arguments()) }
+func (f *factory) Apps() apps.Interface                  { return apps.New(f.arguments()) }
+func (f *factory) Autoscaling() autoscaling.Interface    { return autoscaling.New(f.arguments()) }
+func (f *factory) Batch() batch.Interface                { return batch.New(f.arguments()) }
+func (f *factory) Certificates() certificates.Interface  { return certificates.New(f.arguments()) }
+func (f *factory) Coordination() coordination.Interface  { return coordination.New(f.arguments()) }
+func (f *factory) Core() core.Interface                  { return core.New(f.arguments()) }
+func (f *factory) Discovery() discovery.Interface        { return discovery.New(f.arguments()) }
+func (f *factory) Events() events.Interface              { return events.New(f.arguments()) }
+func (f *factory) Extensions() extensions.Interface      { return extensions.New(f.arguments()) }
+func (f *factory) Flowcontrol() flowcontrol.Interface    { return flowcontrol.New(f.arguments()) }
+func (f *factory) Networking() networking.Interface      { return networking.New(f.arguments()) }
+func (f *factory) Node() node.Interface                  { return node.New(f.arguments()) }
+func (f *factory) Policy() policy.Interface              { return policy.New(f.arguments()) }
+func (f *factory) Rbac() rbac.Interface                  { return rbac.New(f.arguments()) }
+func (f *factory) Resource() resource.Interface          { return resource.New(f.arguments()) }
+func (f *factory) Scheduling() scheduling.Interface      { return scheduling.New(f.arguments()) }
+func (f *factory) Storage() storage.Interface            { return storage.New(f.arguments()) }
+
+// arguments returns the arguments of the New functions of client-go's API groups.
+func (f *factory) arguments() (internalinterfaces.SharedInformerFactory, string, internalinterfaces.TweakListOptionsFunc) {
+	return f.generated, f.generated.Namespace(), f.generated.TweakListOptions()
 }

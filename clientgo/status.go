@@ -5,7 +5,6 @@ package clientgo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	clientcache "k8s.io/client-go/tools/cache"
@@ -83,20 +82,6 @@ func (f factoryViews) Views() (views []cache.View) {
 		views = append(views, controller.Views()...)
 	}
 	return views
-}
-
-// withCauses returns err with the last error of each informer that has not synced.
-func withCauses(err error, informers []clientcache.SharedIndexInformer) error {
-	var causes []error
-	for _, informer := range informers {
-		if status := StatusOf(informer); !informer.HasSynced() && ownInformer(informer) != nil && status.Err != nil {
-			causes = append(causes, fmt.Errorf("%s: %w", status.Name, status.Err))
-		}
-	}
-	if causes == nil {
-		return err
-	}
-	return fmt.Errorf("%w: %w", err, errors.Join(causes...))
 }
 
 func (s *sharedIndexInformer) controller(invalid error) *cache.Controller {
