@@ -34,7 +34,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(handler clientcach
 // and then every later change. After that, the result is an error.
 func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.ResourceEventHandler, options clientcache.HandlerOptions) (clientcache.ResourceEventHandlerRegistration, error) {
 	if handler == nil {
-		return nil, errNoHandler
+		return nil, errors.New("the handler is nil")
 	}
 	logger := klog.Background()
 	if options.Logger != nil {
@@ -78,8 +78,6 @@ func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandle
 	}
 	return &registration{handler: added, informer: s, name: name}, nil
 }
-
-var errNoHandler = errors.New("the handler is nil")
 
 // asFiltering returns a handler as the FilteringResourceEventHandler that it may be.
 func asFiltering(handler clientcache.ResourceEventHandler) (filter clientcache.FilteringResourceEventHandler, ok bool) {

@@ -43,8 +43,7 @@ type sharedIndexInformer struct {
 	invalid     error      // why it cannot run
 
 	mu      sync.Mutex      // guards the fields below; the user's functions are called without it
-	running context.Context // of Run; nil before it
-	stopped bool
+	running context.Context // of Run, ended when Run returns; nil before it
 	// transform is written before Run, and read without mu by Run's goroutines.
 	transform   clientcache.TransformFunc
 	transformed atomic.Bool // transform is set; may be read at any time
@@ -127,7 +126,7 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		klog.FromContext(ctx).Info("Warning: informer was started before, Run has no effect")
 		return
 	}
-	defer s.finish()
+	defer s.errors.Flush()
 	if s.invalid != nil {
 		klog.FromContext(ctx).Error(s.invalid, "Failed to run informer")
 		return
@@ -155,17 +154,10 @@ func (s *sharedIndexInformer) begin(ctx context.Context) bool {
 	return true
 }
 
-func (s *sharedIndexInformer) finish() {
-	s.errors.Flush()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopped = true
-}
-
 func (s *sharedIndexInformer) IsStopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stopped || s.running != nil && s.running.Err() != nil
+	return s.running != nil && s.running.Err() != nil
 }
 
 // beforeRun calls set. If the informer was started, it returns an error instead.
@@ -173,13 +165,11 @@ func (s *sharedIndexInformer) beforeRun(set func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running != nil {
-		return errStarted
+		return errors.New("informer has already started")
 	}
 	set()
 	return nil
 }
-
-var errStarted = errors.New("informer has already started")
 
 // SetTransform sets a function that is called for each object received, before the object is
 // stored. It may return an object with another name, version or type, or cache.ErrSkip to ignore

@@ -167,15 +167,13 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	})
 }
 
-var errReflectorRuns = errors.New("the reflector is running")
-
 // run calls f, and resyncs the store meanwhile.
 func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.Reflector) error) error {
 	if r.invalid != nil {
 		return r.invalid
 	}
 	if !r.running.TryLock() {
-		return errReflectorRuns
+		return errors.New("the reflector is running")
 	}
 	defer r.running.Unlock()
 	defer r.errors.Flush()
