@@ -43,8 +43,6 @@ func (t *callTimer) resume() {
 	}
 }
 
-func (t *callTimer) called() { t.calls.Add(1) }
-
 func (t *callTimer) end() {
 	t.last = t.clock.Now()
 	t.mu.Lock()

@@ -169,7 +169,7 @@ func (h *Handler[V]) flush(ctx context.Context) {
 func (h *Handler[V]) invoke(ctx context.Context, event *Event[V]) {
 	h.currentKey = event.Key
 	h.invokeCallback(ctx, event)
-	h.timer.called()
+	h.timer.calls.Add(1)
 	if h.panicked {
 		h.panicked = false
 		h.timer.end()

@@ -20,8 +20,11 @@ func (h *Handler[V]) read() <-chan struct{} {
 		h.readChanges()
 	}
 	h.batchEnd = h.position()
-	if !h.backlog.empty() {
+	switch {
+	case !h.backlog.empty():
 		h.batchEnd = h.backlog.first.position
+	case len(h.partialBatch) == 0: // the handler has caught up with the compactor
+		h.compacting = false
 	}
 	if len(h.batch) == 0 {
 		if h.resyncIsNext() {
@@ -46,14 +49,6 @@ func (h *Handler[V]) readChanges() {
 		h.readPartialBatch()
 	default:
 		h.readLog()
-	}
-	h.checkCaughtUp()
-}
-
-// checkCaughtUp ends the compaction once the handler has caught up with the compactor.
-func (h *Handler[V]) checkCaughtUp() {
-	if h.compacting && h.backlog.empty() && len(h.partialBatch) == 0 {
-		h.compacting = false
 	}
 }
 
@@ -116,7 +111,6 @@ func (h *Handler[V]) readKeys() {
 	} else if len(h.partialBatch) > 0 {
 		h.readPartialBatch()
 	}
-	h.checkCaughtUp()
 }
 
 func (h *Handler[V]) addToBacklog(c *store.Change[V], position uint64) {
