@@ -70,11 +70,8 @@ func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandle
 
 		WithoutOldOfDeletions: !filters,
 	})
-	if errors.Is(err, informer.ErrStopped) {
+	if err != nil { // an ErrStopped
 		return nil, fmt.Errorf("handler %T was not added to shared informer because it has stopped already", handler)
-	}
-	if err != nil {
-		return nil, err
 	}
 	return &registration{handler: added, informer: s, name: name}, nil
 }
@@ -147,10 +144,7 @@ type registration struct {
 func (r *registration) HasSynced() bool { return r.handler.HasSynced() }
 
 func (r *registration) HasSyncedChecker() clientcache.DoneChecker {
-	return doneChecker{
-		name: func() string { return r.informer.name() + " + event handler " + r.name },
-		done: r.handler.Synced(),
-	}
+	return doneChecker{r.informer.name + " + event handler " + r.name, r.handler.Synced()}
 }
 
 // ShutdownChan returns a channel that is closed after the handler's last call.

@@ -36,7 +36,7 @@ type sharedIndexInformer struct {
 	source      source.Source
 	watchErrors watchErrors
 	errors      *objectLog
-	typeName    string // of the example
+	name        string // of its done channel
 	options     settings
 	mutations   clientcache.MutationDetector
 	scopes      *scope.Set // nil if it has the whole collection
@@ -52,14 +52,15 @@ type sharedIndexInformer struct {
 func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options settings) *sharedIndexInformer {
 	s := &sharedIndexInformer{
 		options:   options,
-		typeName:  fmt.Sprintf("%T", example),
+		name:      fmt.Sprintf("SharedIndexInformer %T", example),
 		indexer:   &indexer{key: clientcache.DeletionHandlingMetaNamespaceKeyFunc},
 		mutations: clientcache.NewCacheMutationDetector(fmt.Sprintf("%T", example)),
 	}
 	s.objects = codec.TypeOf(reflect.TypeOf(example), example)
-	s.options.ObjectDescription = cmp.Or(options.ObjectDescription, s.objects.Name(example), describe(example))
+	description := describe(s.objects)
+	s.options.ObjectDescription = cmp.Or(options.ObjectDescription, s.objects.Name(example), description)
 	s.errors = newObjectLog(true, "informer", s.options.ObjectDescription)
-	s.watchErrors.reflector = newReflectorFunc("kinformer", cmp.Or(options.ObjectDescription, describe(example))) // as client-go's
+	s.watchErrors.reflector = newReflectorFunc("kinformer", cmp.Or(options.ObjectDescription, description)) // as client-go's
 	if options.Scopes != nil {
 		s.scopes = scope.SetOf(options.Scopes(example))
 	}
@@ -122,7 +123,7 @@ func (s *sharedIndexInformer) Run(stopCh <-chan struct{}) {
 func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	ctx, cancel := context.WithCancel(s.errors.begin(ctx))
 	defer cancel()
-	if !s.begin(ctx) {
+	if err := s.beforeRun(func() { s.running = ctx }); err != nil {
 		klog.FromContext(ctx).Info("Warning: informer was started before, Run has no effect")
 		return
 	}
@@ -141,17 +142,6 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	}
 	cancel()
 	detector.Wait()
-}
-
-// begin records that the informer runs. It reports false if the informer was started before.
-func (s *sharedIndexInformer) begin(ctx context.Context) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running != nil {
-		return false
-	}
-	s.running = ctx
-	return true
 }
 
 func (s *sharedIndexInformer) IsStopped() bool {
@@ -200,10 +190,8 @@ func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler clientcach
 func (s *sharedIndexInformer) HasSynced() bool { return clientcache.IsDone(s.HasSyncedChecker()) }
 
 func (s *sharedIndexInformer) HasSyncedChecker() clientcache.DoneChecker {
-	return doneChecker{name: s.name, done: s.engine.Reflector().Synced()}
+	return doneChecker{s.name, s.engine.Reflector().Synced()}
 }
-
-func (s *sharedIndexInformer) name() string { return "SharedIndexInformer " + s.typeName }
 
 func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 	return s.engine.Reflector().LastSyncResourceVersion()
@@ -231,23 +219,21 @@ func (c idleController) Run(<-chan struct{})            {}
 
 // doneChecker implements clientcache.DoneChecker.
 type doneChecker struct {
-	name func() string
+	name string
 	done <-chan struct{}
 }
 
-func (c doneChecker) Name() string          { return c.name() }
+func (c doneChecker) Name() string          { return c.name }
 func (c doneChecker) Done() <-chan struct{} { return c.done }
 
-// describe describes the type of an example as client-go does: the kind of an unstructured object,
+// describe describes the type of objects as client-go does: the kind of unstructured objects,
 // otherwise the Go type.
-func describe(example any) string {
-	if example == nil {
+func describe(objects codec.ObjectType) string {
+	switch {
+	case objects.GoType == nil:
 		return "<unspecified>"
+	case !objects.GVK.Empty():
+		return objects.GVK.String()
 	}
-	if object, ok := example.(runtime.Unstructured); ok && !codec.IsNil(object) {
-		if gvk := object.GetObjectKind().GroupVersionKind(); !gvk.Empty() {
-			return gvk.String()
-		}
-	}
-	return fmt.Sprintf("%T", example)
+	return objects.GoType.String()
 }

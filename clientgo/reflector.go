@@ -90,15 +90,15 @@ func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expe
 		_, file, _, _ := goruntime.Caller(0)
 		options.Name = naming.GetNameFromCallsite("client-go/tools/cache/", file, path.Dir(file)+"/cache/")
 	}
-	options.TypeDescription = cmp.Or(options.TypeDescription, describe(expectedType))
+	example, isObject := expectedType.(runtime.Object)
+	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
+	options.TypeDescription = cmp.Or(options.TypeDescription, describe(objects))
 	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	r := &Reflector{options: options, store: store, withoutEffect: own.withoutEffectOnReflectors()}
 	r.errors = newObjectLog(false, "reflector", options.Name, "type", options.TypeDescription)
 	r.watchErrors.reflector = newReflectorFunc(options.Name, options.TypeDescription)
-	example, isObject := expectedType.(runtime.Object)
 	own.Served = nil
 	own.DisableStreaming = own.DisableStreaming || !isObject && expectedType != nil
-	objects := codec.TypeOf(reflect.TypeOf(expectedType), example)
 	r.sink = newStoreSink(store, objects, r.errors)
 	r.collection = settings{Options: own, minWatchTimeout: options.MinWatchTimeout}.collection(lw, objects, r.watchErrors.report)
 	r.collection.Reflector.Clock = options.Clock

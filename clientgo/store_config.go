@@ -32,7 +32,12 @@ func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, rep
 			}
 			return key, nil
 		},
-		Identity: identity,
+		Identity: func(obj any) (uid, resourceVersion string) {
+			if accessor, err := meta.Accessor(obj); err == nil {
+				return string(accessor.GetUID()), accessor.GetResourceVersion()
+			}
+			return "", ""
+		},
 		Indexers: indexFuncs(indexers),
 		Report:   report,
 	}
@@ -100,14 +105,6 @@ func (l *objectLog) report(key string, err error) {
 		return
 	}
 	l.Log(l.current(), key, effect, cause)
-}
-
-func identity(obj any) (uid, resourceVersion string) {
-	accessor, err := meta.Accessor(obj)
-	if err != nil {
-		return "", ""
-	}
-	return string(accessor.GetUID()), accessor.GetResourceVersion()
 }
 
 func indexFuncs(indexers clientcache.Indexers) map[string]store.IndexFunc[any] {
