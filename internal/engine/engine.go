@@ -132,7 +132,7 @@ func (s Spec[V]) decoder(transforms func() bool) func(feed.Item) (V, error) {
 		if err == nil && transforms() {
 			value, err = feed.CatchPanic(func() (V, error) { return transform(item.Key, value) })
 			if err == nil && codec.IsNil(value) {
-				err = errNilResult
+				err = errors.New("the result is nil")
 			}
 			if err != nil {
 				err = fmt.Errorf("transform: %w", err)
@@ -144,5 +144,3 @@ func (s Spec[V]) decoder(transforms func() bool) func(feed.Item) (V, error) {
 		return value, err
 	}
 }
-
-var errNilResult = errors.New("the result is nil")
