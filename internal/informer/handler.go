@@ -100,8 +100,7 @@ func newHandler[V any](config HandlerConfig[V], i *Informer[V]) *Handler[V] {
 	return h
 }
 
-// start starts the goroutine. It delivers the current state first, and then every later change
-// in the log.
+// start starts the goroutine, with the current state.
 func (h *Handler[V]) start(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	if h.config.Logger.GetSink() != nil {

@@ -16,12 +16,12 @@ import (
 func (i *Informer[V]) Add(config HandlerConfig[V]) (*Handler[V], error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.phase > started || i.ctx != nil && i.ctx.Err() != nil {
+	if i.returned.Load() || i.ctx != nil && i.ctx.Err() != nil {
 		return nil, fmt.Errorf("add handler %s to %s: %w", config.Name, i.config.Name, ErrStopped)
 	}
 	h := newHandler(config, i)
 	i.handlers = append(slices.Clone(i.handlers), h)
-	if i.phase == started {
+	if i.ctx != nil {
 		i.startHandler(h)
 	}
 	return h, nil

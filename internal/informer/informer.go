@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
@@ -72,23 +73,13 @@ type Informer[V any] struct {
 	stopped   chan struct{} // closed when Run returns
 	returned  atomic.Bool   // whether it is closed, for goroutines outside a synctest bubble
 
-	mu       sync.Mutex // guards the fields below
-	phase    phase
-	ctx      context.Context          // of Run
+	mu       sync.Mutex               // guards the fields below
+	ctx      context.Context          // of Run; nil before it and after it
 	handlers []*Handler[V]            // receive later changes; the slice is replaced, never modified
 	running  map[*Handler[V]]struct{} // have a goroutine
 
 	naming sync.Mutex // held while handlers get their unique names
 }
-
-// phase is a phase of an informer's life cycle.
-type phase int
-
-const (
-	notStarted phase = iota
-	started
-	stopped
-)
 
 // New returns an informer that is not running. It does no I/O and starts no goroutine.
 func New[V any](config Config[V]) *Informer[V] {
@@ -182,4 +173,25 @@ func (i *Informer[V]) FindKeys(text string, limit int) (keys []string, found int
 // KeyError for an object that could never be stored.
 func (i *Informer[V]) Value(key string) (value any, exists bool, err error) {
 	return i.store.Find(key)
+}
+
+// StateFuncs returns functions that report whether the informer runs, and whether its store has the
+// state that an object had at a resourceVersion, without fields that the object had. They do not keep
+// the informer alive.
+func (i *Informer[V]) StateFuncs() (running func() bool, state func(key, uid, resourceVersion string) bool) {
+	pointer := weak.Make(i)
+	running = func() bool {
+		informer := pointer.Value()
+		if informer == nil {
+			return false
+		}
+		informer.mu.Lock()
+		defer informer.mu.Unlock()
+		return informer.ctx != nil
+	}
+	state = func(key, uid, resourceVersion string) bool {
+		informer := pointer.Value()
+		return informer != nil && informer.store.HasOmitted(key, uid, resourceVersion)
+	}
+	return running, state
 }

@@ -83,14 +83,13 @@ func (i *Informer[V]) startGrace(ended time.Time) (expired <-chan time.Time, sto
 func (i *Informer[V]) begin(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	switch i.phase {
-	case notStarted:
-	case started:
-		return fmt.Errorf("%s: %w", i.config.Name, ErrAlreadyRunning)
-	default:
+	switch {
+	case i.returned.Load():
 		return fmt.Errorf("%s: %w", i.config.Name, ErrStopped)
+	case i.ctx != nil:
+		return fmt.Errorf("%s: %w", i.config.Name, ErrAlreadyRunning)
 	}
-	i.phase, i.ctx = started, ctx
+	i.ctx = ctx
 	for _, h := range i.handlers {
 		i.startHandler(h)
 	}
@@ -100,7 +99,7 @@ func (i *Informer[V]) begin(ctx context.Context) error {
 func (i *Informer[V]) finish() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.phase, i.ctx = stopped, nil
+	i.ctx = nil
 	i.returned.Store(true)
 	close(i.stopped)
 }
@@ -128,4 +127,28 @@ func (i *Informer[V]) waitForHandlers(ended time.Time) error {
 		}
 	}
 	return errors.Join(blocked...)
+}
+
+// OmitFieldsNotFound returns the fields to omit that may be misspelled: no object has had them, and
+// the type of the objects is not known to have them. It returns none before the first list with
+// objects, which says nothing about fields.
+func (i *Informer[V]) OmitFieldsNotFound() []string {
+	if i.config.NotFound == nil || !i.StoreHasSynced() || i.store.Len() == 0 {
+		return nil
+	}
+	return i.config.NotFound()
+}
+
+// logFieldsNotFound logs the result of OmitFieldsNotFound after the first list.
+func (i *Informer[V]) logFieldsNotFound(ctx context.Context) {
+	if i.config.NotFound == nil {
+		return
+	}
+	select {
+	case <-i.reflector.Synced():
+	case <-ctx.Done(): // perhaps after the first list
+	}
+	if paths := i.OmitFieldsNotFound(); len(paths) > 0 {
+		klog.FromContext(ctx).Info("Fields to omit were not found in any object of the first list", "fields", paths)
+	}
 }
