@@ -55,8 +55,9 @@ var _ clientcache.TransactionStore = (*indexer)(nil)
 
 func (i *indexer) init(store *store.Store[any], indexers clientcache.Indexers) {
 	i.store = store
-	clone := maps.Clone(indexers)
-	i.indexers.Store(&clone)
+	own := clientcache.Indexers{}
+	maps.Copy(own, indexers)
+	i.indexers.Store(&own)
 }
 
 func (i *indexer) Add(obj any) error    { return i.write(clientcache.TransactionTypeAdd, obj) }
@@ -237,12 +238,7 @@ func indexError(name string, err error) error {
 func noIndexError(name string) error { return fmt.Errorf("Index with name %s does not exist", name) }
 
 // GetIndexers returns a copy of the index functions, which may be called while AddIndexers runs.
-func (i *indexer) GetIndexers() clientcache.Indexers {
-	if indexers := maps.Clone(*i.indexers.Load()); indexers != nil {
-		return indexers
-	}
-	return clientcache.Indexers{}
-}
+func (i *indexer) GetIndexers() clientcache.Indexers { return maps.Clone(*i.indexers.Load()) }
 
 // AddIndexers adds indexes. When it returns, they contain all stored objects. If a name is taken,
 // it returns an error and changes nothing.
