@@ -29,9 +29,6 @@ func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(handler clientcach
 	return s.AddEventHandlerWithOptions(handler, clientcache.HandlerOptions{ResyncPeriod: &resyncPeriod})
 }
 
-// AddEventHandlerWithOptions adds a handler. Before Run, the handler receives every change from the
-// beginning. While the informer runs, it receives the stored objects first, as in an initial list,
-// and then every later change. After that, the result is an error.
 func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.ResourceEventHandler, options clientcache.HandlerOptions) (clientcache.ResourceEventHandlerRegistration, error) {
 	if handler == nil {
 		return nil, errors.New("the handler is nil")
@@ -139,8 +136,6 @@ type registration struct {
 	name     string
 }
 
-// HasSynced reports whether the handler's calls for the whole initial list have returned or, if
-// the handler was added later, those for the objects stored at that time.
 func (r *registration) HasSynced() bool { return r.handler.HasSynced() }
 
 func (r *registration) HasSyncedChecker() clientcache.DoneChecker {

@@ -71,7 +71,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	}
 	s.indexer.init(s.engine.Store(), options.Indexers)
 	if options.Group != nil {
-		options.Group.Add(s.controller(s.invalid))
+		options.Group.Add(s.controller())
 	}
 	return s
 }

@@ -29,10 +29,11 @@ import (
 func ControllerOf(informer interface{ HasSynced() bool }) *cache.Controller {
 	own := ownInformer(informer)
 	if own == nil {
-		unused := settings{SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{ObjectDescription: fmt.Sprintf("%T", informer)}}
-		return newInformer(nil, nil, unused).controller(fmt.Errorf("%T is not an informer of kinformer", informer))
+		described := clientcache.SharedIndexInformerOptions{ObjectDescription: fmt.Sprintf("%T", informer)}
+		own = newInformer(nil, nil, settings{SharedIndexInformerOptions: described})
+		own.invalid = fmt.Errorf("%T is not an informer of kinformer", informer)
 	}
-	return own.controller(own.invalid)
+	return own.controller()
 }
 
 // ownInformer returns the informer of this package that an informer or a controller is, or nil.
@@ -84,10 +85,10 @@ func (f factoryViews) Views() (views []cache.View) {
 	return views
 }
 
-func (s *sharedIndexInformer) controller(invalid error) *cache.Controller {
+func (s *sharedIndexInformer) controller() *cache.Controller {
 	return informer.NewController(informer.Adapted{
 		Name:    s.options.ObjectDescription,
-		Invalid: invalid,
+		Invalid: s.invalid,
 		Engine:  runnable{s.engine, s},
 		Source:  s.source,
 		Kind:    s.objects.Kind(),
