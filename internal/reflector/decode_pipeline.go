@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
@@ -223,18 +221,11 @@ func (p *decodePipeline) decode(b *batch) {
 	defer close(b.decoded)
 	for i := range b.items {
 		if item := &b.items[i]; item.Object == nil && b.needs[i] == feed.NeedsObject && !p.discard.Load() {
-			item.Object = decode(*item)
+			if object, err := feed.CatchPanic(item.Decoded); err == nil {
+				item.Object = object
+			}
 		}
 	}
-}
-
-// decode returns an item's object, or nil if it does not decode.
-func decode(item feed.Item) apiruntime.Object {
-	obj, err := feed.CatchPanic(item.Decoded)
-	if err != nil {
-		return nil
-	}
-	return obj
 }
 
 // collect adds the items of a batch from a worker.

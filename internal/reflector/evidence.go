@@ -28,8 +28,6 @@ type falseAlarms struct{ changes, contents int }
 func (f *falseAlarms) listed(cause evidence, differed bool) {
 	switch {
 	case cause == historyUnavailable:
-	case cause == noEvidence:
-		*f = falseAlarms{}
 	case cause == missingChanges && !differed:
 		f.changes++
 	case cause == otherContents && !differed:

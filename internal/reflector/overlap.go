@@ -17,13 +17,7 @@ type overlap struct {
 	anyEqual, anyDiffers bool // some entry was repeated with equal, or with other contents
 	lastDiffers          bool // the last repeated entry had other contents
 
-	contents [journalSize]journalContents // as repeated, by the index of their entry
-}
-
-// journalContents is the contents of one version.
-type journalContents struct {
-	hash     uint64
-	encoding encoding
+	repeated [journalSize]journalEntry // those of seen that are complete, by the index of their entry
 }
 
 // repeat compares an event with the next change of the journal, and reports whether it is that
@@ -42,7 +36,7 @@ func (o *overlap) repeat(c change) bool {
 	if o.seen.identity != want.identity {
 		return false
 	}
-	o.contents[o.next] = journalContents{o.seen.content, o.seen.encoding}
+	o.repeated[o.next] = o.seen
 	o.compareContents(want)
 	o.next, o.seen = o.next+1, journalEntry{}
 	return true
@@ -77,10 +71,10 @@ func (o *overlap) differsLate() bool { return o.lastDiffers && o.anyEqual }
 // adopt makes the journal hold the contents as the server has repeated them, so that a server that
 // encodes objects in another way than the last one is found out once.
 func (o *overlap) adopt() {
-	for i, repeated := range o.contents {
+	for i, repeated := range o.repeated {
 		if repeated.encoding != unknownEncoding {
 			entry := o.journal.at(i)
-			entry.content, entry.encoding = repeated.hash, repeated.encoding
+			entry.content, entry.encoding = repeated.content, repeated.encoding
 		}
 	}
 }

@@ -27,14 +27,12 @@ type pageProgress struct {
 	without  int                 // number of pages in a row without a new object
 }
 
-var pageSeed = maphash.MakeSeed() //nolint:gochecknoglobals // never changes
-
 // item records an object of the page. One without a name is no progress.
 func (p *pageProgress) item(key string) {
 	if key == "" {
 		return
 	}
-	p.hashes = append(p.hashes, uint32(maphash.String(pageSeed, key))) //nolint:gosec // the low bits of a hash are one
+	p.hashes = append(p.hashes, uint32(maphash.String(hashSeed, key))) //nolint:gosec // the low bits of a hash are one
 	if key > p.greatest {
 		p.greatest, p.hasNew = key, true
 	}
@@ -51,7 +49,7 @@ func (p *pageProgress) endPage(token string) (hasNew bool, err error) {
 	if p.without == maxPagesWithoutObjects {
 		return hasNew, fmt.Errorf("the list does not end: %d pages in a row have no new object", p.without)
 	}
-	hash := maphash.String(pageSeed, token)
+	hash := maphash.String(hashSeed, token)
 	if _, again := p.tokens[hash]; again {
 		return hasNew, errors.New("the list does not end: a continue token repeats")
 	}

@@ -151,20 +151,11 @@ func New(config Config) *Reflector {
 	if config.Report == nil {
 		config.Report = func(context.Context, error) {}
 	}
-	if config.Recovered == nil {
-		config.Recovered = func(context.Context, time.Duration, int) {}
-	}
-	if config.Overlaps == nil {
-		config.Overlaps = func() bool { return true }
-	}
 	if config.disproof == nil {
 		config.disproof = &served.Disproof{}
 	}
 	if config.Served == nil {
 		config.Served = func() *served.Resource { return nil }
-	}
-	if config.WatchList == nil {
-		config.WatchList = func() bool { return false }
 	}
 	r := &Reflector{
 		config:         config,
@@ -173,8 +164,9 @@ func New(config Config) *Reflector {
 		budget:         requestBudget{clock: config.Clock},
 		ownBackoff:     ownBackoff,
 		synced:         make(chan struct{}),
-		wantsWatchList: sync.OnceValue(config.WatchList),
+		wantsWatchList: sync.OnceValue(func() bool { return config.WatchList != nil && config.WatchList() }),
 	}
+	r.status.now.Phase = Idle
 	if config.From != "" {
 		r.state, r.startsWithWatch = stateResuming, true
 		r.status.now.ResourceVersion = config.From
@@ -239,22 +231,16 @@ func (r *Reflector) listAndWatchOnce(ctx context.Context) error {
 		return ctx.Err()
 	}
 	startsWithWatch := r.startsWithWatch && !r.config.Sink.NeedsList() // another reflector may have vacated it
-	if r.startsWithWatch = false; startsWithWatch {
-		return r.watchUntilRelist(ctx, nil)
+	r.startsWithWatch = false
+	var first *watchResult
+	if !startsWithWatch && !r.watchListUnsupported && r.wantsWatchList() {
+		first = r.watchList(ctx)
 	}
-	if !r.watchListUnsupported && r.wantsWatchList() {
-		if result := r.watchList(ctx); result != nil {
-			return r.watchUntilRelist(ctx, result)
+	if !startsWithWatch && first == nil {
+		if err := r.list(ctx); err != nil {
+			return err
 		}
 	}
-	if err := r.list(ctx); err != nil {
-		return err
-	}
-	return r.watchUntilRelist(ctx, nil)
-}
-
-// watchUntilRelist is watch, and counts the reason why the collection must be listed again.
-func (r *Reflector) watchUntilRelist(ctx context.Context, first *watchResult) error {
 	err := r.watch(ctx, first)
 	if ctx.Err() == nil && !errors.Is(err, errLearnedServed) {
 		r.status.countRelist(relistReason(err))
@@ -274,7 +260,7 @@ func (r *Reflector) failed(ctx context.Context, err error) {
 
 // recovered reports the end of a row of failures, unless the row is empty.
 func (r *Reflector) recovered(ctx context.Context, row failureRow) {
-	if row.attempts > 0 {
+	if row.attempts > 0 && r.config.Recovered != nil {
 		r.config.Recovered(ctx, r.clock.Since(row.since), row.attempts)
 	}
 }

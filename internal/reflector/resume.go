@@ -38,7 +38,9 @@ func (w watchResult) wasSpentOnOverlap() bool {
 
 // mayOverlap reports whether watches may start before the last changes received. A fake of client-go
 // has no history to repeat.
-func (r *Reflector) mayOverlap() bool { return !r.config.Source.Traits().Fake && r.config.Overlaps() }
+func (r *Reflector) mayOverlap() bool {
+	return !r.config.Source.Traits().Fake && (r.config.Overlaps == nil || r.config.Overlaps())
+}
 
 // beginOverlap returns the comparison for the next watch, or nil if it starts at the version
 // reached.
@@ -90,7 +92,7 @@ func (r *Reflector) afterOverlap(ctx context.Context, last watchResult) (resume 
 	case last.wasSpentOnOverlap():
 		if r.shortOverlaps++; r.isUnchecked() {
 			r.ConfirmHistory()
-			r.status.setUnchecked(true)
+			r.status.update(func(now *Status) { now.HistoryUnchecked = true })
 		}
 	case overlap.done:
 		r.refusedOverlaps, r.shortOverlaps = 0, 0
@@ -112,13 +114,6 @@ func (r *Reflector) resumeAfterGone(overlap overlapResult) bool {
 	return true
 }
 
-// openedWithoutOverlap records that a watch was opened at the version reached, after those with an
-// overlap were refused.
-func (r *Reflector) openedWithoutOverlap() {
-	r.journal.reset(r.version())
-	r.ConfirmHistory()
-}
-
 // HistoryInDoubt reports whether a watch has ended and the server has not repeated the last changes
 // since, or a list that confirms them is scheduled. It is safe for concurrent use.
 func (r *Reflector) HistoryInDoubt() bool {
@@ -138,5 +133,5 @@ func (r *Reflector) historyListed(version string, differed bool) {
 	r.unrepeated.Store(false)
 	r.journal.reset(version)
 	r.confirmation.settle()
-	r.status.setUnchecked(r.isUnchecked())
+	r.status.update(func(now *Status) { now.HistoryUnchecked = r.isUnchecked() })
 }

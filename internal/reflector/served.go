@@ -71,9 +71,6 @@ var errLearnedServed = errors.New("it is known whether the collection is served"
 // errNotListed is the error of reads of a collection that is served again, before its list.
 var errNotListed = fmt.Errorf("%w, or has just begun to: it has not been listed yet", served.ErrNotServed)
 
-// learnsServed reports whether Config.Served has come to know the collection since Run asked.
-func (r *Reflector) learnsServed() bool { return r.served.ignored && r.config.Served() != nil }
-
 // awaitServed blocks in the phase NotServed until the server serves the collection, or ctx ends. It
 // returns a context that ends once the verdict is another one. If there is none, that is ctx.
 func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -59,7 +59,6 @@ func (r *Reflector) Status() Status {
 	r.status.mu.Lock()
 	defer r.status.mu.Unlock()
 	now := r.status.now
-	now.Phase = r.status.phase()
 	now.Relists = maps.Clone(now.Relists)
 	now.Received = int(r.received.Load())
 	now.RecentEvents = r.status.rate.recent(r.clock.Now())
@@ -70,15 +69,7 @@ func (r *Reflector) Status() Status {
 func (r *Reflector) Phase() Phase {
 	r.status.mu.Lock()
 	defer r.status.mu.Unlock()
-	return r.status.phase()
-}
-
-// phase returns the phase. The caller holds mu.
-func (s *status) phase() Phase {
-	if s.now.Phase == "" {
-		return Idle
-	}
-	return s.now.Phase
+	return r.status.now.Phase
 }
 
 // LastSyncResourceVersion returns the resourceVersion of the collection as the sink holds it. It is
@@ -100,28 +91,11 @@ func (s *status) listing() {
 	}
 }
 
-func (s *status) countList() {
+// update makes a change of the Status that needs no method of its own.
+func (s *status) update(change func(now *Status)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now.Lists++
-}
-
-func (s *status) countWatch() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now.Watches++
-}
-
-func (s *status) countRestart() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now.Restarts++
-}
-
-func (s *status) setUnchecked(unchecked bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now.HistoryUnchecked = unchecked
+	change(&s.now)
 }
 
 func (s *status) countRelist(reason RelistReason) {
@@ -164,18 +138,11 @@ func (s *status) confirm(at time.Time) {
 	s.lastConfirmed = at
 }
 
-// confirmedWithin reports whether that was recorded less than interval before now.
-func (s *status) confirmedWithin(interval time.Duration, now time.Time) bool {
+// confirmedAt returns when that was last recorded.
+func (s *status) confirmedAt() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return now.Sub(s.lastConfirmed) < interval
-}
-
-// confirmedSince reports whether that was recorded at start or later.
-func (s *status) confirmedSince(start time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.lastConfirmed.Before(start)
+	return s.lastConfirmed
 }
 
 // watching enters the phase Watching. It ends the row of failures and returns it.

@@ -82,7 +82,8 @@ func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 	r.wasOpen = false
 	for last := first; ; last = nil {
 		if last == nil {
-			if r.learnsServed() || r.config.Sink.NeedsList() { // another reflector has vacated the store
+			learnsServed := r.served.ignored && r.config.Served() != nil
+			if learnsServed || r.config.Sink.NeedsList() { // another reflector has vacated the store
 				return errLearnedServed
 			}
 			result := r.watchOnce(ctx, nil)
@@ -188,7 +189,7 @@ func (r *Reflector) checkVersion(ctx context.Context, last watchResult, count *r
 	case olderBookmark && r.clock.Since(r.lastBookmarkRelist) < bookmarkRelistInterval:
 		return nil
 	case olderBookmark:
-	case count.early < maxEarlyEnds, !isValid(r.version()), r.status.confirmedWithin(probeInterval, r.clock.Now()):
+	case count.early < maxEarlyEnds, !isValid(r.version()), r.clock.Since(r.status.confirmedAt()) < probeInterval:
 		return nil
 	}
 	count.early = 0

@@ -41,8 +41,7 @@ type watchSession struct {
 	clockRead time.Time   // when both clocks were read last: at the start, and for each bookmark
 	from      string      // resourceVersion at the start
 	reached   string      // resourceVersion reached; no other goroutine writes it during the request
-	opened    bool        // the server accepted the watch
-	isOpen    atomic.Bool // the same, for the watchdog
+	opened    atomic.Bool // the server accepted the watch; also for the watchdog
 	inOrder   bool        // the source does not count versions
 	advanced  bool        // an event or bookmark advanced the resourceVersion
 	bookmarks bookmarks
@@ -74,14 +73,14 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	shortest := r.config.MinWatchTimeout
 	timeout := (shortest + jitter(shortest)).Truncate(time.Second) // timeoutSeconds is whole
 	options := s.options(timeout)
-	r.status.countWatch()
+	r.status.update(func(now *Status) { now.Watches++ })
 	watched, stop := r.sessionWatchdog(ctx, s, timeout+watchTimeoutMargin)
 	// The watchdog's error takes precedence: a source cannot distinguish a cancelled stream from
 	// one that the server closed.
 	err := feed.Shorten(orCause(watched, s.watch(watched, options)))
 	stop()
 	r.watchAnswered()
-	if s.opened && !s.records {
+	if s.opened.Load() && !s.records {
 		r.journal.reset(r.version())
 	}
 	r.unrepeated.Store(r.journal.n > 0)
@@ -96,7 +95,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	feed.RaisePanic(ctx, err)
 	return watchResult{
 		err:       s.attemptError(err),
-		opened:    s.opened,
+		opened:    s.opened.Load(),
 		overlap:   result,
 		committed: s.watchList && s.initial == nil,
 		advanced:  s.advanced,
@@ -142,7 +141,7 @@ func (s *watchSession) attemptError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case s.opened:
+	case s.opened.Load():
 		return &AttemptError{Op: OpWatch, Err: err}
 	default:
 		return &AttemptError{Op: OpWatchOpen, Err: err}
@@ -151,22 +150,23 @@ func (s *watchSession) attemptError(err error) error {
 
 // Opened implements feed.WatchSink.
 func (s *watchSession) Opened() {
-	s.opened, s.records = true, s.r.mayOverlap()
-	s.isOpen.Store(true)
+	s.records = s.r.mayOverlap()
+	s.opened.Store(true)
 	if s.inOrder = s.r.isUnversioned(); s.inOrder {
 		s.endOverlap()
 	}
 	if s.overlap == nil {
 		s.r.unrepeated.Store(false)
-		if s.r.refusedOverlaps >= maxFailedOverlaps {
-			s.r.openedWithoutOverlap()
+		if s.r.refusedOverlaps >= maxFailedOverlaps { // watches with an overlap were refused
+			s.r.journal.reset(s.r.version())
+			s.r.ConfirmHistory()
 		}
 	}
 	s.r.activity.Add(1)
 	s.r.watchAnswered()
 	if s.initial == nil {
 		if s.r.wasOpen {
-			s.r.status.countRestart()
+			s.r.status.update(func(now *Status) { now.Restarts++ })
 		}
 		row := s.r.status.watching()
 		s.r.backoff.markHealthy()

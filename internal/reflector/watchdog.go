@@ -93,7 +93,7 @@ func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
 		return errUnconfirmed
 	}
 	silent := !p.afterSilence && p.overlapUnfinished() && idle >= overlapSilence
-	p.mustProbe = p.mustProbe && (p.overlapUnfinished() || !r.status.confirmedSince(p.s.started))
+	p.mustProbe = p.mustProbe && (p.overlapUnfinished() || r.status.confirmedAt().Before(p.s.started))
 	regular := p.mustProbe && idle > 0 && !now.Before(p.probeAt)
 	if !silent && !regular || now.Before(r.notBefore) {
 		return nil
@@ -113,7 +113,7 @@ func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
 }
 
 // overlapUnfinished reports whether the watch is open and the server has not repeated all changes.
-func (p *sessionProbes) overlapUnfinished() bool { return p.s.isOpen.Load() && p.s.overlapping.Load() }
+func (p *sessionProbes) overlapUnfinished() bool { return p.s.opened.Load() && p.s.overlapping.Load() }
 
 // mostRecent requests a list of one object, for the resourceVersion of the most recent state. items
 // is the number of objects in the answer. The error is ErrStalled if the server did not answer
