@@ -122,10 +122,15 @@ func (s Scope) mayHaveNamespace(namespace string) bool {
 	return s.Hash.Field != Namespace || namespace == "" || s.Hash.Contains(namespace)
 }
 
+// HasNamespace reports whether the scope's namespace and range select a namespace.
+func (s Scope) HasNamespace(namespace string) bool {
+	return (s.Namespace == "" || s.Namespace == namespace) && (s.Hash.Field != Namespace || s.Hash.Contains(namespace))
+}
+
 // MayHold reports whether objects with a key may be in the scope, and whether all of them are: the
 // key alone decides.
 func (s Scope) MayHold(namespace, name string) (may, all bool) {
-	if s.Namespace != "" && s.Namespace != namespace || s.Hash.Field == Namespace && !s.Hash.Contains(namespace) {
+	if !s.HasNamespace(namespace) {
 		return false, false
 	}
 	all = s.LabelSelector == "" && s.Hash.Field != UID
@@ -164,16 +169,7 @@ func Overlap(a, b Scope) bool { return make(parsed).overlap(a, b) }
 // Covers reports whether the scope's namespace and range select an object. An object keeps its
 // namespace and UID, but may come to match the selectors, which Covers ignores.
 func (s Scope) Covers(namespace, uid string) bool {
-	if s.Namespace != "" && s.Namespace != namespace {
-		return false
-	}
-	switch s.Hash.Field {
-	case UID:
-		return s.Hash.Contains(uid)
-	case Namespace:
-		return s.Hash.Contains(namespace)
-	}
-	return true
+	return s.HasNamespace(namespace) && (s.Hash.Field != UID || s.Hash.Contains(uid))
 }
 
 // WithoutRange returns what scopes that differ only in their ranges have in common.

@@ -94,9 +94,6 @@ func (l *Loop[V]) hasAllHashes(group scope.Scope) bool {
 	}
 	ranges = scope.Merge(ranges)
 	all := len(ranges) == 1 && ranges[0].First == 0 && ranges[0].Last == math.MaxUint64
-	if l.allHashes == nil {
-		l.allHashes = make(map[scope.Scope]bool)
-	}
 	l.allHashes[group] = all
 	return all
 }
@@ -143,8 +140,5 @@ func (l *Loop[V]) recordEmptied(name scope.Scope, emptied bool) {
 	}
 	now := l.clock.Now()
 	maps.DeleteFunc(l.emptied, func(_ string, at time.Time) bool { return now.Sub(at) >= emptiedFor })
-	if l.emptied == nil {
-		l.emptied = make(map[string]time.Time)
-	}
 	l.emptied[name.Namespace] = now
 }

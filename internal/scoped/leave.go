@@ -106,7 +106,7 @@ func (l *Loop[V]) remove(removed []*heldScope, exist bool) {
 	for _, held := range removed {
 		held.leaving = true // before readers miss its objects
 	}
-	l.allHashes = nil
+	clear(l.allHashes)
 	l.mu.Unlock()
 	for _, held := range removed {
 		l.recordEmptied(held.name, held.state == scope.Emptying)

@@ -79,6 +79,8 @@ func New[V any](config Config[V]) *Loop[V] {
 		phase:     reflector.Idle,
 		held:      make(map[scope.Scope]*heldScope),
 		unsharded: make(map[scope.Scope]bool),
+		emptied:   make(map[string]time.Time),
+		allHashes: make(map[scope.Scope]bool),
 	}
 }
 
@@ -180,7 +182,7 @@ func (l *Loop[V]) hold(name scope.Scope) *heldScope {
 	l.mu.Lock()
 	l.held[name] = held
 	l.order = append(l.order, held)
-	l.allHashes = nil
+	clear(l.allHashes)
 	l.mu.Unlock()
 	l.store.AddScope(held.part)
 	return held
@@ -196,7 +198,7 @@ func (l *Loop[V]) noteSynced() {
 		case l.store.ScopeState(held.part).Synced:
 			l.mu.Lock()
 			close(held.synced)
-			l.allHashes = nil
+			clear(l.allHashes)
 			l.mu.Unlock()
 			l.store.Notify()
 		default:

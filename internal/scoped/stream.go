@@ -90,7 +90,12 @@ func (l *Loop[V]) start(ctx context.Context, held []*heldScope, from string) {
 	stream := &stream[V]{group: held[0].name.WithoutRange(), request: scope.Join(namesOf(held)), held: held, joins: from != ""}
 	stream.proven.Store(!stream.joins)
 	stream.feed = l.store.NewFeed(store.FeedConfig{
-		Scopes: partsOf(held), From: from, Listed: l.signal, Progressed: func() { l.progressed(stream) },
+		Scopes: partsOf(held), From: from, Listed: l.signal,
+		Progressed: func() {
+			if stream.proven.CompareAndSwap(false, true) || l.watched.Load() {
+				l.signal()
+			}
+		},
 	})
 	config := l.config.Reflector
 	config.Source, config.Sink, config.From = requestSource{config.Source, stream.request, &stream.sharded}, stream.feed, from
@@ -106,13 +111,6 @@ func (l *Loop[V]) start(ctx context.Context, held []*heldScope, from string) {
 	l.streams = append(l.streams, stream)
 	l.mu.Unlock()
 	l.running.Go(func() { l.run(ctx, stream) })
-}
-
-// progressed is called after each event, bookmark or list of a stream.
-func (l *Loop[V]) progressed(stream *stream[V]) {
-	if stream.proven.CompareAndSwap(false, true) || l.watched.Load() {
-		l.signal()
-	}
 }
 
 // ScopeError is an error of the reflector that feeds a scope.

@@ -98,7 +98,7 @@ func (k *scopes) holding(key string) iter.Seq[*Scope] {
 	return func(yield func(*Scope) bool) {
 		namespace := namespaceOf(key)
 		for _, c := range k.byNamespace[""] {
-			if c.mayHold(namespace) && !yield(c) {
+			if c.Name.HasNamespace(namespace) && !yield(c) {
 				return
 			}
 		}
@@ -106,16 +106,11 @@ func (k *scopes) holding(key string) iter.Seq[*Scope] {
 			return
 		}
 		for _, c := range k.byNamespace[namespace] {
-			if c.mayHold(namespace) && !yield(c) {
+			if c.Name.HasNamespace(namespace) && !yield(c) {
 				return
 			}
 		}
 	}
-}
-
-// mayHold reports whether a range of hashes of namespaces, if the scope has one, has a namespace.
-func (c *Scope) mayHold(namespace string) bool {
-	return c.Name.Hash.Field != scope.Namespace || c.Name.Hash.Contains(namespace)
 }
 
 // hasPeer reports whether another scope may hold objects with a key. The caller holds a lock.
