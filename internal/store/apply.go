@@ -54,8 +54,8 @@ func (s *Store[V]) apply(e event[V]) feed.Outcome {
 // of the program.
 func (s *Store[V]) decide(e *event[V]) (feed.Outcome, write[V]) {
 	none := write[V]{}
-	if e.item.Repeated && s.isIgnored(e.item) {
-		return feed.Unchanged, none
+	if e.item.Repeated && !s.hasVersionUnderKey(e.item, new(Entry[V])) {
+		return feed.Unchanged, none // Decode has ignored this state before, and need not be called again
 	}
 	s.maker.claim, s.maker.keepsDecoded = claim{scope: e.scope.mark()}, s.recent != nil
 	old, next := s.resolve(e)
@@ -304,13 +304,6 @@ func (s *Store[V]) judge(c passed, old *Entry[V]) verdict {
 // of the server has undone the other one.
 func (c passed) shows(version string) bool {
 	return c.list != "" && !feed.IsOlder(c.list, version)
-}
-
-// isIgnored reports whether the store does not have the version of a repeated item: Decode has
-// ignored that state before, and need not be called again.
-func (s *Store[V]) isIgnored(item feed.Item) bool {
-	var entry Entry[V]
-	return !s.hasVersionUnderKey(item, &entry)
 }
 
 // mayHold reports whether the store may hold an item's object. It does not decode the item.

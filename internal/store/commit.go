@@ -27,7 +27,7 @@ type commit[V any] struct {
 	feed     *Feed[V]        // nil for a write of the program, and if scopes are removed
 	version  string          // of the list
 	exist    bool            // the objects of removed scopes, or of a vacated store, exist
-	absence  error           // of the store that the list vacates
+	absence  *error          // of the store that the commit vacates; nil if it does not
 	inPieces bool            // it pauses
 
 	scopes map[*Scope]bool // that are replaced or removed, if the store has scopes
@@ -109,8 +109,8 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 func (c *commit[V]) run() error {
 	c.lockCommit()
 	defer c.unlockCommit()
-	if c.list != nil {
-		c.list.addIndexes()
+	if set := c.live.Load().indexes.set; c.list != nil && !c.config.Scoped && c.list.next.indexes.set != set {
+		c.list.next = c.reindexed(c.list.next, set) // indexes were added since Begin; with scopes, the live ones are changed
 	}
 	c.inPieces = c.inPieces && !c.mayBeOutrun()
 	if err := c.decideAll(); err != nil {
@@ -163,15 +163,6 @@ func (c *commit[V]) writeFork() {
 		c.next.put(p.key, p.entry)
 	}
 	c.placed = c.placed[:0]
-}
-
-// addIndexes adds the indexes that were added since Begin. With scopes, those of the live state are
-// changed instead. The caller holds the writer's lock.
-func (r *Replacement[V]) addIndexes() {
-	s := r.store
-	if set := s.live.Load().indexes.set; !s.config.Scoped && r.next.indexes.set != set {
-		r.next = s.reindexed(r.next, set)
-	}
 }
 
 // replaceAll commits a write of the program, which holds the lock of commits and the writer's.
@@ -436,20 +427,13 @@ func (c *commit[V]) removeWithScope(key string, old *Entry[V]) {
 	if c.tombstones.isWaiting(key, old) {
 		return
 	}
-	change := Change[V]{Key: key, Old: old}
-	if c.exist {
-		change.Final, change.LeftScope = old, true
-	}
-	c.drop(change)
+	c.drop(Change[V]{Key: key, Old: old})
 }
 
 // remove removes an entry that the list lacks.
 func (c *commit[V]) remove(key string, old *Entry[V]) {
 	refused := c.list.isRefused(key, old)
 	change := Change[V]{Key: key, Old: old, Initial: c.isInitial(old.scope()), LeftScope: refused}
-	if c.list.vacates && c.exist {
-		change.Final, change.LeftScope = old, true
-	}
 	version := old.serverVersion()
 	if c.scopes == nil || feed.IsOlder(c.version, version) { // or undone by a restore, after which any older state may exist
 		c.drop(change)
@@ -483,6 +467,9 @@ func (c *commit[V]) scopeOf(old *Entry[V]) *Scope {
 
 // drop removes an entry from the next state.
 func (c *commit[V]) drop(change Change[V]) {
+	if c.exist {
+		change.Final, change.LeftScope = change.Old, true
+	}
 	c.place(change.Key, nil)
 	c.gone = append(c.gone, change)
 }
@@ -625,9 +612,8 @@ func (c *commit[V]) resolved() (keys []string) {
 	if c.list == nil {
 		return nil
 	}
-	for _, quarantined := range c.quarantine.failures() {
-		key := quarantined.Key
-		if f, failed := c.quarantine.failed(key); failed && c.scopes != nil && f.scope != nil && !c.scopes[f.scope] {
+	for key, f := range c.quarantine.failures() {
+		if c.scopes != nil && f.scope != nil && !c.scopes[f.scope] {
 			continue
 		}
 		old, entry := new(Entry[V]).fromMap(c.entries.Item(key)), new(Entry[V]).fromMap(c.list.next.entries.Item(key))
@@ -649,8 +635,8 @@ func (c *commit[V]) publish(resolved []string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.list != nil && c.list.vacates {
-		c.beginAbsence(c.absence)
+	if c.absence != nil {
+		c.beginAbsence(*c.absence)
 	}
 	live := c.live.Load()
 	c.next.version, c.next.writes = live.version, live.writes+1
@@ -733,7 +719,7 @@ func (c *commit[V]) forgetScopes() {
 		c.tombstones.released = append(c.tombstones.released, scope.waiting...)
 		scope.waiting = nil
 	}
-	c.quarantine.releaseRemoved()
+	c.quarantine.releaseScopes(func(scope *Scope) bool { return scope != nil && scope.removed })
 	c.endAbsence()
 }
 
@@ -751,10 +737,9 @@ func (s *Store[V]) Vacate(ctx context.Context, why error, confirmed bool) bool {
 		return false
 	}
 	if s.Len() > 0 || !s.quarantine.isEmpty() {
-		c := &commit[V]{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil, absence: why}
-		c.list.vacates = true
+		c := &commit[V]{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil, absence: &why}
 		c.replaceAll()
-		c.quarantine.releaseAll() // after it: a reader of a key that was quarantined must find the error
+		c.quarantine.releaseScopes(anyScope) // after it: a reader of a key that was quarantined must find the error
 	} else {
 		s.withMu(func() { s.beginAbsence(why) })
 	}

@@ -97,14 +97,12 @@ func (e *Entry[V]) serverVersion() string {
 }
 
 // forgetVersion forgets the version of an entry that is kept instead of a newer state, if the entry's
-// is the higher one, and reports whether it is. The server was then restored from a backup, and the
-// states that follow, too, may have lower versions than the entry.
-func (e *Entry[V]) forgetVersion(newer identity) bool {
-	if e == nil || !newer.before(e.identity()) {
-		return false
+// is the higher one. The server was then restored from a backup, and the states that follow, too, may
+// have lower versions than the entry.
+func (e *Entry[V]) forgetVersion(newer identity) {
+	if newer.before(e.identity()) {
+		e.version = 0
 	}
-	e.version = 0
-	return true
 }
 
 // metaInterner makes entries with equal sharedMetas share one. It drops everything it knows once it

@@ -287,7 +287,9 @@ func (f *Feed[V]) Quarantined() int {
 	s := f.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keys, unnamed := s.quarantine.countsOf(f.Scopes())
+	keys, unnamed := s.quarantine.counts(func(scope *Scope) bool {
+		return slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return c.mark() == scope })
+	})
 	for _, c := range f.Scopes() {
 		if c.needsRelist {
 			keys++

@@ -26,10 +26,6 @@ type indexSet[V any] struct {
 	errors    []*atomic.Uint64 // how often each function has failed
 }
 
-func newIndexSet[V any](indexers map[string]IndexFunc[V]) *indexSet[V] {
-	return (&indexSet[V]{}).with(indexers)
-}
-
 // with returns a set of the indexes of set, followed by more indexes.
 func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
 	more := &indexSet[V]{

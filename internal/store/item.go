@@ -71,7 +71,9 @@ func (v *valueCodec[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *make
 		return failed
 	case unsupported:
 		entry.ref = v.keepUnpacked(*value)
-		v.reportNotPacked(maker, item.Key, err)
+		if v.keepsUnpacked.CompareAndSwap(false, true) { // it is reported once
+			maker.report(item.Key, &feed.EffectError{Effect: feed.NotPacked, Err: err})
+		}
 	default:
 		p := &packed{object: object}
 		if entry.ref = p.ref(); maker.keepsDecoded && value != nil {
@@ -85,7 +87,10 @@ func (v *valueCodec[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *make
 // indexPacked returns an item's values under each index. It decodes the item if an index has no
 // item indexer; a failure to decode is returned as the item's error, not reported as the index's.
 func (v *valueCodec[V]) indexPacked(set *indexSet[V], maker *maker, item feed.Item, decode func() (V, error), old *Entry[V]) ([][]string, error) {
-	itemIndexers := v.itemIndexers()
+	itemIndexers := v.config.ItemIndexers
+	if v.Transforms() {
+		itemIndexers = nil
+	}
 	for _, name := range set.names {
 		if itemIndexers[name] == nil {
 			if _, err := decode(); err != nil {
@@ -107,13 +112,6 @@ func (v *valueCodec[V]) indexPacked(set *indexSet[V], maker *maker, item feed.It
 	return set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report), nil
 }
 
-// reportNotPacked reports, once, that the store keeps values unpacked.
-func (v *valueCodec[V]) reportNotPacked(maker *maker, key string, err error) {
-	if v.keepsUnpacked.CompareAndSwap(false, true) {
-		maker.report(key, &feed.EffectError{Effect: feed.NotPacked, Err: err})
-	}
-}
-
 // valueOf returns *value, or the item's decoded value if value is nil.
 func (v *valueCodec[V]) valueOf(item feed.Item, value *V) (V, error) {
 	if value != nil {
@@ -127,7 +125,7 @@ func (v *valueCodec[V]) valueOf(item feed.Item, value *V) (V, error) {
 // keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
 // returns the item's own key. The key of an object that a client has decoded may be empty.
 func (v *valueCodec[V]) keyOf(item feed.Item) (string, *V, error) {
-	if v.itemKeys() && item.Key != "" {
+	if item.Key != "" && v.config.ItemKeys && !v.Transforms() {
 		return item.Key, nil, nil
 	}
 	value, err := v.valueOf(item, nil)
@@ -175,14 +173,3 @@ func (v *valueCodec[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
 
 // Transforms reports whether Decode may change keys and index values; see Config.Transforms.
 func (v *valueCodec[V]) Transforms() bool { return v.config.Transforms != nil && v.config.Transforms() }
-
-// itemKeys reports whether the key of an item is the key of its value.
-func (v *valueCodec[V]) itemKeys() bool { return v.config.ItemKeys && !v.Transforms() }
-
-// itemIndexers returns the functions that index an item without its value, by the index's name.
-func (v *valueCodec[V]) itemIndexers() map[string]func(feed.Item) ([]string, error) {
-	if v.Transforms() {
-		return nil
-	}
-	return v.config.ItemIndexers
-}

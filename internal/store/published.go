@@ -6,9 +6,9 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -139,8 +139,8 @@ func (s *published[V]) AnyKey() string {
 	for key := range s.Snapshot().entries.All() {
 		return key
 	}
-	for _, failed := range s.quarantine.failures() {
-		return failed.Key
+	for key := range s.quarantine.failures() {
+		return key
 	}
 	return ""
 }
@@ -243,15 +243,18 @@ func (s *published[V]) Failure(key string) error {
 }
 
 // QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.
-func (s *published[V]) QuarantinedKeys(limit int) []KeyFailure {
+func (s *published[V]) QuarantinedKeys(limit int) (first []KeyFailure) {
 	failures := s.quarantine.failures()
-	slices.SortFunc(failures, func(a, b KeyFailure) int { return strings.Compare(a.Key, b.Key) })
-	return failures[:min(limit, len(failures))]
+	keys := slices.Sorted(maps.Keys(failures))
+	for _, key := range keys[:min(limit, len(keys))] {
+		first = append(first, KeyFailure{key, failures[key].wrapped()})
+	}
+	return first
 }
 
 // QuarantineSize returns the number of quarantined keys, and the number of states without a
 // readable key in the last committed list and in events since.
-func (s *published[V]) QuarantineSize() (keys, unnamed int) { return s.quarantine.counts() }
+func (s *published[V]) QuarantineSize() (keys, unnamed int) { return s.quarantine.counts(anyScope) }
 
 // Indexers returns a copy of the index functions by name.
 func (s *published[V]) Indexers() map[string]IndexFunc[V] {
@@ -292,7 +295,7 @@ func (s *published[V]) ScopeState(c *Scope) ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced && (!c.vacated || !s.IsVacant()), Objects: s.live.Load().indexes.scopeSize(c)}
-	state.Quarantined, state.Unnamed = s.quarantine.countsOf([]*Scope{c})
+	state.Quarantined, state.Unnamed = s.quarantine.counts(func(scope *Scope) bool { return scope == c.mark() })
 	return state
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,7 +20,7 @@ var ErrNotStored = errors.New("the object's newest state could not be stored")
 // quarantine is the set of keys whose newest state could not be stored or read. It is nearly always
 // empty, and its methods take no lock then.
 type quarantine struct {
-	size atomic.Int64 // the number of keys and of unnamed states
+	size atomic.Int64 // of both maps
 
 	mu      sync.Mutex         // guards the fields below
 	keys    map[string]failure // by key
@@ -50,61 +49,40 @@ func (f failure) skipped() bool { return errors.Is(f.err, feed.ErrSkip) }
 
 func (q *quarantine) isEmpty() bool { return q.size.Load() == 0 }
 
-func (q *quarantine) counts() (keys, unnamed int) {
-	if q.isEmpty() {
-		return 0, 0
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.keys), q.allUnnamed()
-}
-
-// allUnnamed returns the number of states without a readable key. The caller holds mu.
-func (q *quarantine) allUnnamed() (n int) {
-	for _, unnamed := range q.unnamed {
-		n += unnamed
-	}
-	return n
-}
-
-// countsOf returns the counts of some scopes.
-func (q *quarantine) countsOf(scopes []*Scope) (keys, unnamed int) {
+// counts returns the number of keys, and of unnamed states, of the scopes that of accepts.
+func (q *quarantine) counts(of func(*Scope) bool) (keys, unnamed int) {
 	if q.isEmpty() {
 		return 0, 0
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, f := range q.keys {
-		if slices.ContainsFunc(scopes, func(c *Scope) bool { return c.mark() == f.scope }) {
+		if of(f.scope) {
 			keys++
 		}
 	}
-	for _, c := range scopes {
-		unnamed += q.unnamed[c.mark()]
+	for scope, n := range q.unnamed {
+		if of(scope) {
+			unnamed += n
+		}
 	}
 	return keys, unnamed
 }
 
-// releaseAll releases all keys and unnamed states.
-func (q *quarantine) releaseAll() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	clear(q.keys)
-	clear(q.unnamed)
-	q.updateSize()
-}
-
-// releaseRemoved releases the keys and the unnamed states of removed scopes.
-func (q *quarantine) releaseRemoved() {
+// releaseScopes releases the keys and the unnamed states of the scopes that of accepts.
+func (q *quarantine) releaseScopes(of func(*Scope) bool) {
 	if q.isEmpty() {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	maps.DeleteFunc(q.keys, func(_ string, f failure) bool { return f.scope != nil && f.scope.removed })
-	maps.DeleteFunc(q.unnamed, func(c *Scope, _ int) bool { return c != nil && c.removed })
+	maps.DeleteFunc(q.keys, func(_ string, f failure) bool { return of(f.scope) })
+	maps.DeleteFunc(q.unnamed, func(c *Scope, _ int) bool { return of(c) })
 	q.updateSize()
 }
+
+// anyScope accepts every scope, and that of a whole collection.
+func anyScope(*Scope) bool { return true }
 
 // failed reports whether key is quarantined, and returns why.
 func (q *quarantine) failed(key string) (f failure, ok bool) {
@@ -139,7 +117,7 @@ func (q *quarantine) add(key string, f failure) bool {
 }
 
 // updateSize sets size. The caller holds mu.
-func (q *quarantine) updateSize() { q.size.Store(int64(len(q.keys) + q.allUnnamed())) }
+func (q *quarantine) updateSize() { q.size.Store(int64(len(q.keys) + len(q.unnamed))) }
 
 // countUnnamed sets the number of a scope's states without a readable key. The caller holds mu.
 func (q *quarantine) countUnnamed(scope *Scope, n int) {
@@ -172,15 +150,12 @@ func (q *quarantine) setUnnamed(scope *Scope, n int) {
 	q.updateSize()
 }
 
-// failures returns the keys and their causes, in no particular order.
-func (q *quarantine) failures() (failures []KeyFailure) {
+// failures returns the keys and why each is quarantined.
+func (q *quarantine) failures() map[string]failure {
 	if q.isEmpty() {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for key, f := range q.keys {
-		failures = append(failures, KeyFailure{key, f.wrapped()})
-	}
-	return failures
+	return maps.Clone(q.keys)
 }

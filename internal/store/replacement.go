@@ -22,7 +22,6 @@ type Replacement[V any] struct {
 	made            []string                // keys of the entries made for this state, in list order
 	compareContents bool                    // see CompareContents
 	repeats         bool                    // an entry was replaced or removed, so made may hold a key twice
-	vacates         bool                    // it is that of Vacate
 	vacations       uint64                  // those of the store at Begin
 	writes          uint64                  // state.writes of the live state at Begin
 	known           []knownEntry[V]         // what Needs has returned; belongs to its goroutine
@@ -61,7 +60,11 @@ func (s *Store[V]) begin(f *Feed[V], report func(key string, err error)) *Replac
 	if f != nil && s.config.Scoped {
 		set = &indexSet[V]{} // the indexes of the live state are changed instead
 	}
-	return &Replacement[V]{store: s, feed: f, next: newState(set, s.config.Scoped && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations}
+	return &Replacement[V]{
+		store: s, feed: f, next: newState(set, s.config.Scoped && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations,
+		rejected: make(map[string]failure), recovered: make(map[string]struct{}), duplicates: make(map[string]struct{}),
+		refused: make(map[string]refusedState), passed: make(map[string]struct{}),
+	}
 }
 
 // CompareContents implements feed.Replacement.
@@ -226,9 +229,6 @@ func (r *Replacement[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
 		return item, false
 	}
 	if s.Transforms() {
-		if r.passed == nil {
-			r.passed = make(map[string]struct{})
-		}
 		r.passed[item.Key] = struct{}{}
 	}
 	return item, true
@@ -243,9 +243,6 @@ func (r *Replacement[V]) refuse(item feed.Item) {
 	}
 	if _, passed := r.passed[item.Key]; passed || !r.store.Transforms() { // otherwise the transform would find the key
 		r.removeState(item)
-	}
-	if r.refused == nil {
-		r.refused = make(map[string]refusedState)
 	}
 	r.refused[item.Key] = newest
 }
@@ -298,9 +295,6 @@ func (r *Replacement[V]) record(key string, made bool) {
 	}
 	// A live entry that was found unreadable after it was looked up is not good.
 	if f, quarantined := r.store.quarantine.failed(key); quarantined && (made || !f.unreadable) {
-		if r.recovered == nil {
-			r.recovered = make(map[string]struct{})
-		}
 		r.recovered[key] = struct{}{}
 	}
 }
@@ -336,9 +330,6 @@ func (r *Replacement[V]) reject(item feed.Item, effect feed.Effect, err error, k
 	if added != nil && id.before(added.identity()) || rejected && feed.IsOlder(item.ResourceVersion, last.version) {
 		return // it is not the newest state
 	}
-	if r.rejected == nil {
-		r.rejected = make(map[string]failure)
-	}
 	r.rejected[item.Key] = f
 	if !f.skipped() {
 		if added != nil {
@@ -356,9 +347,6 @@ func (r *Replacement[V]) report(key string, effect feed.Effect, err error) {
 func (r *Replacement[V]) reportDuplicate(key string) {
 	if _, reported := r.duplicates[key]; reported {
 		return
-	}
-	if r.duplicates == nil {
-		r.duplicates = make(map[string]struct{})
 	}
 	r.duplicates[key] = struct{}{}
 	r.report(key, feed.Duplicate, feed.ErrDuplicate)

@@ -41,7 +41,7 @@ func New[V any](config Config[V]) *Store[V] {
 	if config.Packer != nil && config.Log != nil {
 		s.recent = new(recentValues[V])
 	}
-	s.swap(newState(newIndexSet(config.Indexers), config.Scoped, config.Packer != nil))
+	s.swap(newState(new(indexSet[V]).with(config.Indexers), config.Scoped, config.Packer != nil))
 	if !config.Scoped {
 		s.AddScope(&Scope{whole: true})
 	}

@@ -22,7 +22,7 @@ import (
 type valueCodec[V any] struct {
 	arePointers   bool // V is a pointer type, so a value is its own valueRef
 	config        Config[V]
-	keepsUnpacked atomic.Bool                                // a value could not be packed, see reportNotPacked
+	keepsUnpacked atomic.Bool                                // a value could not be packed, which is reported once
 	abandoned     atomic.Bool                                // see Abandon
 	unreadable    func(key string, ref *valueRef, err error) // is called with a reference that could not be decoded
 	yielding      atomic.Int32                               // number of readers in yieldAfterLongRead; far from what Get reads
