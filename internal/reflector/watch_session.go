@@ -93,8 +93,15 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	r.answered(err)
 	r.status.watchEnded()
 	feed.RaisePanic(ctx, err)
+	switch {
+	case err == nil:
+	case s.opened.Load():
+		err = &AttemptError{Op: OpWatch, Err: err}
+	default:
+		err = &AttemptError{Op: OpWatchOpen, Err: err}
+	}
 	return watchResult{
-		err:       s.attemptError(err),
+		err:       err,
 		opened:    s.opened.Load(),
 		overlap:   result,
 		committed: s.watchList && s.initial == nil,
@@ -135,17 +142,6 @@ func (s *watchSession) start() string {
 		return s.overlap.start
 	}
 	return s.from
-}
-
-func (s *watchSession) attemptError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case s.opened.Load():
-		return &AttemptError{Op: OpWatch, Err: err}
-	default:
-		return &AttemptError{Op: OpWatchOpen, Err: err}
-	}
 }
 
 // Opened implements feed.WatchSink.

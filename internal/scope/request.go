@@ -5,6 +5,7 @@ package scope
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -26,6 +27,20 @@ const MaxRanges = 16
 type Request struct {
 	Scope          // without a range
 	Ranges []Range // in order, and not adjacent; empty if the scopes have no ranges
+}
+
+type requestKey struct{}
+
+// WithRequest returns a context that restricts a list or watch to a request.
+func WithRequest(ctx context.Context, request Request) context.Context {
+	return context.WithValue(ctx, requestKey{}, request)
+}
+
+// RequestOf returns the request to which a context restricts a list or watch. It returns the zero
+// Request, which is the whole collection, if there is none.
+func RequestOf(ctx context.Context) Request {
+	request, _ := ctx.Value(requestKey{}).(Request)
+	return request
 }
 
 // String describes the request for errors and logs.

@@ -301,7 +301,8 @@ func (c *commit[V]) steps(view entryView) iter.Seq[func()] {
 		}
 		for _, keys := range gone {
 			for key := range keys {
-				if c.lacks(key) && !yield(func() { c.process(key, false) }) {
+				isGone := c.list == nil || c.list.next.entries.Get(key) == nil
+				if isGone && !yield(func() { c.process(key, false) }) {
 					return
 				}
 			}
@@ -319,11 +320,6 @@ func (c *commit[V]) steps(view entryView) iter.Seq[func()] {
 
 // entryView is a view of a state's entries.
 type entryView = snapmap.View[valueRef, entryMeta]
-
-// lacks reports whether the list has no state of a key.
-func (c *commit[V]) lacks(key string) bool {
-	return c.list == nil || c.list.next.entries.Get(key) == nil
-}
 
 // keysFrom returns the keys of the entries that the commit may replace. It is called before the commit
 // has written into its fork: what is written later is written to copies of these sets.

@@ -136,10 +136,9 @@ func (in *metaInterner) intern(meta sharedMeta, old *sharedMeta) *sharedMeta {
 }
 
 func (m *sharedMeta) equal(other *sharedMeta) bool {
-	return m.claim == other.claim && m.omitted == other.omitted && m.version == other.version && sameValues(m.byIndex, other.byIndex)
+	return m.claim == other.claim && m.omitted == other.omitted && m.version == other.version &&
+		slices.EqualFunc(m.byIndex, other.byIndex, slices.Equal[[]string])
 }
-
-func sameValues(a, b [][]string) bool { return slices.EqualFunc(a, b, slices.Equal[[]string]) }
 
 // hash returns a hash that is equal for equal metas without a version.
 func (m *sharedMeta) hash() uint64 {

@@ -368,26 +368,20 @@ func (s *published[V]) Notify() {
 	}
 }
 
-// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the
-// error.
+// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the error,
+// unless that is known. It does not quarantine the key of an entry that was deleted or replaced, and is
+// read from a snapshot or the log: fetching the object again would not help its reader.
 func (s *published[V]) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
 	err = fmt.Errorf("decode cached object: %w", err)
-	if s.quarantineUnreadable(key, ref, err) {
+	isNew := true
+	s.withMu(func() { // so that no writer replaces the entry before its key is quarantined
+		if item := s.entries.Item(key); item.Value == ref {
+			isNew = s.quarantine.add(key, failure{unreadable: true, err: err, scope: item.Meta.scope()})
+		}
+	})
+	if isNew {
 		report(key, &feed.EffectError{Effect: feed.Unreadable, Err: err})
 	}
-}
-
-// quarantineUnreadable quarantines a key whose entry could not be decoded, and reports whether the
-// failure is new. It does not quarantine the key of an entry that was deleted or replaced, and is
-// read from a snapshot or the log: fetching the object again would not help its reader.
-func (s *published[V]) quarantineUnreadable(key string, ref *valueRef, err error) bool {
-	s.mu.Lock() // so that no writer replaces the entry before its key is quarantined
-	defer s.mu.Unlock()
-	if s.entries.Get(key) != ref {
-		return true
-	}
-	item := s.entries.Item(key)
-	return s.quarantine.add(key, failure{unreadable: true, err: err, scope: item.Meta.scope()})
 }
 
 func (s *published[V]) withMu(f func()) {

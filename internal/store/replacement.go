@@ -237,14 +237,12 @@ func (r *Replacement[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
 // refuse records that an item's object exists, and that the filter refuses its state. It removes an
 // earlier state of the list that has passed. If the store has the object, its deletion has LeftScope.
 func (r *Replacement[V]) refuse(item feed.Item) {
-	newest := refusedState{item.ResourceVersion, hashUID(item.UID)}
-	if last, known := r.refused[item.Key]; known && feed.IsOlder(item.ResourceVersion, last.version) {
-		newest = last
+	if !feed.IsOlder(item.ResourceVersion, r.refused[item.Key].version) {
+		r.refused[item.Key] = refusedState{item.ResourceVersion, hashUID(item.UID)}
 	}
 	if _, passed := r.passed[item.Key]; passed || !r.store.Transforms() { // otherwise the transform would find the key
 		r.removeState(item)
 	}
-	r.refused[item.Key] = newest
 }
 
 // isRefused reports whether the filter refuses the newest state of the object of a live entry.

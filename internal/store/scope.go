@@ -81,12 +81,8 @@ func (k *scopes) forget(gone []*Scope) {
 	}
 	isGone := func(c *Scope) bool { return c.removed }
 	k.held = slices.DeleteFunc(k.held, isGone)
-	namespaces := make(map[string]bool)
-	for _, c := range gone {
-		namespaces[c.Name.Namespace] = true
-	}
-	for namespace := range namespaces {
-		if k.byNamespace[namespace] = slices.DeleteFunc(k.byNamespace[namespace], isGone); len(k.byNamespace[namespace]) == 0 {
+	for namespace, held := range k.byNamespace {
+		if k.byNamespace[namespace] = slices.DeleteFunc(held, isGone); len(k.byNamespace[namespace]) == 0 {
 			delete(k.byNamespace, namespace)
 		}
 	}

@@ -297,18 +297,15 @@ type Stored[V any] struct {
 }
 
 // stored returns a reference's value as it is kept.
-func (v *valueCodec[V]) stored(ref *valueRef) (stored Stored[V]) {
+func (v *valueCodec[V]) stored(ref *valueRef) Stored[V] {
 	if v.config.Packer == nil {
-		stored.Value = v.value(ref)
-		return stored
+		return Stored[V]{Value: v.value(ref)}
 	}
 	p := packedOf(ref)
 	if value, ok := v.unpackedValue(p); ok {
-		stored.Value = value
-		return stored
+		return Stored[V]{Value: value}
 	}
-	stored.Packed = p.object
-	return stored
+	return Stored[V]{Packed: p.object}
 }
 
 // Abandon prevents further calls of Decode and Report: Apply and replacements end their goroutine
