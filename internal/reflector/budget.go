@@ -12,8 +12,7 @@ import (
 const (
 	// requestBurst is the number of requests that a reflector may make at once.
 	requestBurst = 10
-	// requestInterval is the time after which it may make one more. No fault of the server causes
-	// more than 22 requests in any minute, or more than 12 a minute in the long run.
+	// requestInterval is the time after which it may make one more.
 	requestInterval = 5 * time.Second
 	// maxDebt is the most by which the bucket may be overdrawn, as a time: by one request that waits
 	// for its token, and by one page that costs its token afterwards. It bounds the wait if the clock

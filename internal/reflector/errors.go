@@ -50,11 +50,8 @@ var (
 // retryAfter returns the delay that the server asked for in err, at most maxRetryAfter. It returns
 // zero if the server asked for none.
 func retryAfter(err error) time.Duration {
-	seconds, ok := apierrors.SuggestsClientDelay(err)
-	if !ok || seconds <= 0 {
-		return 0
-	}
-	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	return min(max(0, time.Duration(seconds)*time.Second), maxRetryAfter)
 }
 
 // isGone reports whether the server no longer has the requested resourceVersion: 410 Gone, reason

@@ -86,7 +86,7 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 		return err
 	}
 	requested := r.clock.Now()
-	watched, stop := r.watchdog(ctx, listIdleTimeout)
+	watched, stop := r.watchIdle(ctx, polling{timeout: func() time.Duration { return listIdleTimeout }})
 	defer stop()
 	replacement := r.begin()
 	pipeline := newDecodePipeline(replacement, r.config.InFlight)
@@ -198,8 +198,8 @@ func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add fu
 }
 
 // listOptions returns the options of the first page of a list at resourceVersion from. A version and
-// a limit without resourceVersionMatch mean exactly that version, which the server may have for
-// minutes after it has expired for watches (API concepts, "Semantics for get and list").
+// a limit without resourceVersionMatch mean exactly that version (API concepts, "Semantics for get and
+// list").
 func (r *Reflector) listOptions(from string) metav1.ListOptions {
 	options := metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}
 	if options.Limit > 0 && isNotOlderThan(from) {

@@ -3,9 +3,8 @@
 
 package reflector
 
-// overlap compares the first events of a resumed watch with the journal. If the server repeats the
-// last change, its history up to that change is the one that the sink has received: if etcd was
-// restored, then from a backup that contains the change.
+// overlap compares the first events of a resumed watch with the journal. If etcd was restored, and the
+// server repeats the last change, then the backup contains it.
 type overlap struct {
 	journal *journal
 	start   string       // the resourceVersion at which the watch starts

@@ -36,16 +36,7 @@ const (
 	overlapPoll = time.Second
 )
 
-// watchdog returns a context that is cancelled with ErrStalled once r.activity has not changed for
-// timeout. stop cancels it and waits for its goroutine.
-func (r *Reflector) watchdog(ctx context.Context, timeout time.Duration) (_ context.Context, stop func()) {
-	return r.watchIdle(ctx, polling{
-		timeout: func() time.Duration { return timeout },
-		poll:    func(context.Context, time.Duration) error { return nil },
-	})
-}
-
-// sessionWatchdog is the watchdog of a watch. If a resumed watch is idle, it probes the server.
+// sessionWatchdog is watchIdle for a watch. If a resumed watch is idle, it probes the server.
 // After a restore of etcd from a backup, the API server accepts a watch from a resourceVersion that
 // it has not reached again, and sends nothing until it has (kubernetes/kubernetes#107457). The time
 // of the probe is random: many watches may have been resumed together. A watch that does not repeat
@@ -174,7 +165,7 @@ func (r *Reflector) withTimeout(ctx context.Context, timeout time.Duration) (con
 type polling struct {
 	timeout  func() time.Duration                                // without activity
 	interval func(longest time.Duration) time.Duration           // until the next poll; may be nil
-	poll     func(ctx context.Context, idle time.Duration) error // called at each poll before the timeout
+	poll     func(ctx context.Context, idle time.Duration) error // called at each poll before the timeout; may be nil
 }
 
 // watchIdle returns a context that is cancelled with ErrStalled once r.activity has not changed for
@@ -219,6 +210,9 @@ func (r *Reflector) pollActivity(ctx context.Context, p polling) error {
 			seen, since = activity, r.clock.Now()
 		} else if idle = r.clock.Since(since); idle >= limit {
 			return ErrStalled
+		}
+		if p.poll == nil {
+			continue
 		}
 		if err := p.poll(ctx, idle); err != nil {
 			return err

@@ -248,7 +248,7 @@ type Change struct {
 func (s *Set) Subscribe() *Subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	subscription := &Subscription{set: s, ready: make(chan struct{}, 1)}
+	subscription := &Subscription{set: s, ready: make(chan struct{}, 1), changes: make(map[Scope]State)}
 	if s.subscriptions == nil {
 		s.subscriptions = make(map[*Subscription]struct{})
 	}
@@ -269,16 +269,14 @@ func (s *Subscription) Take() []Change {
 	for _, scope := range s.order {
 		changes = append(changes, Change{scope, s.changes[scope]})
 	}
-	s.changes, s.order = nil, nil
+	clear(s.changes)
+	s.order = nil
 	return changes
 }
 
 func (s *Subscription) add(changes []Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.changes == nil {
-		s.changes = make(map[Scope]State)
-	}
 	for _, change := range changes {
 		before, changed := s.changes[change.Scope]
 		if changed && before == Replaced && change.State != Held {

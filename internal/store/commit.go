@@ -16,11 +16,8 @@ import (
 
 // commit replaces the entries of scopes by those of a list, or removes scopes. The next state is the
 // list itself, if the list replaces every entry, and otherwise a fork of the live state, which the commit
-// changes key by key while readers go on with the live one. It becomes live at once, under mu.
-//
-// A commit of scopes gives the writer's lock back after each piece of its keys. What is written
-// meanwhile goes to the live state alone, so the commit decides on these keys again at the end. If an
-// object was renamed meanwhile, it begins again, and does not give the lock back.
+// changes key by key while readers go on with the live one. What is written in its pauses goes to the
+// live state alone.
 type commit[V any] struct {
 	*Store[V]
 	list     *Replacement[V] // nil if scopes are removed
@@ -719,10 +716,9 @@ func (c *commit[V]) forgetScopes() {
 	c.endAbsence()
 }
 
-// Vacate removes every entry, as the server no longer serves the collection. If why is nil, the
-// objects are gone. Otherwise they may exist: their deletions have LeftScope, and why is the error of
-// reads of one key or of an index until all scopes have been listed again. The deletions are one
-// batch of the log. What feeds received before is not stored any more.
+// Vacate removes every entry, as the server no longer serves the collection; see doc.go. If why is nil,
+// the objects are gone. Otherwise they may exist, and why is the error of reads. The deletions are one
+// batch of the log.
 //
 // It does nothing, and returns false, if ctx has ended, as the server serves the collection again, or if
 // a scope has been listed, and confirmed is false: a list proves that the server serves the collection.

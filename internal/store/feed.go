@@ -115,9 +115,8 @@ func (f *Feed[V]) HasCaughtUp() bool {
 }
 
 // NotOlderThan returns the version that the next list of the scopes must not be older than. The first
-// list is not older than the highest version reached by a scope that may hold the same keys, or by one
-// that was removed: it could have objects that the other scope has seen deleted before. Later lists
-// are bounded only if the store has forgotten deletions that a scope has not seen.
+// list could have objects that a scope which may hold the same keys, or was removed, has seen deleted
+// before. Later lists are bounded only if the store has forgotten deletions that a scope has not seen.
 func (f *Feed[V]) NotOlderThan() string {
 	s := f.store
 	s.lockBoth()

@@ -22,25 +22,16 @@ type IndexFunc[V any] func(V) ([]string, error)
 type indexSet[V any] struct {
 	names     []string
 	functions []IndexFunc[V]
-	positions map[string]int
 	errors    []*atomic.Uint64 // how often each function has failed
 }
 
 // with returns a set of the indexes of set, followed by more indexes.
 func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
-	more := &indexSet[V]{
-		names:     slices.Clone(set.names),
-		functions: slices.Clone(set.functions),
-		errors:    slices.Clone(set.errors),
-		positions: make(map[string]int, len(set.names)+len(indexers)),
-	}
+	more := &indexSet[V]{slices.Clone(set.names), slices.Clone(set.functions), slices.Clone(set.errors)}
 	for _, name := range slices.Sorted(maps.Keys(indexers)) {
 		more.names = append(more.names, name)
 		more.functions = append(more.functions, indexers[name])
 		more.errors = append(more.errors, new(atomic.Uint64))
-	}
-	for i, name := range more.names {
-		more.positions[name] = i
 	}
 	return more
 }

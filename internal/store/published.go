@@ -337,18 +337,17 @@ func (s *published[V]) Await(c *Scope, version string) (reached <-chan struct{},
 	of, now := &s.waiters, s.live.Load().version
 	if c != nil {
 		of, now = &c.waiters, c.reached()
+		s.scopeWaiters.Add(1)
 	}
 	w := of.add(version)
 	if version != AnyVersion && !isBefore(now, version) {
 		of.wake(now)
 	}
-	if c == nil {
-		return w.reached, func() { of.remove(w) }
-	}
-	s.scopeWaiters.Add(1)
 	return w.reached, func() {
 		of.remove(w)
-		s.scopeWaiters.Add(-1)
+		if c != nil {
+			s.scopeWaiters.Add(-1)
+		}
 	}
 }
 

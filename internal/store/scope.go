@@ -14,8 +14,7 @@ import (
 )
 
 // Scope is a part of a store's collection that is listed and watched on its own, by one Feed or,
-// for a while, by two. doc.go tells its life, and has the rules by which states of one key from
-// several scopes are ordered. A store of a whole collection has one scope.
+// for a while, by two. doc.go tells its life.
 type Scope struct {
 	Name scope.Scope
 
@@ -62,9 +61,6 @@ func (k *scopes) add(added *Scope) {
 	k.last++
 	added.id, added.restores = strconv.Itoa(k.last), k.restores
 	k.held = append(k.held, added)
-	if k.byNamespace == nil {
-		k.byNamespace, k.selectors = make(map[string][]*Scope), make(map[scope.Scope]int)
-	}
 	k.byNamespace[added.Name.Namespace] = append(k.byNamespace[added.Name.Namespace], added)
 	k.selectors[added.Name.Selectors()]++
 	k.oldest = nil
@@ -209,9 +205,8 @@ func (c *Scope) relistIfUndone(stored *Scope) {
 	}
 }
 
-// claim is which scope an entry is in. One that the program has written where the store had none is
-// in no scope: it is one of every scope that may hold it, by its key and UID. Its labels do not count,
-// as the server may have others.
+// claim is which scope an entry is in. The labels of one in no scope, which the program has written, do
+// not count, as the server may have others.
 type claim struct {
 	scope   *Scope
 	written bool // the program has written the entry: its version says nothing of other scopes' states

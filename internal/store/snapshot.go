@@ -111,9 +111,9 @@ func (v *snapshotData[V]) IndexValues(name string) ([]string, error) {
 
 // index returns the keys under each value of an index.
 func (v *snapshotData[V]) index(name string) (index snapmap.View[snapmap.Set, struct{}], err error) {
-	i, ok := v.set.positions[name]
+	i := slices.Index(v.set.names, name)
 	switch {
-	case !ok:
+	case i < 0:
 		return index, fmt.Errorf("index %q does not exist", name)
 	case v.absence != nil:
 		return index, v.absence
@@ -172,7 +172,7 @@ func (v *snapshotData[V]) SelectByIndex(name, value string, matches func(labels 
 	}
 	selected := newSelection(v, matches, set.Len())
 	if set.Len()*scanShare > v.entries.Len() {
-		v.scan(&selected, v.set.positions[name], value)
+		v.scan(&selected, slices.Index(v.set.names, name), value)
 		return selected.values, nil
 	}
 	for key := range set.All() {

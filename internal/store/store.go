@@ -38,6 +38,7 @@ func New[V any](config Config[V]) *Store[V] {
 	s.direct = s.arePointers && config.Packer == nil
 	s.unreadable = func(key string, ref *valueRef, err error) { s.reportUnreadable(key, ref, err, config.Report) }
 	s.maker.report = s.deferReport
+	s.scopes.byNamespace, s.scopes.selectors = make(map[string][]*Scope), make(map[scope.Scope]int)
 	if config.Packer != nil && config.Log != nil {
 		s.recent = new(recentValues[V])
 	}
@@ -100,7 +101,7 @@ func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
 	defer s.unlockCommit()
 	live := s.live.Load()
 	for name := range indexers {
-		if _, taken := live.indexes.set.positions[name]; taken {
+		if slices.Contains(live.indexes.set.names, name) {
 			return fmt.Errorf("index %q already exists", name)
 		}
 	}

@@ -12,10 +12,8 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// tombstone records that states of a key are superseded: the object was deleted, left its scope, or
-// has a newer state that could not be stored or is ignored. Another scope that may hold the key may
-// not have reached that version yet. The states that it still passes must not be stored if they are
-// older. A tombstone is kept until every scope has passed it; see tombstones.expire.
+// tombstone records that states of a key are superseded, which a scope that has not reached the version
+// may still pass; see doc.go.
 type tombstone[V any] struct {
 	key     string
 	version string // states before it are superseded
@@ -24,9 +22,7 @@ type tombstone[V any] struct {
 	waiting *waitingDeletion[V]
 }
 
-// waitingDeletion is the deletion of an object that may have moved to another scope. The server
-// sends the same event for both. The entry stays until all scopes into which the object may have
-// moved have reached the version.
+// waitingDeletion is the deletion of an object that may have moved to another scope; see doc.go.
 type waitingDeletion[V any] struct {
 	version string
 	scope   *Scope

@@ -122,9 +122,9 @@ func (s *published[V]) deferDeletion(key string, old, tagged, final *Entry[V], v
 	block(&s.scopes, t)
 }
 
-// settleMoves applies the deletions that no longer wait for a scope. It drops a deletion whose
-// object has moved, or has changed since. Each event of a scope looks only at the first deletion
-// that waits for the scope, and at those that it lets go. The caller holds both locks.
+// settleMoves applies the deletions that no longer wait for a scope. Each event of a scope looks only
+// at the first deletion that waits for the scope, and at those that it lets go. The caller holds both
+// locks.
 func (s *published[V]) settleMoves() {
 	g := &s.tombstones
 	if g.waiting == 0 {
