@@ -28,12 +28,9 @@ const (
 // requestBudget limits the rate of a reflector's requests. It is not safe for concurrent use. A
 // requestBudget with a clock alone is full.
 //
-// It is a token bucket. Each watch, each probe and each first page of a list costs a token in
-// advance: if there is none, the request waits for its token. A further page costs one afterwards,
-// if it failed or had no new object: the page has been sent, and the next request waits.
-//
-// It also limits the lists that the server answered completely. Refused and unanswered ones only
-// cost tokens.
+// It is a token bucket, and limits the lists that the server answered completely; see doc.go. If there is
+// no token, a request waits for its own. A further page of a list that failed or had no new object costs
+// one afterwards: the page has been sent, and the next request waits.
 type requestBudget struct {
 	clock      clock.PassiveClock
 	spentUntil time.Time           // when the bucket will be full again

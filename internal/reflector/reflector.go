@@ -197,7 +197,10 @@ func (r *Reflector) runWhileServed(ctx context.Context) {
 	case errors.Is(err, errLearnedServed):
 		r.startsWithWatch = true
 	case r.isBeforeVerdict(err):
-		r.pauseBeforeVerdict(ctx)
+		r.received.Store(0)
+		delay := firstNotFoundDelay << r.served.notFound
+		r.served.notFound++
+		_ = r.sleep(ctx, delay)
 	default:
 		r.failed(ctx, err)
 		_ = r.pauseBeforeList(ctx, err)

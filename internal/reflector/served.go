@@ -184,11 +184,3 @@ func (r *Reflector) isBeforeVerdict(err error) bool {
 	resource := r.config.Served()
 	return resource != nil && resource.Verdict().Outcome != served.Unknown
 }
-
-// pauseBeforeVerdict waits after such an attempt.
-func (r *Reflector) pauseBeforeVerdict(ctx context.Context) {
-	r.received.Store(0)
-	delay := firstNotFoundDelay << r.served.notFound
-	r.served.notFound++
-	_ = r.sleep(ctx, delay)
-}

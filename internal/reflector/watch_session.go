@@ -121,10 +121,9 @@ func (s *watchSession) watch(ctx context.Context, options metav1.ListOptions) (e
 // resourceVersion: the initial state is then the most recent one (API concepts, "Streaming lists").
 func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 	seconds := int64(timeout / time.Second)
-	options := metav1.ListOptions{
-		ResourceVersion:     s.start(),
-		AllowWatchBookmarks: true,
-		TimeoutSeconds:      &seconds,
+	options := metav1.ListOptions{ResourceVersion: s.from, AllowWatchBookmarks: true, TimeoutSeconds: &seconds}
+	if s.overlap != nil {
+		options.ResourceVersion = s.overlap.start
 	}
 	if s.initial != nil {
 		if s.r.state == stateConsistentRead {
@@ -134,14 +133,6 @@ func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	}
 	return options
-}
-
-// start returns the resourceVersion at which the watch starts.
-func (s *watchSession) start() string {
-	if s.overlap != nil {
-		return s.overlap.start
-	}
-	return s.from
 }
 
 // Opened implements feed.WatchSink.

@@ -17,11 +17,10 @@ import (
 // joinRetryInterval is the time after which watches that could not be joined are joined again.
 const joinRetryInterval = 30 * time.Second
 
-// join joins the streams of listed scopes that differ only in their ranges of hashes. Scopes that were
-// replaced are left out, as they overlap with others. The joined stream watches from the lowest version
-// of its scopes, and repeats events of the other streams. These are ended once it has received an event
-// or a bookmark and has reached their versions. If it fails before, for example because the server no
-// longer has the version, only the joined stream is ended.
+// join joins the streams of listed scopes that differ only in their ranges of hashes; see doc.go. Scopes
+// that were replaced are left out, as they overlap with others. If the joined stream fails before it has
+// received an event or a bookmark, for example because the server no longer has the version, it is ended
+// alone.
 func (l *Loop[V]) join(ctx context.Context) {
 	if l.joinFailed.CompareAndSwap(true, false) {
 		l.retryJoin = l.clock.Now().Add(joinRetryInterval)

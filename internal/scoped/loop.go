@@ -27,9 +27,8 @@ type Config[V any] struct {
 	Stopped   <-chan struct{} // closed once the informer has stopped
 }
 
-// Loop feeds the store of an informer that has scopes, in place of a reflector. Each scope has a
-// stream of its own, except that scopes that differ only in their ranges of hashes share one. Its
-// methods are safe for concurrent use.
+// Loop feeds the store of an informer that has scopes, in place of a reflector. Its methods are safe
+// for concurrent use.
 type Loop[V any] struct {
 	config  Config[V]
 	store   *store.Store[V]

@@ -183,10 +183,8 @@ func (s *Store[V]) retag(e *event[V], old *Entry[V]) write[V] {
 	return write[V]{kind: silent, key: e.item.Key, old: old, next: old.inScope(e.scope, &s.maker.interner)}
 }
 
-// decideFailure returns what becomes of a state that could not be stored, or is to be ignored; a
-// failure before it then counts no more. old is the last good state, nil if there is none. One of
-// another object is removed: that object was deleted. Otherwise it moves to the scope of the event,
-// as if the state had been stored, and older states of other scopes are not stored.
+// decideFailure returns what becomes of a state that could not be stored, or is to be ignored, and of
+// old, the last good state, which may be nil; see doc.go.
 func (s *Store[V]) decideFailure(e *event[V], id identity, old *Entry[V]) (feed.Outcome, write[V]) {
 	f := failure{version: e.item.ResourceVersion, uid: id.uid, err: e.err, scope: e.scope.mark()}
 	w := write[V]{key: e.item.Key, old: old, tombstone: e.tombstone()}

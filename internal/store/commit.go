@@ -536,8 +536,7 @@ func (c *commit[V]) sameState(key string, old, entry *Entry[V], made bool) bool 
 }
 
 // settleFailure handles a state of the list that could not be stored, or is ignored. If it is the
-// newest of its key, the live entry of the object is kept, in the scope of the failure. One of another
-// object under the same key is removed: that object was deleted.
+// newest of its key, the live entry is kept, moved or removed as in decideFailure.
 func (c *commit[V]) settleFailure(key string) {
 	r := c.list
 	if r == nil {

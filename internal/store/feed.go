@@ -16,8 +16,7 @@ import (
 
 // Feed is the sink of a reflector, and the only way in for what a server sends. It feeds the whole
 // collection of a store, or scopes of it that differ in their ranges of hashes alone. Items that are in
-// none of these are foreign: they are counted and passed over, undecoded. An item that Config.Filter
-// refuses is not stored; its object, if the store has it, leaves the store.
+// none of these are foreign: they are counted and passed over, undecoded.
 type Feed[V any] struct {
 	store    *Store[V]
 	config   FeedConfig
@@ -198,9 +197,8 @@ func (f *Feed[V]) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 	return scopes[i]
 }
 
-// Apply implements feed.Sink. An object whose state cannot be stored, or is to be ignored, keeps
-// its last good state, but the collection's resourceVersion advances. One that the filter refuses is
-// removed: its deletion has LeftScope.
+// Apply implements feed.Sink. The collection's resourceVersion advances, too, if the state cannot be
+// stored or is to be ignored.
 func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	defer f.config.Progressed()
 	s := f.store

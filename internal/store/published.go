@@ -220,9 +220,8 @@ func (s *published[V]) Listed() (ever, now bool) {
 	return ever, now
 }
 
-// KeyError returns an error that wraps ErrNotStored and the cause if the newest state received for
-// key could not be stored or read. If there is none, and the key is not stored, it returns the
-// error of Config.Absent.
+// KeyError returns the Absence or the Failure of key. If there is none, and the key is not stored, it
+// returns the error of Config.Absent.
 func (s *published[V]) KeyError(key string) error {
 	if err := cmp.Or(s.Absence(), s.Failure(key)); err != nil {
 		return err
