@@ -4,9 +4,8 @@
 package cache_test
 
 import (
-	"context"
+	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -27,11 +26,10 @@ import (
 // fakeClient is a collection of one of client-go's fake clients, in namespace ns. Its objects have
 // neither a UID nor a resourceVersion, so that an informer cannot recognize unchanged objects.
 type fakeClient[T cache.Object] struct {
-	lw      func(modify ...func(*metav1.ListOptions)) cache.ListerWatcher
-	example T
-	create  func(name, app string)
-	update  func(name, app string)
-	remove  func(name string)
+	lw             func(modify ...func(*metav1.ListOptions)) *cache.ListWatch
+	example        T
+	create, update func(name, app string) error
+	remove         func(name string) error
 }
 
 var podGVR = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -39,53 +37,43 @@ var podGVR = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 func typedClient(t *testing.T) fakeClient[*corev1.Pod] {
 	t.Helper()
 	pods := clientset.NewClientset().CoreV1().Pods("ns")
-	must := func(_ any, err error) {
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	ctx := context.Background()
+	object := func(name, app string) *corev1.Pod { return cachetest.Pod(name, cachetest.WithLabel("app", app)) }
 	return fakeClient[*corev1.Pod]{
-		lw: func(modify ...func(*metav1.ListOptions)) cache.ListerWatcher {
-			return cache.ListWatchOf(pods, modify...)
-		},
+		lw:      func(modify ...func(*metav1.ListOptions)) *cache.ListWatch { return cache.ListWatchOf(pods, modify...) },
 		example: &corev1.Pod{},
-		create: func(name, app string) {
-			must(pods.Create(ctx, cachetest.Pod(name, cachetest.WithLabel("app", app)), metav1.CreateOptions{}))
+		create: func(name, app string) error {
+			_, err := pods.Create(t.Context(), object(name, app), metav1.CreateOptions{})
+			return err
 		},
-		update: func(name, app string) {
-			must(pods.Update(ctx, cachetest.Pod(name, cachetest.WithLabel("app", app)), metav1.UpdateOptions{}))
+		update: func(name, app string) error {
+			_, err := pods.Update(t.Context(), object(name, app), metav1.UpdateOptions{})
+			return err
 		},
-		remove: func(name string) { must(nil, pods.Delete(ctx, name, metav1.DeleteOptions{})) },
+		remove: func(name string) error { return pods.Delete(t.Context(), name, metav1.DeleteOptions{}) },
 	}
-}
-
-func unstructuredPod(name, app string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
-	u.SetNamespace("ns")
-	u.SetName(name)
-	u.SetLabels(map[string]string{"app": app})
-	return u
 }
 
 func dynamicClient(t *testing.T) fakeClient[*unstructured.Unstructured] {
 	t.Helper()
 	pods := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{podGVR: "PodList"}).Resource(podGVR).Namespace("ns")
-	must := func(_ any, err error) {
-		if err != nil {
-			t.Error(err)
-		}
+	object := func(name, app string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{
+			"namespace": "ns", "name": name, "labels": map[string]any{"app": app},
+		}}}
 	}
-	ctx := context.Background()
 	return fakeClient[*unstructured.Unstructured]{
-		lw: func(modify ...func(*metav1.ListOptions)) cache.ListerWatcher {
-			return cache.ListWatchOf(pods, modify...)
-		},
+		lw:      func(modify ...func(*metav1.ListOptions)) *cache.ListWatch { return cache.ListWatchOf(pods, modify...) },
 		example: &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}},
-		create:  func(name, app string) { must(pods.Create(ctx, unstructuredPod(name, app), metav1.CreateOptions{})) },
-		update:  func(name, app string) { must(pods.Update(ctx, unstructuredPod(name, app), metav1.UpdateOptions{})) },
-		remove:  func(name string) { must(nil, pods.Delete(ctx, name, metav1.DeleteOptions{})) },
+		create: func(name, app string) error {
+			_, err := pods.Create(t.Context(), object(name, app), metav1.CreateOptions{})
+			return err
+		},
+		update: func(name, app string) error {
+			_, err := pods.Update(t.Context(), object(name, app), metav1.UpdateOptions{})
+			return err
+		},
+		remove: func(name string) error { return pods.Delete(t.Context(), name, metav1.DeleteOptions{}) },
 	}
 }
 
@@ -97,113 +85,81 @@ func metadataClient(t *testing.T) fakeClient[*metav1.PartialObjectMetadata] {
 	}
 	pods := metadatafake.NewSimpleMetadataClient(scheme).Resource(podGVR).Namespace("ns").(metadatafake.MetadataClient)
 	object := func(name, app string) *metav1.PartialObjectMetadata {
-		return &metav1.PartialObjectMetadata{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{"app": app}},
-		}
-	}
-	must := func(_ any, err error) {
-		if err != nil {
-			t.Error(err)
-		}
+		return &metav1.PartialObjectMetadata{TypeMeta: cachetest.TypeMeta("Pod"), ObjectMeta: cachetest.Pod(name, cachetest.WithLabel("app", app)).ObjectMeta}
 	}
 	return fakeClient[*metav1.PartialObjectMetadata]{
-		lw: func(modify ...func(*metav1.ListOptions)) cache.ListerWatcher {
-			return cache.ListWatchOf(pods, modify...)
-		},
+		lw:      func(modify ...func(*metav1.ListOptions)) *cache.ListWatch { return cache.ListWatchOf(pods, modify...) },
 		example: &metav1.PartialObjectMetadata{},
-		create:  func(name, app string) { must(pods.CreateFake(object(name, app), metav1.CreateOptions{})) },
-		update:  func(name, app string) { must(pods.UpdateFake(object(name, app), metav1.UpdateOptions{})) },
-		remove:  func(name string) { must(nil, pods.Delete(context.Background(), name, metav1.DeleteOptions{})) },
+		create: func(name, app string) error {
+			_, err := pods.CreateFake(object(name, app), metav1.CreateOptions{})
+			return err
+		},
+		update: func(name, app string) error {
+			_, err := pods.UpdateFake(object(name, app), metav1.UpdateOptions{})
+			return err
+		},
+		remove: func(name string) error { return pods.Delete(t.Context(), name, metav1.DeleteOptions{}) },
 	}
 }
 
 // TestInformersOfClientGoFakes runs informers with the fake typed, dynamic and metadata clients.
 func TestInformersOfClientGoFakes(t *testing.T) {
-	t.Run("typed", func(t *testing.T) { testFakeClient(t, typedClient) })
-	t.Run("dynamic", func(t *testing.T) { testFakeClient(t, dynamicClient) })
-	t.Run("metadata", func(t *testing.T) { testFakeClient(t, metadataClient) })
+	cachetest.RunInBubble(t, "typed", func(t *testing.T) { testFakeClient(t, typedClient(t)) })
+	cachetest.RunInBubble(t, "dynamic", func(t *testing.T) { testFakeClient(t, dynamicClient(t)) })
+	cachetest.RunInBubble(t, "metadata", func(t *testing.T) { testFakeClient(t, metadataClient(t)) })
 }
 
-func testFakeClient[T cache.Object](t *testing.T, newClient func(*testing.T) fakeClient[T]) {
+func testFakeClient[T cache.Object](t *testing.T, c fakeClient[T]) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		c := newClient(t)
-		c.create("a", "x")
-		c.create("b", "y")
-		everything, selected := informerOf(t, c.lw(), c.example), informerOf(t, c.lw(cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "x"}))), c.example)
-		everything.expect(t, "A a x, A b y")
-		if selected.store.Len() != 1 {
-			t.Errorf("the informer with a label selector holds %v", selected.store.ListKeys())
+	write := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
 		}
-		selected.expect(t, "A a x")
-		c.update("a", "z")
-		c.update("a", "z")
-		c.create("c", "x")
-		c.remove("b")
-		c.create("b", "y")
-		everything.expect(t, "U a x z, U a z z, A c x, D b y, A b y")
-		if got := len(everything.store.ListKeys()); got != 3 {
-			t.Errorf("%d objects, want 3", got)
-		}
-		everything.stop(t)
-		selected.stop(t)
-	})
+	}
+	write(c.create("a", "x"), c.create("b", "y"))
+	everything, expectEverything := labelsOf(t, c.lw(), c.example)
+	selected, expectSelected := labelsOf(t, c.lw(cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "x"}))), c.example)
+	expectEverything("A a x, A b y")
+	if selected.Store().Len() != 1 {
+		t.Errorf("the informer with a label selector holds %v", selected.Store().ListKeys())
+	}
+	expectSelected("A a x")
+	write(c.update("a", "z"), c.update("a", "z"), c.create("c", "x"), c.remove("b"), c.create("b", "y"))
+	expectEverything("U a x z, U a z z, A c x, D b y, A b y")
+	if got := len(everything.Store().ListKeys()); got != 3 {
+		t.Errorf("%d objects, want 3", got)
+	}
 }
 
-// informerOfAny is an informer that records its events with the objects' labels.
-type informerOfAny[T cache.Object] struct {
-	store   cache.Reader[T]
-	cancel  context.CancelFunc
-	stopped chan error
-
-	mu     sync.Mutex // guards events
-	events []string
-}
-
-func informerOf[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T) *informerOfAny[T] {
+// labelsOf returns an informer and a function that checks its events since the last call, by the
+// objects' labels.
+func labelsOf[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T) (informer *cache.SharedInformer[T], expect func(want string)) {
 	t.Helper()
-	i := &informerOfAny[T]{stopped: make(chan error, 1)}
+	var events []string
 	note := func(verb string, objs ...T) {
-		i.mu.Lock()
-		defer i.mu.Unlock()
 		word := verb + " " + objs[0].GetName()
 		for _, obj := range objs {
 			word += " " + obj.GetLabels()["app"]
 		}
-		i.events = append(i.events, word)
+		events = append(events, word)
 	}
-	var controller *cache.Controller
-	i.store, controller = cache.NewInformer(lw, example, 0, cache.ResourceEventHandlerFuncs[T]{
+	informer = cache.NewSharedInformer(lw, example, cache.InformerOptions[T]{})
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs[T]{
 		AddFunc:    func(obj T) { note("A", obj) },
 		UpdateFunc: func(old, obj T) { note("U", old, obj) },
 		DeleteFunc: func(obj T) { note("D", obj) },
-	})
-	var ctx context.Context
-	ctx, i.cancel = context.WithCancel(t.Context())
-	go func() { i.stopped <- controller.Run(ctx) }()
-	if err := controller.WaitForDelivery(t.Context()); err != nil {
+	}, cache.HandlerOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	start(t, informer)
 	synctest.Wait() // until the watch is open: the fakes do not send earlier events
-	return i
-}
-
-func (i *informerOfAny[T]) expect(t *testing.T, want string) {
-	t.Helper()
-	synctest.Wait()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if got := strings.Join(i.events, ", "); got != want {
-		t.Errorf("events [%s], want [%s]", got, want)
-	}
-	i.events = nil
-}
-
-func (i *informerOfAny[T]) stop(t *testing.T) {
-	t.Helper()
-	i.cancel()
-	if err := <-i.stopped; err != nil {
-		t.Error(err)
+	return informer, func(want string) {
+		t.Helper()
+		synctest.Wait()
+		if got := strings.Join(events, ", "); got != want {
+			t.Errorf("events [%s], want [%s]", got, want)
+		}
+		events = nil
 	}
 }

@@ -5,7 +5,6 @@ package cache_test
 
 import (
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -74,10 +73,8 @@ func runBomb[T cache.Object](t *testing.T, informer *cache.SharedInformer[T]) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan error)
-	go func() { stopped <- informer.Run(ctx) }()
-	if err := informer.WaitForSync(ctx); err != nil {
+	start(t, informer)
+	if err := informer.WaitForSync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
@@ -88,9 +85,5 @@ func runBomb[T cache.Object](t *testing.T, informer *cache.SharedInformer[T]) {
 	if status.Objects != 1 || len(status.QuarantinedKeys) != 1 || status.QuarantinedKeys[0].Key != "ns/bomb" ||
 		!strings.Contains(status.QuarantinedKeys[0].Err.Error(), "Limits.Decoded") || !errors.Is(status.QuarantinedKeys[0].Err, cache.ErrNotStored) {
 		t.Errorf("%d objects, quarantined %v", status.Objects, status.QuarantinedKeys)
-	}
-	cancel()
-	if err := <-stopped; err != nil {
-		t.Error(err)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/klog/v2/ktesting"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -40,19 +39,15 @@ func TestRepeatedErrorIsLoggedEveryFiveMinutes(t *testing.T) {
 			return fmt.Errorf("Get \"https://10.0.0.1:6443/api/v1/pods?timeoutSeconds=%d\": read tcp 10.0.0.2:%d: %s",
 				300+attempts, 40000+attempts, cause)
 		}
-		logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
-		logged := func() int {
-			return strings.Count(logger.GetSink().(ktesting.Underlier).GetBuffer().String(), "Failed to list, will retry")
-		}
+		logger, log := bufferedLogger(5)
+		logged := func() int { return strings.Count(log(), "Failed to list, will retry") }
 		reflector := cache.NewReflector(&cache.ListWatch{
 			ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return nil, fail() },
 			WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
 				return nil, errors.New("unexpected watch")
 			},
 		}, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{Logger: logger})
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- reflector.Run(ctx) }()
+		start(t, reflector)
 
 		cachetest.Advance(4 * time.Minute)
 		if logged() != 1 || attempts < 5 {
@@ -66,10 +61,6 @@ func TestRepeatedErrorIsLoggedEveryFiveMinutes(t *testing.T) {
 		cachetest.Advance(6 * time.Minute)
 		if logged() != 3 {
 			t.Errorf("%d errors were logged, want 3: five minutes have passed", logged())
-		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Errorf("Run returned %v", err)
 		}
 	})
 }
@@ -90,22 +81,13 @@ func mutationErrors(t *testing.T, options cache.InformerOptions[*corev1.Pod], wr
 		server.Create(cachetest.Pod("a", cachetest.WithLabel("x", "1")))
 		server.Create(cachetest.Pod("b", cachetest.WithLabel("x", "1")))
 		informer := cache.NewSharedInformer(server, &corev1.Pod{}, options)
-		handler := cache.ResourceEventHandlerFuncs[*corev1.Pod]{AddFunc: func(p *corev1.Pod) {
-			if p.Name == "a" {
-				write(p)
+		handle(t, informer, func(e cache.Event[*corev1.Pod]) {
+			if e.Object().Name == "a" {
+				write(e.Object())
 			}
-		}}
-		if _, err := informer.AddEventHandler(handler, cache.HandlerOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- informer.Run(ctx) }()
+		})
+		start(t, informer)
 		synctest.Wait()
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
 	})
 	return errs
 }
@@ -144,12 +126,12 @@ func TestDetectMutationsByEnvironment(t *testing.T) {
 // runLogged runs a test with a running SharedInformer that logs its errors, and returns the log.
 func runLogged(t *testing.T, options cache.InformerOptions[*corev1.Pod], test func(s *sharedHarness)) (log string) {
 	t.Helper()
-	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	logger, logged := bufferedLogger(5)
 	options.Logger = logger
 	runShared(t, options, test, func(s *sharedHarness) {
 		s.SharedInformer = cache.NewSharedInformer(s.Harness, &corev1.Pod{}, options)
 	})
-	return logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+	return logged()
 }
 
 // TestObjectErrorEffect checks the effect of each error on an object, and the message that the

@@ -137,9 +137,7 @@ func TestFactoryAnswersWhileItStops(t *testing.T) {
 		defer close(resume)
 		f.start()
 		informer := f.informer("").Informer()
-		if _, err := informer.AddEventHandler(podFuncs{AddFunc: func(*corev1.Pod) { <-resume }}, cache.HandlerOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		handle(t, informer, func(cache.Event[*corev1.Pod]) { <-resume })
 		synctest.Wait()
 		stopped := make(chan error, 1)
 		go func() { stopped <- f.stopRun() }()

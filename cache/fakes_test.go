@@ -36,61 +36,57 @@ func TestFakeClientsetWithVersionsLosesNoWrite(t *testing.T) {
 	for name, options := range map[string]cache.InformerOptions[*corev1.Pod]{
 		"live": {}, "packed": {Packed: true}, "filter": {Filter: func(pod *corev1.Pod) bool { return pod.Labels["x"] != "hidden" }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client := clientfake.NewSimpleClientset(fixedVersion("a", "0"))
-				pods := client.CoreV1().Pods("ns")
-				informer := cache.NewSharedInformer(cache.ListWatchOf(pods), &corev1.Pod{}, options)
-				var events []string
-				if _, err := informer.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) {
-					pod := e.New
-					if pod == nil {
-						pod = e.Final
-					}
-					events = append(events, string(e.Type)+" "+pod.Name+"="+pod.Labels["x"])
-				}), cache.HandlerOptions{}); err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				stopped := make(chan error)
-				go func() { stopped <- informer.Run(ctx) }()
-				cachetest.Advance(2 * time.Second)
-				lists := informer.Status().Lists
-				writes := []func() (*corev1.Pod, error){
-					func() (*corev1.Pod, error) { return pods.Update(ctx, fixedVersion("a", "1"), metav1.UpdateOptions{}) },
-					func() (*corev1.Pod, error) { return pods.Create(ctx, fixedVersion("b", "1"), metav1.CreateOptions{}) },
-					func() (*corev1.Pod, error) { return pods.Update(ctx, fixedVersion("b", "2"), metav1.UpdateOptions{}) },
-					func() (*corev1.Pod, error) { return pods.Update(ctx, fixedVersion("a", "2"), metav1.UpdateOptions{}) },
-					func() (*corev1.Pod, error) { return nil, pods.Delete(ctx, "b", metav1.DeleteOptions{}) },
-					func() (*corev1.Pod, error) { return pods.Create(ctx, fixedVersion("b", "3"), metav1.CreateOptions{}) },
-					func() (*corev1.Pod, error) {
-						return pods.Update(ctx, fixedVersion("a", "hidden"), metav1.UpdateOptions{})
-					},
-				}
-				for _, write := range writes {
-					if _, err := write(); err != nil {
-						t.Error(err)
-					}
-					synctest.Wait()
-				}
-				want := []string{"Add a=0", "Update a=1", "Add b=1", "Update b=2", "Update a=2", "Delete b=2", "Add b=3", "Update a=hidden"}
-				if options.Filter != nil {
-					want[7] = "Delete a=hidden"
-				}
-				if !slices.Equal(events, want) {
-					t.Errorf("the handler received %q, want %q", events, want)
-				}
-				if status := informer.Status(); status.ResourceVersion != "5" || status.Lists != lists {
-					t.Errorf("version %s after %d lists, want 5 after %d", status.ResourceVersion, status.Lists, lists)
-				}
-				if err := informer.WaitForResourceVersion(ctx, "5"); err != nil {
-					t.Error(err)
-				}
-				cancel()
-				if err := <-stopped; err != nil {
-					t.Error(err)
-				}
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			client := clientfake.NewSimpleClientset(fixedVersion("a", "0"))
+			pods := client.CoreV1().Pods("ns")
+			informer := cache.NewSharedInformer(cache.ListWatchOf(pods), &corev1.Pod{}, options)
+			var events []string
+			handle(t, informer, func(e cache.Event[*corev1.Pod]) {
+				events = append(events, string(e.Type)+" "+e.Object().Name+"="+e.Object().Labels["x"])
 			})
+			start(t, informer)
+			cachetest.Advance(2 * time.Second)
+			lists := informer.Status().Lists
+			writes := []func() (*corev1.Pod, error){
+				func() (*corev1.Pod, error) {
+					return pods.Update(t.Context(), fixedVersion("a", "1"), metav1.UpdateOptions{})
+				},
+				func() (*corev1.Pod, error) {
+					return pods.Create(t.Context(), fixedVersion("b", "1"), metav1.CreateOptions{})
+				},
+				func() (*corev1.Pod, error) {
+					return pods.Update(t.Context(), fixedVersion("b", "2"), metav1.UpdateOptions{})
+				},
+				func() (*corev1.Pod, error) {
+					return pods.Update(t.Context(), fixedVersion("a", "2"), metav1.UpdateOptions{})
+				},
+				func() (*corev1.Pod, error) { return nil, pods.Delete(t.Context(), "b", metav1.DeleteOptions{}) },
+				func() (*corev1.Pod, error) {
+					return pods.Create(t.Context(), fixedVersion("b", "3"), metav1.CreateOptions{})
+				},
+				func() (*corev1.Pod, error) {
+					return pods.Update(t.Context(), fixedVersion("a", "hidden"), metav1.UpdateOptions{})
+				},
+			}
+			for _, write := range writes {
+				if _, err := write(); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+			}
+			want := []string{"Add a=0", "Update a=1", "Add b=1", "Update b=2", "Update a=2", "Delete b=2", "Add b=3", "Update a=hidden"}
+			if options.Filter != nil {
+				want[7] = "Delete a=hidden"
+			}
+			if !slices.Equal(events, want) {
+				t.Errorf("the handler received %q, want %q", events, want)
+			}
+			if status := informer.Status(); status.ResourceVersion != "5" || status.Lists != lists {
+				t.Errorf("version %s after %d lists, want 5 after %d", status.ResourceVersion, status.Lists, lists)
+			}
+			if err := informer.WaitForResourceVersion(t.Context(), "5"); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
@@ -109,48 +105,40 @@ func TestInitialListIsDeliveredOnceTheWatchIsOpen(t *testing.T) {
 		"failed": {blocked: 300 * time.Millisecond, want: 300 * time.Millisecond, err: refused},
 		"stuck":  {blocked: time.Hour, want: time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				pods := &cache.ListWatch{
-					ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-						return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*fixedVersion("a", "0")}}, nil
-					},
-					WatchFunc: func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
-						select {
-						case <-time.After(test.blocked):
-						case <-ctx.Done():
-						}
-						return watch.NewFake(), test.err
-					},
-				}
-				informer := cache.NewSharedInformer(pods, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
-				start := time.Now()
-				add := func(name string, after *atomic.Int64) {
-					t.Helper()
-					if _, err := informer.AddKeyHandler(func(cache.KeyEvent) { after.Store(int64(max(1, time.Since(start)))) }, cache.HandlerOptions{Name: name}); err != nil {
-						t.Fatal(err)
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			pods := &cache.ListWatch{
+				ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+					return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*fixedVersion("a", "0")}}, nil
+				},
+				WatchFunc: func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
+					select {
+					case <-time.After(test.blocked):
+					case <-ctx.Done():
 					}
+					return watch.NewFake(), test.err
+				},
+			}
+			informer := cache.NewSharedInformer(pods, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+			began := time.Now()
+			add := func(name string, after *atomic.Int64) {
+				t.Helper()
+				if _, err := informer.AddKeyHandler(func(cache.KeyEvent) { after.Store(int64(max(1, time.Since(began)))) }, cache.HandlerOptions{Name: name}); err != nil {
+					t.Fatal(err)
 				}
-				var early, late atomic.Int64
-				add("early", &early)
-				ctx, cancel := context.WithCancel(t.Context())
-				stopped := make(chan error)
-				go func() { stopped <- informer.Run(ctx) }()
-				synctest.Wait()
-				add("late", &late)
-				synctest.Wait()
-				if _, exists := informer.Store().GetByKey("ns/a"); !exists || early.Load() > 0 || late.Load() > 0 {
-					t.Errorf("before the watch: stored %v, delivered after %v and %v", exists, time.Duration(early.Load()), time.Duration(late.Load()))
-				}
-				cachetest.Advance(2 * time.Second)
-				if early, late := time.Duration(early.Load()), time.Duration(late.Load()); early != test.want || late != test.want {
-					t.Errorf("handlers received the list after %v and %v, want %v", early, late, test.want)
-				}
-				cancel()
-				if err := <-stopped; err != nil {
-					t.Error(err)
-				}
-			})
+			}
+			var early, late atomic.Int64
+			add("early", &early)
+			start(t, informer)
+			synctest.Wait()
+			add("late", &late)
+			synctest.Wait()
+			if _, exists := informer.Store().GetByKey("ns/a"); !exists || early.Load() > 0 || late.Load() > 0 {
+				t.Errorf("before the watch: stored %v, delivered after %v and %v", exists, time.Duration(early.Load()), time.Duration(late.Load()))
+			}
+			cachetest.Advance(2 * time.Second)
+			if early, late := time.Duration(early.Load()), time.Duration(late.Load()); early != test.want || late != test.want {
+				t.Errorf("handlers received the list after %v and %v, want %v", early, late, test.want)
+			}
 		})
 	}
 }

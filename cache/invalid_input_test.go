@@ -228,24 +228,15 @@ func TestUnstructuredOfOtherKindIsRejected(t *testing.T) {
 	}
 	errs := make(chan error, 10)
 	options := cache.ReflectorOptions{ErrorHandler: func(_ context.Context, err error) { errs <- err }}
-	start := func(t *testing.T) (store *cache.Store[*unstructured.Unstructured], stop func()) {
+	run := func(t *testing.T) *cache.Store[*unstructured.Unstructured] {
 		t.Helper()
-		store = cache.NewStore[*unstructured.Unstructured](nil, nil)
-		reflector := cache.NewReflector(lw, &example, store, options)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- reflector.Run(ctx) }()
-		return store, func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
+		store := cache.NewStore[*unstructured.Unstructured](nil, nil)
+		start(t, cache.NewReflector(lw, &example, store, options))
+		return store
 	}
 	t.Run("list", func(t *testing.T) {
 		listed.Items = []unstructured.Unstructured{object("", "a", "1"), object("Gadget", "b", "2")}
-		store, stop := start(t)
-		defer stop()
+		store := run(t)
 		if err := <-errs; !strings.Contains(err.Error(), `item 1 of the list: expected *unstructured.Unstructured of example.com/v1, Kind=Widget, got example.com/v1, Kind=Gadget "b"`) {
 			t.Errorf("error %v", err)
 		}
@@ -255,8 +246,7 @@ func TestUnstructuredOfOtherKindIsRejected(t *testing.T) {
 	})
 	t.Run("watch", func(t *testing.T) {
 		listed.Items = []unstructured.Unstructured{object("", "a", "1")}
-		store, stop := start(t)
-		defer stop()
+		store := run(t)
 		other, good := object("Gadget", "b", "7"), object("Widget", "c", "6")
 		events.Add(&good)
 		events.Add(&other)

@@ -153,9 +153,7 @@ func TestControllerSyncsAfterHandler(t *testing.T) {
 				<-resume
 			}
 		}})
-		runCtx, stop := context.WithCancel(t.Context())
-		stopped := make(chan error, 1)
-		go func() { stopped <- controller.Run(runCtx) }()
+		start(t, controller)
 		synctest.Wait()
 		status := controller.Status()
 		if controller.HasDelivered() || !status.Synced || status.Handlers[0].Synced || status.Objects != 3 {
@@ -192,10 +190,6 @@ func TestControllerSyncsAfterHandler(t *testing.T) {
 		synctest.Wait()
 		if status := controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Objects != 4 || controller.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil {
 			t.Errorf("status %+v", status)
-		}
-		stop()
-		if err := <-stopped; err != nil {
-			t.Error(err)
 		}
 	})
 }
@@ -243,18 +237,15 @@ func TestRunWaitsForSlowHandler(t *testing.T) {
 func TestHandlerPanicLosesOneEvent(t *testing.T) {
 	defer func(crash bool) { utilruntime.ReallyCrash = crash }(utilruntime.ReallyCrash)
 	utilruntime.ReallyCrash = false
-	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		calls := 0
-		r.Handler = podFuncs{
-			AddFunc: func(p *corev1.Pod) {
-				if calls++; p.Name == "b" {
-					panic("error on b")
-				}
-			},
-			UpdateFunc: func(_, _ *corev1.Pod) { panic("error on an update") },
-		}
-		r.Run(cache.ReflectorOptions{})
+	calls := 0
+	runWithHandler(t, 0, podFuncs{
+		AddFunc: func(p *corev1.Pod) {
+			if calls++; p.Name == "b" {
+				panic("error on b")
+			}
+		},
+		UpdateFunc: func(_, _ *corev1.Pod) { panic("error on an update") },
+	}, func(r *cachetest.Harness) {
 		if calls != 3 || !r.Controller.HasDelivered() {
 			t.Errorf("%d calls, synced %v", calls, r.Controller.HasDelivered())
 		}
@@ -264,7 +255,6 @@ func TestHandlerPanicLosesOneEvent(t *testing.T) {
 		if calls != 4 {
 			t.Errorf("%d calls after a panic", calls)
 		}
-		r.CheckStop()
 	})
 }
 

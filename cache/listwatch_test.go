@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -228,14 +227,12 @@ func TestListWatchReturnsServerErrors(t *testing.T) {
 
 // TestWithFieldSelector checks the field selector of the requests.
 func TestWithFieldSelector(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		r.Source = cache.ListWatchOf(podClient{ListerWatcher: r.ListerWatcher}, cache.WithFieldSelector(fields.OneTermEqualSelector("metadata.name", "b")))
-		r.Run(cache.ReflectorOptions{})
+	cachetest.InBubble(t, func(r *cachetest.Harness) {
 		if got := r.Requests()[0].Options.FieldSelector; got != "metadata.name=b" {
 			t.Errorf("field selector %q", got)
 		}
-		r.CheckStop()
+	}, func(r *cachetest.Harness) {
+		r.Source = cache.ListWatchOf(podClient{ListerWatcher: r.ListerWatcher}, cache.WithFieldSelector(fields.OneTermEqualSelector("metadata.name", "b")))
 	})
 }
 

@@ -182,8 +182,8 @@ func runInformer[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T
 	return informer
 }
 
-// start runs informers until the test ends.
-func start(t *testing.T, informers ...interface{ Run(context.Context) error }) {
+// start runs informers until stop is called or the test ends.
+func start(t *testing.T, informers ...interface{ Run(context.Context) error }) (stop func()) {
 	t.Helper()
 	var run []func(context.Context) error
 	for _, informer := range informers {
@@ -192,12 +192,24 @@ func start(t *testing.T, informers ...interface{ Run(context.Context) error }) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error)
 	go func() { stopped <- cache.RunAll(ctx, run...) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-stopped; err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// handle adds a handler to an informer.
+func handle[T cache.Object](t *testing.T, informer *cache.SharedInformer[T], onEvent func(cache.Event[T])) *cache.Registration {
+	t.Helper()
+	registration, err := informer.AddEventHandler(cache.EventHandlerFunc[T](onEvent), cache.HandlerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return registration
 }
 
 // testContext returns a context that ends after cachetest.Timeout.

@@ -23,16 +23,26 @@ func namespace(name string, team string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": team}}}
 }
 
+// namespaceScopes returns a server of Namespaces, an informer of them, and their scopes.
+func namespaceScopes(t *testing.T, selector labels.Selector) (*fake.ListerWatcher[*corev1.Namespace], *cache.SharedInformer[*corev1.Namespace], *cache.Scopes) {
+	t.Helper()
+	server := fake.NewListerWatcher(&corev1.Namespace{})
+	informer := cache.NewSharedInformer(server, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
+	scopes, err := cache.NamespaceScopes(informer, selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, informer, scopes
+}
+
+// blue selects the Namespaces of a team.
+var blue = labels.SelectorFromSet(labels.Set{"team": "blue"})
+
 func TestScopesOfSelectedNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewListerWatcher(&corev1.Namespace{})
+		server, namespaces, scopes := namespaceScopes(t, blue)
 		server.Create(namespace("a", "blue"))
 		server.Create(namespace("b", "red"))
-		namespaces := cache.NewSharedInformer(server, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
-		scopes, err := cache.NamespaceScopes(namespaces, labels.SelectorFromSet(labels.Set{"team": "blue"}))
-		if err != nil {
-			t.Fatal(err)
-		}
 		i := newScopedInformer(t, scopes)
 		i.server.Create(configMap("a/1"))
 		i.server.Create(configMap("b/1"))
@@ -75,13 +85,8 @@ func (s orNamed) Matches(of labels.Labels) bool {
 // A list of names beside the label: namespace b is in the list, and is created later.
 func TestScopesOfSelectedAndNamedNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewListerWatcher(&corev1.Namespace{})
+		server, namespaces, scopes := namespaceScopes(t, orNamed{blue, []string{"b"}})
 		server.Create(namespace("a", "blue"))
-		namespaces := cache.NewSharedInformer(server, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
-		scopes, err := cache.NamespaceScopes(namespaces, orNamed{labels.SelectorFromSet(labels.Set{"team": "blue"}), []string{"b"}})
-		if err != nil {
-			t.Fatal(err)
-		}
 		if err := scopes.Add(cache.Scope{Namespace: "b"}); err == nil {
 			t.Error("a scope was added")
 		}
@@ -110,12 +115,7 @@ func TestScopesOfSelectedAndNamedNamespaces(t *testing.T) {
 // A namespace that is deleted and recreated without the label, while an object of it is left.
 func TestScopeOfARecreatedNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewListerWatcher(&corev1.Namespace{})
-		namespaces := cache.NewSharedInformer(server, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
-		scopes, err := cache.NamespaceScopes(namespaces, labels.SelectorFromSet(labels.Set{"team": "blue"}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		server, namespaces, scopes := namespaceScopes(t, blue)
 		i := newScopedInformer(t, scopes)
 		start(t, i, namespaces)
 		for range 3 {
@@ -141,12 +141,7 @@ func TestScopeOfARecreatedNamespace(t *testing.T) {
 // shows the object. Each round is one chance to show it before the removal and after the decision.
 func TestDeletedNamespaceWithALateObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := fake.NewListerWatcher(&corev1.Namespace{})
-		namespaces := cache.NewSharedInformer(all, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
-		scopes, err := cache.NamespaceScopes(namespaces, labels.Everything())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all, namespaces, scopes := namespaceScopes(t, labels.Everything())
 		i := newScopedInformer(t, scopes)
 		start(t, i, namespaces)
 		for range 500 {
@@ -168,12 +163,7 @@ func TestDeletedNamespaceWithALateObject(t *testing.T) {
 // A namespace whose objects the program could never list leaves nothing behind.
 func TestDeletedNamespaceThatWasNeverListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := fake.NewListerWatcher(&corev1.Namespace{})
-		namespaces := cache.NewSharedInformer(all, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
-		scopes, err := cache.NamespaceScopes(namespaces, labels.Everything())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all, namespaces, scopes := namespaceScopes(t, labels.Everything())
 		lw := &rules{ListerWatcher: fake.NewListerWatcher(&corev1.ConfigMap{}), list: func(metav1.ListOptions) error { return fake.Forbidden() }}
 		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
 		start(t, namespaces, informer)
@@ -194,12 +184,8 @@ func TestDeletedNamespaceThatWasNeverListed(t *testing.T) {
 // A namespace is deleted together with the permission to list it. Its objects are gone, too.
 func TestDeletedNamespaceWithItsRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, server := fake.NewListerWatcher(&corev1.Namespace{}), fake.NewListerWatcher(&corev1.ConfigMap{})
-		namespaces := cache.NewSharedInformer(all, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
-		scopes, err := cache.NamespaceScopes(namespaces, labels.Everything())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all, namespaces, scopes := namespaceScopes(t, labels.Everything())
+		server := fake.NewListerWatcher(&corev1.ConfigMap{})
 		var refused atomic.Bool
 		refuse := func(metav1.ListOptions) error {
 			if refused.Load() {
@@ -226,12 +212,7 @@ func TestDeletedNamespaceWithItsRole(t *testing.T) {
 }
 
 func TestNamespaceScopesCannotBeChanged(t *testing.T) {
-	server := fake.NewListerWatcher(&corev1.Namespace{})
-	namespaces := cache.NewSharedInformer(server, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
-	scopes, err := cache.NamespaceScopes(namespaces, labels.Everything())
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, _, scopes := namespaceScopes(t, labels.Everything())
 	a := cache.Scope{Namespace: "a"}
 	for name, change := range map[string]func(...cache.Scope) error{"Add": scopes.Add, "Remove": scopes.Remove, "Set": scopes.Set} {
 		if err := change(a); err == nil || len(scopes.All()) > 0 {

@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -271,10 +270,14 @@ func TestStatusNamesTheFirstQuarantinedKeys(t *testing.T) {
 func TestReflectorNamesQuarantinedKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := cachetest.New(t)
-		pods := cache.NewReflector(h.Source, &corev1.Pod{}, brokenStore{cache.NewStore[*corev1.Pod](nil, nil)}, cache.ReflectorOptions{ErrorHandler: h.Report})
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error, 1)
-		go func() { stopped <- pods.Run(ctx) }()
+		store := newRejectingStore(func(p *corev1.Pod) error {
+			if isBroken(p) {
+				return errBroken
+			}
+			return nil
+		})
+		pods := cache.NewReflector(h.Source, &corev1.Pod{}, store, cache.ReflectorOptions{ErrorHandler: h.Report})
+		start(t, pods)
 		check := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
@@ -297,21 +300,7 @@ func TestReflectorNamesQuarantinedKeys(t *testing.T) {
 		h.Update(cachetest.Pod("e"))
 		h.Delete("ns/d")
 		check()
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
 	})
-}
-
-// brokenStore is a store that refuses broken Pods.
-type brokenStore struct{ *cache.Store[*corev1.Pod] }
-
-func (s brokenStore) Add(p *corev1.Pod) error {
-	if isBroken(p) {
-		return errBroken
-	}
-	return s.Store.Add(p)
 }
 
 // changeUnseen makes changes while no watch is open, so that the next list shows them.

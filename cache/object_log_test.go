@@ -4,17 +4,15 @@
 package cache_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -23,18 +21,8 @@ import (
 
 // bufferedLogger returns a logger and what it has logged.
 func bufferedLogger(verbosity int) (logger klog.Logger, logged func() string) {
-	var mu sync.Mutex
-	var log strings.Builder
-	logger = funcr.New(func(_, args string) {
-		mu.Lock()
-		defer mu.Unlock()
-		log.WriteString(args + "\n")
-	}, funcr.Options{Verbosity: verbosity})
-	return logger, func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return log.String()
-	}
+	logger = ktesting.NewLogger(ktesting.NopTL{}, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(verbosity)))
+	return logger, logger.GetSink().(ktesting.Underlier).GetBuffer().String
 }
 
 // TestManyFailedObjectsWriteFewLogLines lists 20,000 objects that cannot be stored: the log has ten
@@ -42,42 +30,35 @@ func bufferedLogger(verbosity int) (logger klog.Logger, logged func() string) {
 // Status has the first 100. From verbosity 2 on, the log has each object once.
 func TestManyFailedObjectsWriteFewLogLines(t *testing.T) {
 	for verbosity, want := range map[int]int{0: 10, 2: 20000} {
-		t.Run(fmt.Sprintf("verbosity %d", verbosity), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := fake.NewListerWatcher(&corev1.Pod{})
-				for i := range 20000 {
-					server.Create(cachetest.Pod(fmt.Sprint(i)))
-				}
-				logger, logged := bufferedLogger(verbosity)
-				informer := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-					Logger:    logger,
-					Transform: func(*corev1.Pod) (*corev1.Pod, error) { return nil, errRejected },
-				})
-				ctx, cancel := context.WithCancel(t.Context())
-				stopped := make(chan error)
-				go func() { stopped <- informer.Run(ctx) }()
-				<-time.After(90 * time.Second)
-				synctest.Wait()
-				log := logged()
-				if n := strings.Count(log, "Object not stored"); n != want {
-					t.Errorf("%d objects were logged, want %d", n, want)
-				}
-				if strings.Count(log, "More errors on objects") != 1 || !strings.Contains(log, `"errors"=19990`) || !strings.Contains(log, `"see"="Status.QuarantinedKeys"`) {
-					t.Errorf("the log does not have the number of the other objects once")
-				}
-				if status := informer.Status(); status.Quarantined != 20000 || len(status.QuarantinedKeys) != 100 {
-					t.Errorf("Status has %d objects and names %d", status.Quarantined, len(status.QuarantinedKeys))
-				}
-				server.Create(cachetest.Pod("late"))
-				synctest.Wait()
-				cancel()
-				if err := <-stopped; err != nil {
-					t.Error(err)
-				}
-				if !strings.Contains(logged(), `"errors"=1 `) {
-					t.Error("the last error was not logged when Run returned")
-				}
+		cachetest.RunInBubble(t, fmt.Sprintf("verbosity %d", verbosity), func(t *testing.T) {
+			server := fake.NewListerWatcher(&corev1.Pod{})
+			for i := range 20000 {
+				server.Create(cachetest.Pod(fmt.Sprint(i)))
+			}
+			logger, logged := bufferedLogger(verbosity)
+			informer := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+				Logger:    logger,
+				Transform: func(*corev1.Pod) (*corev1.Pod, error) { return nil, errRejected },
 			})
+			stop := start(t, informer)
+			<-time.After(90 * time.Second)
+			synctest.Wait()
+			log := logged()
+			if n := strings.Count(log, "Object not stored"); n != want {
+				t.Errorf("%d objects were logged, want %d", n, want)
+			}
+			if strings.Count(log, "More errors on objects") != 1 || !strings.Contains(log, "errors=19990") || !strings.Contains(log, `see="Status.QuarantinedKeys"`) {
+				t.Errorf("the log does not have the number of the other objects once")
+			}
+			if status := informer.Status(); status.Quarantined != 20000 || len(status.QuarantinedKeys) != 100 {
+				t.Errorf("Status has %d objects and names %d", status.Quarantined, len(status.QuarantinedKeys))
+			}
+			server.Create(cachetest.Pod("late"))
+			synctest.Wait()
+			stop()
+			if !strings.Contains(logged(), "errors=1 ") {
+				t.Error("the last error was not logged when Run returned")
+			}
 		})
 	}
 }
@@ -87,34 +68,20 @@ func TestReflectorOfManyFailedObjectsWritesFewLogLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewListerWatcher(&corev1.Pod{})
 		logger, logged := bufferedLogger(0)
-		reflector := cache.NewReflector(server, &corev1.Pod{}, refusingStore{}, cache.ReflectorOptions{Logger: logger})
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- reflector.Run(ctx) }()
+		reflector := cache.NewReflector(server, &corev1.Pod{}, newRejectingStore(func(*corev1.Pod) error { return errRejected }), cache.ReflectorOptions{Logger: logger})
+		stop := start(t, reflector)
 		synctest.Wait()
 		for i := range 1000 {
 			server.Create(cachetest.Pod(fmt.Sprint(i)))
 		}
 		synctest.Wait()
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
+		stop()
 		log := logged()
-		if n := strings.Count(log, "Object not stored"); n != 10 || !strings.Contains(log, `"errors"=990 `) {
+		if n := strings.Count(log, "Object not stored"); n != 10 || !strings.Contains(log, "errors=990 ") {
 			t.Errorf("%d objects were logged, want 10 and the number of the others", n)
 		}
 	})
 }
-
-// refusingStore is a ReflectorStore that stores nothing.
-type refusingStore struct{}
-
-func (refusingStore) Get(*corev1.Pod) (*corev1.Pod, bool, error) { return nil, false, nil }
-func (refusingStore) Add(*corev1.Pod) error                      { return errRejected }
-func (refusingStore) Update(*corev1.Pod) error                   { return errRejected }
-func (refusingStore) Delete(*corev1.Pod) error                   { return errRejected }
-func (refusingStore) Replace([]*corev1.Pod, string) error        { return nil }
 
 // TestFailedIndexFunctionIsCounted fails for one object of two: the index does not find it, and
 // Status counts it by index.

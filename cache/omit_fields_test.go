@@ -20,10 +20,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2/ktesting"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // omittedOfPods are the fields that the following tests omit from the Pods of startPodServer.
@@ -157,9 +157,9 @@ func TestOmitFieldsNotFound(t *testing.T) {
 
 func expectNotFound[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, paths, want []string) {
 	t.Helper()
-	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	logger, logged := bufferedLogger(5)
 	t.Cleanup(func() { // after the informer has stopped
-		log := logger.GetSink().(ktesting.Underlier).GetBuffer().String()
+		log := logged()
 		lines := strings.Count(log, "Fields to omit were not found")
 		if lines != min(len(want), 1) || lines == 1 && !strings.Contains(log, fmt.Sprintf("fields=%q", want)) {
 			t.Errorf("%T: the log is %s, want one line with %q, or none", example, log, want)
@@ -179,18 +179,17 @@ func TestUpdateOfOmittedFieldsIsDelivered(t *testing.T) {
 	informer := runInformer(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods("ns0")), &corev1.Pod{},
 		cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods, NeverWritten: true})
 	updates := make(chan string, 10)
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{
-		UpdateFunc: func(_, pod *corev1.Pod) { updates <- pod.Name + "@" + pod.ResourceVersion },
-	}, cache.HandlerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handle(t, informer, func(event cache.Event[*corev1.Pod]) {
+		if event.Type == cache.EventUpdate {
+			updates <- cachetest.NameAtVersion(event.New)
+		}
+	})
 	pod, err := client.CoreV1().Pods("ns0").Patch(t.Context(), "pod-02", types.MergePatchType,
 		[]byte(`{"metadata":{"annotations":{"number":"0"}}}`), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := <-updates, pod.Name+"@"+pod.ResourceVersion; got != want {
+	if got, want := <-updates, cachetest.NameAtVersion(pod); got != want {
 		t.Errorf("delivered %s, want %s", got, want)
 	}
 }

@@ -24,16 +24,14 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// startPodServer starts a server with 20 Pods of two ReplicaSets and one Pod without an owner.
+// startPodServer starts a server with 20 Pods of two ReplicaSets and one Pod without an owner, on
+// three nodes.
 func startPodServer(t *testing.T) (*rest.Config, kubernetes.Interface) {
 	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close(context.WithoutCancel(t.Context())) })
+	server := cachetest.StartAPIServer(t, fake.APIServerOptions{})
 	config := server.Config()
 	client := kubernetes.NewForConfigOrDie(config)
 	for i := range 21 {
@@ -43,7 +41,7 @@ func startPodServer(t *testing.T) (*rest.Config, kubernetes.Interface) {
 				Labels: map[string]string{"even": fmt.Sprint(i%2 == 0)}, Annotations: map[string]string{"number": fmt.Sprint(i)},
 				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "test", Operation: metav1.ManagedFieldsOperationUpdate}},
 			},
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "registry.example.com/app:v1", Args: []string{"--number", fmt.Sprint(i)}}}},
+			Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", i%3), Containers: []corev1.Container{{Name: "main", Image: fmt.Sprintf("web:%d", i), Args: []string{"--number", fmt.Sprint(i)}}}},
 		}
 		if i < 20 {
 			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: types.UID("owner-" + fmt.Sprint(i%2)), Controller: new(true)}}

@@ -114,10 +114,7 @@ func expectPartialPods(t *testing.T, lw *cache.ListWatch, client kubernetes.Inte
 	}
 	informer := runInformer(t, lw, &partialPod{}, options)
 	events := make(chan cache.Event[*partialPod], 100)
-	_, err := informer.AddEventHandler(cache.EventHandlerFunc[*partialPod](func(e cache.Event[*partialPod]) { events <- e }), cache.HandlerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handle(t, informer, func(e cache.Event[*partialPod]) { events <- e })
 	for range 21 {
 		if e := cachetest.Next(t, events); e.Type != cache.EventAdd || e.New.Name == "" {
 			t.Errorf("event %v", e)
@@ -226,7 +223,7 @@ func TestTransformOfPartialObjectIsStored(t *testing.T) {
 		})
 		got, _ := informer.Store().GetByKey("ns0/pod-02")
 		want := &partialPod{ObjectMeta: got.ObjectMeta}
-		want.Labels = map[string]string{"x": "1"}
+		want.Labels, want.Fields.Spec.NodeName = map[string]string{"x": "1"}, "node-2"
 		want.Fields.Status.Phase, want.Fields.Status.PodIP, want.Fields.Status.StartTime = got.Fields.Status.Phase, "set", &start
 		if diff := cmp.Diff(want, got); diff != "" || got.Annotations["number"] != "2" {
 			t.Errorf("-want +got:\n%s", diff)
@@ -246,18 +243,11 @@ func TestModifiedPartialObjectIsReported(t *testing.T) {
 		informer := cache.NewSharedInformer(server, &partialPod{}, cache.InformerOptions[*partialPod]{
 			DetectMutations: true, ErrorHandler: func(_ context.Context, err error) { errs <- err },
 		})
-		ctx, stop := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- informer.Run(ctx) }()
-		if err := informer.WaitForSync(ctx); err != nil {
-			t.Fatal(err)
-		}
+		stop := start(t, informer)
+		synctest.Wait()
 		cached, _ := informer.Store().GetByKey("ns/a")
 		cached.Fields.Spec.NodeName = "other"
 		stop() // the last check is after it
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
 		if err := <-errs; !errors.Is(err, cache.ErrMutated) || !strings.Contains(err.Error(), `"ns/a"`) || !strings.Contains(err.Error(), "spec.nodeName") {
 			t.Errorf("the error is %v", err)
 		}
@@ -432,11 +422,8 @@ func TestReflectorOfPartialObjects(t *testing.T) {
 		var pushed []*partialPod
 		undelta := cache.NewUndeltaStore(func(pods []*partialPod) { pushed = pods }, nil)
 		plain := cache.NewStore(nil, cache.Indexers[*partialPod]{"node": cache.ByObject(func(pod *partialPod) ([]string, error) { return []string{pod.Fields.Spec.NodeName}, nil })})
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		stores := []cache.ReflectorStore[*partialPod]{plain, undelta}
-		for _, store := range stores {
-			go func() { stopped <- cache.NewReflector(h, &partialPod{}, store, cache.ReflectorOptions{}).Run(ctx) }()
+		for _, store := range []cache.ReflectorStore[*partialPod]{plain, undelta} {
+			start(t, cache.NewReflector(h, &partialPod{}, store, cache.ReflectorOptions{}))
 		}
 		synctest.Wait()
 		h.Update(cachetest.Pod("b", func(pod *corev1.Pod) { pod.Spec.NodeName = "node" }))
@@ -447,12 +434,6 @@ func TestReflectorOfPartialObjects(t *testing.T) {
 		}
 		if len(pushed) != 2 || sortByName(pushed)[1].Fields.Spec.NodeName != "node" {
 			t.Errorf("the UndeltaStore has %v", pushed)
-		}
-		cancel()
-		for range stores {
-			if err := <-stopped; err != nil {
-				t.Error(err)
-			}
 		}
 	})
 }
@@ -549,11 +530,7 @@ func widget(name string, color any) *unstructured.Unstructured {
 // startWidgetServer returns the configuration of a server of Widgets, and a client.
 func startWidgetServer(t *testing.T) (*rest.Config, dynamic.ResourceInterface) {
 	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close(context.WithoutCancel(t.Context())) })
+	server := cachetest.StartAPIServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{widgetResource}})
 	return server.Config(), widgetsOf(server.Config()).Namespace("ns")
 }
 

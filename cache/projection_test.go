@@ -16,66 +16,39 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 )
 
-// projectedPods serves Pods of two ReplicaSets on three nodes.
-func projectedPods(t *testing.T) (*fake.APIServer, map[string]*corev1.Pod) {
-	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close(context.Background()) })
-	client := kubernetes.NewForConfigOrDie(server.Config())
-	pods := make(map[string]*corev1.Pod)
-	for i := range 30 {
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: "ns", Name: fmt.Sprintf("pod-%02d", i), Labels: map[string]string{"app": fmt.Sprint(i % 2)},
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: new(true)}},
-				ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "test", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}},
-			},
-			Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", i%3), Containers: []corev1.Container{{Name: "main", Image: fmt.Sprintf("web:%d", i), WorkingDir: "/"}, {Name: "proxy"}}},
-		}
-		written, err := client.CoreV1().Pods("ns").Create(t.Context(), pod, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		pods["ns/"+pod.Name] = written
-	}
-	return server, pods
-}
-
 // TestProjectionEqualsObjects reads the fields of whole and of partial Pods, live and packed, streamed
 // and decoded by the client, and compares them with the Pods.
 func TestProjectionEqualsObjects(t *testing.T) {
-	server, pods := projectedPods(t)
-	for _, streaming := range []bool{false, true} {
-		for _, packed := range []bool{false, true} {
-			config := server.Config()
-			if streaming {
-				cache.EnableStreaming(config)
-			}
-			lw := cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods(""))
-			name := fmt.Sprintf("streaming=%v,packed=%v", streaming, packed)
-			t.Run(name, func(t *testing.T) {
-				checkProjection(t, cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-					Packed: packed, Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName")},
-				}), pods)
-			})
-			t.Run(name+",partial", func(t *testing.T) {
-				checkProjection(t, cache.NewSharedInformer(lw, &partialPod{}, cache.InformerOptions[*partialPod]{
-					Packed: packed, Indexers: cache.Indexers[*partialPod]{"node": cache.ByField[*partialPod]("spec.nodeName")},
-				}), pods)
-			})
-		}
+	config, client := startPodServer(t)
+	list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	pods := make(map[string]corev1.Pod)
+	for _, pod := range list.Items {
+		pods[pod.Namespace+"/"+pod.Name] = pod
+	}
+	forEachWay(t, config, func(t *testing.T, config *rest.Config, packed bool) {
+		lw := cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods(""))
+		t.Run("whole", func(t *testing.T) {
+			checkProjection(t, runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+				Packed: packed, Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName")},
+			}), pods)
+		})
+		t.Run("partial", func(t *testing.T) {
+			checkProjection(t, runInformer(t, lw, &partialPod{}, cache.InformerOptions[*partialPod]{
+				Packed: packed, Indexers: cache.Indexers[*partialPod]{"node": cache.ByField[*partialPod]("spec.nodeName")},
+			}), pods)
+		})
+	})
 }
 
 // imageFields are fewer fields than podFields.
@@ -88,14 +61,8 @@ type imageFields struct {
 	} `json:"spec"`
 }
 
-func checkProjection[T cache.Object](t *testing.T, informer *cache.SharedInformer[T], pods map[string]*corev1.Pod) {
+func checkProjection[T cache.Object](t *testing.T, informer *cache.SharedInformer[T], pods map[string]corev1.Pod) {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go informer.Run(ctx)
-	if err := informer.WaitForSync(ctx); err != nil {
-		t.Fatal(err)
-	}
 	projection, err := cache.ProjectionOf[imageFields](informer)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +82,7 @@ func checkProjection[T cache.Object](t *testing.T, informer *cache.SharedInforme
 		if diff := cmp.Diff(want, metadata); diff != "" {
 			t.Errorf("metadata of %s: -want +got:\n%s", got.Key, diff)
 		}
-		if fields := got.Fields.Spec; fields.NodeName != pod.Spec.NodeName || len(fields.Containers) != 2 || fields.Containers[0].Image != pod.Spec.Containers[0].Image {
+		if fields := got.Fields.Spec; fields.NodeName != pod.Spec.NodeName || len(fields.Containers) != 1 || fields.Containers[0].Image != pod.Spec.Containers[0].Image {
 			t.Errorf("%s has %+v", got.Key, fields)
 		}
 		got.Fields.Spec.Containers[0].Image = "mine" // the result is the caller's
@@ -132,12 +99,12 @@ func checkProjection[T cache.Object](t *testing.T, informer *cache.SharedInforme
 			check(got, err)
 			byNode++
 		}
-		if all != len(pods) || byNode != 10 {
+		if all != len(pods) || byNode != 7 {
 			t.Errorf("read %d objects, %d of the node", all, byNode)
 		}
-		got, exists, err := projection.Get("ns/pod-07")
+		got, exists, err := projection.Get("ns1/pod-07")
 		check(got, err)
-		if !exists || got.Key != "ns/pod-07" {
+		if !exists || got.Key != "ns1/pod-07" {
 			t.Errorf("got %q, %v", got.Key, exists)
 		}
 	}
@@ -180,26 +147,23 @@ func TestInvalidProjectionIsRefused(t *testing.T) {
 	}
 }
 
+// gadgetOf returns a custom resource with a spec.
+func gadgetOf(name string, spec map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": name}, "spec": spec,
+	}}
+}
+
 // TestProjectionOfUnreadableObjectIsAnError checks the error of an object that could never be stored.
 func TestProjectionOfUnreadableObjectIsAnError(t *testing.T) {
-	gadgets := fake.NewListerWatcher(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget"}})
-	gadgets.Create(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "bad"}}})
-	informer := cache.NewSharedInformer(gadgets, &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{
+	gadgets := fake.NewListerWatcher(gadgetOf("", nil))
+	gadgets.Create(gadgetOf("bad", nil))
+	informer := runInformer(t, gadgets, &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{
 		Transform: func(*unstructured.Unstructured) (*unstructured.Unstructured, error) {
 			return nil, fmt.Errorf("refused")
 		},
 	})
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go informer.Run(ctx)
-	if err := informer.WaitForSync(ctx); err != nil {
-		t.Fatal(err)
-	}
-	projection, err := cache.ProjectionOf[struct {
-		Spec struct {
-			Size int64 `json:"size"`
-		} `json:"spec"`
-	}](informer)
+	projection, err := cache.ProjectionOf[sizeFields](informer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,31 +175,25 @@ func TestProjectionOfUnreadableObjectIsAnError(t *testing.T) {
 // TestFieldIndexDecodesNothing counts the decoded objects of a packed informer with an index by a
 // field and a handler of keys.
 func TestFieldIndexDecodesNothing(t *testing.T) {
-	server, pods := projectedPods(t)
-	config := server.Config()
+	config, _ := startPodServer(t)
 	cache.EnableStreaming(config)
 	client := kubernetes.NewForConfigOrDie(config)
-	informer := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+	informer := runInformer(t, cache.ListWatchOf(client.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
 		Packed:   true,
 		Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName"), "image": cache.ByField[*corev1.Pod]("spec.containers.image")},
 	})
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go informer.Run(ctx)
-	pod := pods["ns/pod-01"]
-	pod.Labels["app"] = "changed"
-	written, err := client.CoreV1().Pods("ns").Update(ctx, pod, metav1.UpdateOptions{})
+	written, err := client.CoreV1().Pods("ns1").Patch(t.Context(), "pod-01", types.MergePatchType, []byte(`{"metadata":{"labels":{"changed":"1"}}}`), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := informer.WaitForObject(ctx, written); err != nil {
+	if err := informer.WaitForObject(testContext(t), written); err != nil {
 		t.Fatal(err)
 	}
 	if decoded := informer.Status().Decoded; decoded != 0 {
 		t.Errorf("decoded %d objects", decoded)
 	}
 	keys, err := informer.Store().IndexKeys("image", "web:4")
-	if err != nil || !slices.Equal(keys, []string{"ns/pod-04"}) {
+	if err != nil || !slices.Equal(keys, []string{"ns0/pod-04"}) {
 		t.Errorf("image web:4 finds %v, %v", keys, err)
 	}
 }
@@ -286,17 +244,9 @@ func TestPartialObjectMarshalsByPointer(t *testing.T) {
 		} `json:"spec"`
 	}
 	type gadget = cache.PartialObject[*unstructured.Unstructured, fields]
-	gadgets := fake.NewListerWatcher(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget"}})
-	gadgets.Create(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"grade": "grade 7"},
-	}})
-	informer := cache.NewSharedInformer(gadgets, &gadget{}, cache.InformerOptions[*gadget]{Packed: true})
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go informer.Run(ctx)
-	if err := informer.WaitForSync(ctx); err != nil {
-		t.Fatal(err)
-	}
+	gadgets := fake.NewListerWatcher(gadgetOf("", nil))
+	gadgets.Create(gadgetOf("a", map[string]any{"grade": "grade 7"}))
+	informer := runInformer(t, gadgets, &gadget{}, cache.InformerOptions[*gadget]{Packed: true})
 	got, ok := informer.Store().GetByKey("a")
 	if !ok || got.Fields.Spec.Grade.value != 7 {
 		t.Fatalf("got %+v, %v", got, ok)
@@ -366,19 +316,10 @@ type moodyFields struct {
 func TestUnreadableFieldsAreErrorsWithoutValues(t *testing.T) {
 	type gadget = cache.PartialObject[*unstructured.Unstructured, moodyFields]
 	for mood, want := range map[string]string{"panic": "panic: moody", "hunter2": "parsing time"} {
-		gadgets := fake.NewListerWatcher(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget"}})
-		written := gadgets.Create(&unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"mood": mood},
-		}})
-		whole := cache.NewSharedInformer(gadgets, &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{Packed: true})
-		partial := cache.NewSharedInformer(gadgets, &gadget{}, cache.InformerOptions[*gadget]{ErrorHandler: func(context.Context, error) {}})
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		go whole.Run(ctx)
-		go partial.Run(ctx)
-		if err := whole.WaitForSync(ctx); err != nil {
-			t.Fatal(err)
-		}
+		gadgets := fake.NewListerWatcher(gadgetOf("", nil))
+		written := gadgets.Create(gadgetOf("a", map[string]any{"mood": mood}))
+		whole := runInformer(t, gadgets, &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{Packed: true})
+		partial := runInformer(t, gadgets, &gadget{}, cache.InformerOptions[*gadget]{ErrorHandler: func(context.Context, error) {}})
 		projection, err := cache.ProjectionOf[moodyFields](whole)
 		if err != nil {
 			t.Fatal(err)
@@ -387,7 +328,7 @@ func TestUnreadableFieldsAreErrorsWithoutValues(t *testing.T) {
 		if !exists || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("a projection of %s returned %v, %v", mood, exists, err)
 		}
-		err = cache.WaitForAPIObject(ctx, partial, written)
+		err = cache.WaitForAPIObject(testContext(t), partial, written)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("the wait for %s returned %v", mood, err)
 		}
@@ -399,41 +340,23 @@ func TestUnreadableFieldsAreErrorsWithoutValues(t *testing.T) {
 
 // TestUndecodableItemIsReportedOnce streams an object whose indexed field has another type.
 func TestUndecodableItemIsReportedOnce(t *testing.T) {
-	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Gadget"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close(context.Background()) })
-	config := server.Config()
+	config, client := startWidgetServer(t)
 	cache.EnableStreaming(config)
-	client := dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"})
-	_, err = client.Namespace("ns").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"size": "large"},
-	}}, metav1.CreateOptions{})
-	if err != nil {
+	large := newWidget("ns", "a", "")
+	large.Object["spec"] = map[string]any{"size": "large"}
+	if _, err := client.Create(t.Context(), large, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	type gadget = cache.PartialObject[*unstructured.Unstructured, struct {
-		Spec struct {
-			Size int64 `json:"size"`
-		} `json:"spec"`
-	}]
-	example := &gadget{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Gadget"}}
 	var reported []error
-	informer := cache.NewSharedInformer(cache.ListWatchOf(client), example, cache.InformerOptions[*gadget]{
-		Packed: true, Indexers: cache.Indexers[*gadget]{"size": cache.ByField[*gadget]("spec.size")},
+	informer := cache.NewSharedInformer(cache.ListWatchOf(widgetsOf(config)), &sizedWidget{TypeMeta: widgetType("Widget")}, cache.InformerOptions[*sizedWidget]{
+		Packed: true, Indexers: cache.Indexers[*sizedWidget]{"size": cache.ByField[*sizedWidget]("spec.size")},
 		ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) },
 	})
-	ctx, stop := context.WithCancel(t.Context())
-	stopped := make(chan error)
-	go func() { stopped <- informer.Run(ctx) }()
-	if err := informer.WaitForSync(ctx); err != nil {
+	stop := start(t, informer)
+	if err := informer.WaitForSync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	stop()
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
 	if len(reported) != 1 || strings.Contains(reported[0].Error(), "index") {
 		t.Errorf("reported %v, want the object's error once", reported)
 	}

@@ -123,31 +123,28 @@ func TestChangesDuringResyncFollowIt(t *testing.T) {
 // TestSlowHandlerReceivesChangesBeforeResync checks that a handler with a backlog receives every
 // change in order.
 func TestSlowHandlerReceivesChangesBeforeResync(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		delivered := make(map[string]string) // versions by name
-		var slow atomic.Bool                 // read by the handler, which a timer's goroutine may call
-		slow.Store(true)
-		record := func(old, p *corev1.Pod) {
-			if old != nil && delivered[p.Name] != old.ResourceVersion {
-				t.Errorf("update of %s from %s, delivered was %s", p.Name, old.ResourceVersion, delivered[p.Name])
-			}
-			delivered[p.Name] = p.ResourceVersion
-			if slow.Load() {
-				<-time.After(7 * time.Second)
-			}
+	delivered := make(map[string]string) // versions by name
+	var slow atomic.Bool                 // read by the handler, which a timer's goroutine may call
+	slow.Store(true)
+	record := func(old, p *corev1.Pod) {
+		if old != nil && delivered[p.Name] != old.ResourceVersion {
+			t.Errorf("update of %s from %s, delivered was %s", p.Name, old.ResourceVersion, delivered[p.Name])
 		}
-		r.Handler, r.ResyncPeriod = podFuncs{
-			AddFunc:    func(p *corev1.Pod) { record(nil, p) },
-			UpdateFunc: record,
-			DeleteFunc: func(p *corev1.Pod) {
-				if delivered[p.Name] == "" {
-					t.Errorf("deletion of %s, which was not added", p.Name)
-				}
-				delete(delivered, p.Name)
-			},
-		}, 5*time.Second
-		r.Run(cache.ReflectorOptions{})
+		delivered[p.Name] = p.ResourceVersion
+		if slow.Load() {
+			<-time.After(7 * time.Second)
+		}
+	}
+	runWithHandler(t, 5*time.Second, podFuncs{
+		AddFunc:    func(p *corev1.Pod) { record(nil, p) },
+		UpdateFunc: record,
+		DeleteFunc: func(p *corev1.Pod) {
+			if delivered[p.Name] == "" {
+				t.Errorf("deletion of %s, which was not added", p.Name)
+			}
+			delete(delivered, p.Name)
+		},
+	}, func(r *cachetest.Harness) {
 		for range 50 {
 			r.Update(cachetest.Pod("a"))
 			r.Delete("ns/b")
@@ -164,6 +161,5 @@ func TestSlowHandlerReceivesChangesBeforeResync(t *testing.T) {
 		if len(delivered) != r.Store.Len() {
 			t.Errorf("delivered %d objects, stored %d", len(delivered), r.Store.Len())
 		}
-		r.CheckStop()
 	})
 }

@@ -14,11 +14,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // expectAbsent checks what reads return for an object that the store does not have: that it
@@ -150,14 +149,9 @@ func TestObjectOfReplacedScopeIsMissing(t *testing.T) {
 // A namespace whose deletion was seen has no objects. This is remembered for an hour.
 func TestObjectOfDeletedNamespaceIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := fake.NewListerWatcher(&corev1.Namespace{})
+		all, selected, scopes := namespaceScopes(t, blue)
 		all.Create(namespace("a", "blue"))
 		all.Create(namespace("other", "red"))
-		selected := cache.NewSharedInformer(all, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
-		scopes, err := cache.NamespaceScopes(selected, labels.SelectorFromSet(labels.Set{"team": "blue"}))
-		if err != nil {
-			t.Fatal(err)
-		}
 		i := newScopedInformer(t, scopes)
 		i.server.Create(configMap("a/1"))
 		start(t, i, selected)
@@ -245,49 +239,46 @@ func TestWaitForDeleteWaitsForTheListOfTheScope(t *testing.T) {
 
 // The work queue of a key handler must know that an object still exists.
 func TestKeyOfRemovedScopeIsLeftScope(t *testing.T) {
-	filter := func(obj *corev1.ConfigMap) bool { return obj.Labels["skip"] == "" }
 	for name, options := range map[string]cache.InformerOptions[*corev1.ConfigMap]{
-		"scopes": {Scopes: cache.NewScopes(namespaces("a", "b")...), Filter: filter},
-		"filter": {Filter: filter},
+		"scopes": {Scopes: cache.NewScopes(namespaces("a", "b")...), Filter: notSkipped},
+		"filter": {Filter: notSkipped},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				i := newScopedInformerWith(t, options)
-				last := make(map[string]cache.KeyEvent)
-				resume := make(chan struct{})
-				if _, err := i.AddKeyHandler(func(event cache.KeyEvent) {
-					<-resume
-					last[event.Key] = event
-				}, cache.HandlerOptions{}); err != nil {
-					t.Fatal(err)
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			i := newScopedInformerWith(t, options)
+			last := make(map[string]cache.KeyEvent)
+			resume := make(chan struct{})
+			if _, err := i.AddKeyHandler(func(event cache.KeyEvent) {
+				<-resume
+				last[event.Key] = event
+			}, cache.HandlerOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range []string{"a/1", "a/2", "b/deleted", "b/refused", "b/back"} {
+				i.server.Create(configMap(key))
+			}
+			start(t, i)
+			if err := i.WaitForSync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if options.Scopes != nil {
+				_ = i.scopes.Remove(namespaces("a")...)
+			} else {
+				i.server.Update(configMap("a/1", "skip=1"))
+				i.server.Update(configMap("a/2", "skip=1"))
+			}
+			i.server.Delete("b/deleted")
+			i.server.Update(configMap("b/refused", "skip=1"))
+			i.server.Update(configMap("b/back", "skip=1"))
+			synctest.Wait()
+			i.server.Update(configMap("b/back"))
+			synctest.Wait()
+			close(resume)
+			synctest.Wait()
+			for key, left := range map[string]bool{"a/1": true, "a/2": true, "b/deleted": false, "b/refused": true, "b/back": false} {
+				if event, ok := last[key]; !ok || event.LeftScope != left {
+					t.Errorf("%s: %+v, want LeftScope %v", key, event, left)
 				}
-				for _, key := range []string{"a/1", "a/2", "b/deleted", "b/refused", "b/back"} {
-					i.server.Create(configMap(key))
-				}
-				start(t, i)
-				if err := i.WaitForSync(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if options.Scopes != nil {
-					_ = i.scopes.Remove(namespaces("a")...)
-				} else {
-					i.server.Update(configMap("a/1", "skip=1"))
-					i.server.Update(configMap("a/2", "skip=1"))
-				}
-				i.server.Delete("b/deleted")
-				i.server.Update(configMap("b/refused", "skip=1"))
-				i.server.Update(configMap("b/back", "skip=1"))
-				synctest.Wait()
-				i.server.Update(configMap("b/back"))
-				synctest.Wait()
-				close(resume)
-				synctest.Wait()
-				for key, left := range map[string]bool{"a/1": true, "a/2": true, "b/deleted": false, "b/refused": true, "b/back": false} {
-					if event, ok := last[key]; !ok || event.LeftScope != left {
-						t.Errorf("%s: %+v, want LeftScope %v", key, event, left)
-					}
-				}
-			})
+			}
 		})
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // refusing returns a ListerWatcher of one ConfigMap in each of the namespaces a and secret, whose
@@ -52,25 +53,23 @@ func expectUnhealthy(t *testing.T, informer *cache.SharedInformer[*corev1.Config
 func TestScopesThatWereNeverListedAreUnhealthy(t *testing.T) {
 	all := namespaces("a", "secret")
 	for name, scopes := range map[string]*cache.Scopes{"of the start": cache.NewScopes(all...), "added later": cache.NewScopes()} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var allowed atomic.Bool
-				options := cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes}
-				informer := cache.NewSharedInformer(refusing(&allowed, "a", "secret"), &corev1.ConfigMap{}, options)
-				start(t, informer)
-				synctest.Wait()
-				if err := scopes.Set(all...); err != nil {
-					t.Fatal(err)
-				}
-				<-time.After(24*time.Hour + time.Minute)
-				expectUnhealthy(t, informer)
-				allowed.Store(true)
-				<-time.After(5 * time.Minute)
-				s := informer.Status()
-				if err := informer.HealthCheck(cache.HealthOptions{MaxStaleness: 5 * time.Minute})(nil); err != nil || !s.Synced {
-					t.Errorf("once allowed: %v, synced %v", err, s.Synced)
-				}
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			var allowed atomic.Bool
+			options := cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes}
+			informer := cache.NewSharedInformer(refusing(&allowed, "a", "secret"), &corev1.ConfigMap{}, options)
+			start(t, informer)
+			synctest.Wait()
+			if err := scopes.Set(all...); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(24*time.Hour + time.Minute)
+			expectUnhealthy(t, informer)
+			allowed.Store(true)
+			<-time.After(5 * time.Minute)
+			s := informer.Status()
+			if err := informer.HealthCheck(cache.HealthOptions{MaxStaleness: 5 * time.Minute})(nil); err != nil || !s.Synced {
+				t.Errorf("once allowed: %v, synced %v", err, s.Synced)
+			}
 		})
 	}
 }

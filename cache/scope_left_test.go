@@ -12,39 +12,32 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/fake"
 )
 
 // A handler that is behind receives one event for an update and the removal of the scope.
 func TestCoalescedRemovalOfScopeIsLeftScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewListerWatcher(&corev1.ConfigMap{})
-		scopes := cache.NewScopes(namespaces("a", "b")...)
-		informer := cache.NewSharedInformer(server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
+		i := newScopedInformer(t, cache.NewScopes(namespaces("a", "b")...))
 		resume, events := make(chan struct{}), make(chan cache.Event[*corev1.ConfigMap], 10000)
-		if _, err := informer.AddEventHandler(cache.EventHandlerFunc[*corev1.ConfigMap](func(e cache.Event[*corev1.ConfigMap]) {
+		handle(t, i.SharedInformer, func(e cache.Event[*corev1.ConfigMap]) {
 			<-resume
 			events <- e
-		}), cache.HandlerOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		start(t, informer)
-		if err := informer.WaitForSync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		server.Create(configMap("a/1"))
-		resume <- struct{}{}
-		server.Update(configMap("a/1", "n=0")) // which the handler holds
+		})
+		start(t, i)
 		synctest.Wait()
-		server.Update(configMap("a/1", "n=1"))
-		server.Create(configMap("b/1"))
+		i.server.Create(configMap("a/1"))
+		resume <- struct{}{}
+		i.server.Update(configMap("a/1", "n=0")) // which the handler holds
+		synctest.Wait()
+		i.server.Update(configMap("a/1", "n=1"))
+		i.server.Create(configMap("b/1"))
 		for n := range 10_100 { // more than are kept apart
-			server.Update(configMap("b/1", fmt.Sprintf("n=%d", n)))
+			i.server.Update(configMap("b/1", fmt.Sprintf("n=%d", n)))
 			if n%100 == 0 {
 				synctest.Wait()
 			}
 		}
-		_ = scopes.Remove(namespaces("a")...)
+		_ = i.scopes.Remove(namespaces("a")...)
 		synctest.Wait()
 		close(resume)
 		synctest.Wait()
@@ -67,14 +60,10 @@ func TestCoalescedRemovalOfScopeIsLeftScope(t *testing.T) {
 // The events of an object that the filter refuses are the same when its scope has been removed since.
 func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewListerWatcher(&corev1.ConfigMap{})
-		scopes := cache.NewScopes(namespaces("a", "b")...)
-		informer := cache.NewSharedInformer(server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{
-			Scopes: scopes, Filter: func(obj *corev1.ConfigMap) bool { return obj.Labels["skip"] == "" },
-		})
+		i := newScopedInformerWith(t, cache.InformerOptions[*corev1.ConfigMap]{Scopes: cache.NewScopes(namespaces("a", "b")...), Filter: notSkipped})
 		resume := make(chan struct{})
 		left := 0
-		if _, err := informer.AddEventHandler(cache.EventHandlerFunc[*corev1.ConfigMap](func(e cache.Event[*corev1.ConfigMap]) {
+		handle(t, i.SharedInformer, func(e cache.Event[*corev1.ConfigMap]) {
 			<-resume
 			switch {
 			case e.LeftScope:
@@ -82,18 +71,14 @@ func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
 			case e.Type == cache.EventDelete:
 				t.Error("deletion without LeftScope")
 			}
-		}), cache.HandlerOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		start(t, informer)
-		if err := informer.WaitForSync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		server.Create(configMap("a/1"))
+		})
+		start(t, i)
 		synctest.Wait()
-		server.Update(configMap("a/1", "skip=1"))
+		i.server.Create(configMap("a/1"))
 		synctest.Wait()
-		_ = scopes.Remove(namespaces("a")...)
+		i.server.Update(configMap("a/1", "skip=1"))
+		synctest.Wait()
+		_ = i.scopes.Remove(namespaces("a")...)
 		synctest.Wait()
 		close(resume)
 		synctest.Wait()
@@ -108,7 +93,7 @@ func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
 func TestFilteredOutInAnotherScopeIsLeftScope(t *testing.T) {
 	options := cache.InformerOptions[*corev1.ConfigMap]{
 		Scopes: cache.NewScopes(cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}),
-		Filter: func(obj *corev1.ConfigMap) bool { return obj.Labels["skip"] == "" },
+		Filter: notSkipped,
 	}
 	runScopedWith(t, options, func(i *scopedInformer) {
 		for n := range 20 {

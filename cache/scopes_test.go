@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -124,6 +123,9 @@ func configMap(key string, labels ...string) *corev1.ConfigMap {
 	}
 	return obj
 }
+
+// notSkipped is a Filter.
+func notSkipped(obj *corev1.ConfigMap) bool { return obj.Labels["skip"] == "" }
 
 func namespaces(names ...string) (scopes []cache.Scope) {
 	for _, name := range names {
@@ -263,12 +265,9 @@ func testScopesOfHashes(t *testing.T, sharded bool) {
 func TestStatusOfScopeOfStoppedInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newScopedInformer(t, cache.NewScopes(namespaces("a")...))
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error)
-		go func() { stopped <- i.Run(ctx) }()
-		_ = i.WaitForSync(ctx)
-		cancel()
-		<-stopped
+		stop := start(t, i)
+		_ = i.WaitForSync(t.Context())
+		stop()
 		if s, err := i.InScope(cache.Scope{Namespace: "a"}).Status(); s.Phase != cache.PhaseStopped {
 			t.Errorf("after Run: %q, %v", s.Phase, err)
 		}

@@ -41,21 +41,12 @@ func inAbsence(t *testing.T, test func(a *absence)) {
 		a.informer = cache.NewSharedInformer(a.lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
 			Served: served.Publish(a.resource).(*cache.Served), ErrorHandler: func(context.Context, error) {},
 		})
-		_, err := a.informer.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(e cache.Event[*corev1.Pod]) {
+		handle(t, a.informer, func(e cache.Event[*corev1.Pod]) {
 			a.events = append(a.events, fmt.Sprintf("%s %s %t", e.Type, e.Object().Name, e.LeftScope))
-		}), cache.HandlerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- a.informer.Run(ctx) }()
+		})
+		start(t, a.informer)
 		synctest.Wait()
 		test(a)
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 	})
 }
 

@@ -12,17 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/served"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // sizedWidget is a Widget of one field.
@@ -45,27 +40,17 @@ func TestPartialObjectsFollowTheirDefinition(t *testing.T) {
 
 func followPartialObjects(t *testing.T, packed bool) {
 	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close(context.WithoutCancel(t.Context()))
+	server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true})
 	resource := served.New(served.ErrNotServed)
-	lw := cache.ListWatchOf(dynamic.NewForConfigOrDie(server.Config()).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}))
-	example := &sizedWidget{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Widget"}}
-	informer := cache.NewSharedInformer(lw, example, cache.InformerOptions[*sizedWidget]{
+	example := &sizedWidget{TypeMeta: widgetType("Widget")}
+	informer := cache.NewSharedInformer(cache.ListWatchOf(widgetsOf(server.Config())), example, cache.InformerOptions[*sizedWidget]{
 		Packed: packed, Served: served.Publish(resource).(*cache.Served), ErrorHandler: func(_ context.Context, err error) { t.Errorf("reported %v", err) },
 	})
 	var events []string
-	_, err = informer.AddEventHandler(cache.EventHandlerFunc[*sizedWidget](func(e cache.Event[*sizedWidget]) {
+	handle(t, informer, func(e cache.Event[*sizedWidget]) {
 		events = append(events, fmt.Sprintf("%s %s %d left %t", e.Type, e.Object().Name, e.Object().Fields.Spec.Size, e.LeftScope))
-	}), cache.HandlerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- informer.Run(ctx) }()
+	})
+	start(t, informer)
 	expect := func(when string, exists bool, want ...string) {
 		t.Helper()
 		<-time.After(time.Second) // in the bubble
@@ -98,60 +83,35 @@ func followPartialObjects(t *testing.T, packed bool) {
 	create(2)
 	resource.Set(served.Served, nil)
 	expect("served again", true, "Add a 2 left false")
-	server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: apierrors.NewNotFound(schema.GroupResource{}, "")})
+	server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
 	resource.Set(served.NotServed, served.ErrNotServed)
 	expect("not served", false, "Delete a 2 left true")
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
 }
 
 // The scopes of selected namespaces come and go while their resource does.
 func TestNamespaceScopesFollowTheirResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lw := fake.NewListerWatcher(&corev1.Namespace{})
-		selected := func(name, team string) *corev1.Namespace {
-			return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": team}}}
-		}
-		lw.Create(selected("ns", "blue"))
-		lw.Create(selected("other", "red"))
-		namespaces := cache.NewSharedInformer(lw, &corev1.Namespace{}, cache.InformerOptions[*corev1.Namespace]{})
-		scopes, err := cache.NamespaceScopes(namespaces, labels.SelectorFromSet(labels.Set{"team": "blue"}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- namespaces.Run(ctx) }()
+		lw, namespaces, scopes := namespaceScopes(t, blue)
+		lw.Create(namespace("ns", "blue"))
+		lw.Create(namespace("other", "red"))
+		start(t, namespaces)
 		runServedInBubble(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
-			expect := func(step, want string) {
-				t.Helper()
-				h.do(step)
-				if got := h.received(); got != want {
-					t.Errorf("after %q: events %q, want %q", step, got, want)
-				}
-			}
 			h.do("create")
-			expect("served", "Add a")
+			h.expect("served", "Add a")
 			h.do("delete")
-			expect("gone", "Delete a")
-			lw.Update(selected("other", "blue"))
-			expect("create", "")
-			expect("served", "Add a, Add b")
-			h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: apierrors.NewNotFound(schema.GroupResource{}, "")})
-			expect("not served", "Delete a left, Delete b left")
-			lw.Update(selected("other", "red")) // its objects have left before
+			h.expect("gone", "Delete a")
+			lw.Update(namespace("other", "blue"))
+			h.expect("create", "")
+			h.expect("served", "Add a, Add b")
+			h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+			h.expect("not served", "Delete a left, Delete b left")
+			lw.Update(namespace("other", "red")) // its objects have left before
 			lw.Delete("ns")
 			synctest.Wait()
 			h.server.ClearFaults()
-			expect("served", "")
-			lw.Create(selected("ns", "blue"))
-			expect("", "Add a")
+			h.expect("served", "")
+			lw.Create(namespace("ns", "blue"))
+			h.expect("", "Add a")
 		})
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	})
 }

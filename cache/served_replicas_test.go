@@ -17,11 +17,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/served"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 var errNoWidgets = apierrors.NewNotFound(schema.GroupResource{}, "")
@@ -35,32 +35,21 @@ func TestDeletionIsKnownAlthoughAnotherInformerListsOn(t *testing.T) {
 		resource := served.New(served.ErrNotServed)
 		var servers [2]*fake.APIServer
 		var informers [2]*cache.SharedInformer[*unstructured.Unstructured]
-		var run []func(context.Context) error
 		var events []string
 		for i := range servers {
-			server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer server.Close(context.WithoutCancel(t.Context()))
+			server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true})
 			if err := errors.Join(server.Create(widgetResource.Definition()), server.Create(newWidget("ns", "a", ""))); err != nil {
 				t.Fatal(err)
 			}
-			client := dynamic.NewForConfigOrDie(server.Config()).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"})
 			servers[i] = server
-			informers[i] = cache.NewSharedInformer(cache.ListWatchOf(client), &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{
+			informers[i] = cache.NewSharedInformer(cache.ListWatchOf(widgetsOf(server.Config())), &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{
 				Served: served.Publish(resource).(*cache.Served), ErrorHandler: func(context.Context, error) {},
 			})
-			run = append(run, informers[i].Run)
 		}
-		if _, err := informers[1].AddEventHandler(cache.EventHandlerFunc[*unstructured.Unstructured](func(e cache.Event[*unstructured.Unstructured]) {
+		handle(t, informers[1], func(e cache.Event[*unstructured.Unstructured]) {
 			events = append(events, fmt.Sprintf("%s left=%t", e.Type, e.LeftScope))
-		}), cache.HandlerOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- cache.RunAll(ctx, run...) }()
+		})
+		start(t, informers[0], informers[1])
 		resource.Set(served.Served, nil)
 		<-time.After(time.Second)
 		// One error makes the second informer ask later than the first one, which is answered three times.
@@ -75,10 +64,6 @@ func TestDeletionIsKnownAlthoughAnotherInformerListsOn(t *testing.T) {
 		}
 		if err := informers[1].Store().KeyError("ns/a"); err != nil {
 			t.Errorf("Get: %v, want NotFound", err)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }

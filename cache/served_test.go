@@ -18,11 +18,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/served"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 var widgetResource = fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}
@@ -52,31 +52,20 @@ func runServed(t *testing.T, options cache.InformerOptions[*unstructured.Unstruc
 
 func runServedInBubble(t *testing.T, options cache.InformerOptions[*unstructured.Unstructured], test func(h *servedHarness)) {
 	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close(context.WithoutCancel(t.Context()))
+	server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true})
 	h := &servedHarness{T: t, server: server, resource: served.New(fmt.Errorf("pending: %w", served.ErrNotServed))}
 	options.Served = served.Publish(h.resource).(*cache.Served)
 	options.Indexers = cache.Indexers[*unstructured.Unstructured]{cache.NamespaceIndex: cache.ByMetadata[*unstructured.Unstructured](cache.MetaNamespaceIndexFunc)}
 	options.ErrorHandler = func(_ context.Context, err error) { t.Errorf("reported %v", err) }
-	lw := cache.ListWatchOf(dynamic.NewForConfigOrDie(server.Config()).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}))
-	h.SharedInformer = cache.NewSharedInformer(lw, &unstructured.Unstructured{}, options)
+	h.SharedInformer = cache.NewSharedInformer(cache.ListWatchOf(widgetsOf(server.Config())), &unstructured.Unstructured{}, options)
 	h.handle()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- h.SharedInformer.Run(ctx) }()
+	start(t, h.SharedInformer)
 	synctest.Wait()
 	test(h)
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
 }
 
 func (h *servedHarness) handle() *cache.Registration {
-	registration, err := h.AddEventHandler(cache.EventHandlerFunc[*unstructured.Unstructured](func(event cache.Event[*unstructured.Unstructured]) {
+	return handle(h.T, h.SharedInformer, func(event cache.Event[*unstructured.Unstructured]) {
 		text := fmt.Sprintf("%v %s", event.Type, event.Object().GetName())
 		if event.LeftScope {
 			text += " left"
@@ -84,11 +73,7 @@ func (h *servedHarness) handle() *cache.Registration {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.events = append(h.events, text)
-	}), cache.HandlerOptions{})
-	if err != nil {
-		h.Error(err)
-	}
-	return registration
+	})
 }
 
 // received returns the events since the last call, sorted.
@@ -100,6 +85,15 @@ func (h *servedHarness) received() string {
 	h.events = nil
 	slices.Sort(events)
 	return strings.Join(events, ", ")
+}
+
+// expect takes a step, and checks the events since the last call.
+func (h *servedHarness) expect(step, events string) {
+	h.Helper()
+	h.do(step)
+	if got := h.received(); got != events {
+		h.Errorf("after %q: events %q, want %q", step, got, events)
+	}
 }
 
 func (h *servedHarness) must(err error) {
@@ -193,9 +187,8 @@ func (h *servedHarness) reads() string {
 
 // The reads of each phase.
 const (
-	readsBefore  = "NotServed synced=false/false health=ok get=absent lister=absent index=absent key=absent sync=waits object=absent delete=absent version=absent now=absent"
+	readsAbsent  = "NotServed synced=false/false health=ok get=absent lister=absent index=absent key=absent sync=waits object=absent delete=absent version=absent now=absent"
 	readsServed  = "Watching synced=true/true health=ok get=ok lister=ok index=ok key=ok sync=ok object=waits delete=waits version=waits now=ok"
-	readsExist   = "NotServed synced=false/false health=ok get=absent lister=absent index=absent key=absent sync=waits object=absent delete=absent version=absent now=absent"
 	readsGone    = "NotServed synced=false/false health=ok get=none lister=none index=none key=ok sync=waits object=absent delete=ok version=absent"
 	readsUnknown = "Retrying synced=true/true health=ok get=ok lister=ok index=ok key=ok sync=ok object=waits delete=waits version=waits now=ok"
 )
@@ -214,26 +207,21 @@ func TestServed(t *testing.T) {
 			runServed(t, options, func(h *servedHarness) {
 				expect := func(step, events, reads string) {
 					t.Helper()
-					h.do(step)
-					got := h.received()
-					if got != events {
-						t.Errorf("after %q: events %q, want %q", step, got, events)
-					}
+					h.expect(step, events)
 					if got := h.reads(); got != reads {
 						t.Errorf("after %q:\n got %s\nwant %s", step, got, reads)
 					}
 				}
-				added := "Add a, Add b"
-				expect("", "", readsBefore)
-				expect("not served", "", readsBefore)
-				expect("gone", "", readsBefore) // which the informer has never listed
-				expect("create", "", readsBefore)
-				expect("served", added, readsServed)
+				expect("", "", readsAbsent)
+				expect("not served", "", readsAbsent)
+				expect("gone", "", readsAbsent) // which the informer has never listed
+				expect("create", "", readsAbsent)
+				expect("served", "Add a, Add b", readsServed)
 				expect("not served", "", readsServed) // the server says the opposite
 				<-time.After(time.Minute)             // until requests have tokens again
 				expect("served", "", readsServed)
-				h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, fake.RequestFault{Err: apierrors.NewNotFound(schema.GroupResource{}, "")})
-				expect("not served", "Delete a left, Delete b left", readsExist)
+				h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+				expect("not served", "Delete a left, Delete b left", readsAbsent)
 				registration := h.handle()
 				h.server.ClearFaults()
 				expect("served", "Add a, Add a, Add b, Add b", readsServed)
@@ -252,7 +240,6 @@ func TestServed(t *testing.T) {
 
 // A wait that began while the resource was served ends once it is not, unless what it waits for is true.
 func TestWaitsEndWithService(t *testing.T) {
-	notFound := fake.RequestFault{Err: apierrors.NewNotFound(schema.GroupResource{}, "")}
 	for name, options := range map[string]cache.InformerOptions[*unstructured.Unstructured]{
 		"whole": {}, "scopes": {Scopes: cache.NewScopes(cache.Scope{Namespace: "ns"}, cache.Scope{Namespace: "other"})},
 	} {
@@ -264,7 +251,7 @@ func TestWaitsEndWithService(t *testing.T) {
 					object := startWait(func() error { return h.WaitForObject(h.Context(), newWidget("ns", "a", "1000000")) })
 					version := startWait(func() error { return h.WaitForResourceVersion(h.Context(), "1000000") })
 					deletion := startWait(func() error { return h.WaitForDelete(h.Context(), newWidget("ns", "a", "")) })
-					h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" }, notFound)
+					h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
 					h.do(step)
 					for what, wait := range map[string]waiter{"object": object, "version": version, "deletion": deletion} {
 						if err, ended := wait.result(); !ended || errors.Is(err, cache.ErrNotServed) == (isDeleted && what == "deletion") {
@@ -274,7 +261,7 @@ func TestWaitsEndWithService(t *testing.T) {
 					// Waits that begin while the objects are listed again wait for the list.
 					release := make(chan struct{})
 					h.server.ClearFaults()
-					h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" && r.Verb == "list" }, fake.RequestFault{Hold: release})
+					h.server.InjectFault(-1, func(r fake.APIRequest) bool { return isWidgets(r) && r.Verb == "list" }, fake.RequestFault{Hold: release})
 					h.do("served")
 					reached := startWait(func() error { return h.WaitForResourceVersion(h.Context(), h.Status().ResourceVersion) })
 					deletion = startWait(func() error { return h.WaitForDelete(h.Context(), newWidget("ns", "a", "")) })
@@ -306,10 +293,7 @@ func TestScopesChangeWhileNotServed(t *testing.T) {
 		h.do("create")
 		h.do("served")
 		h.do("delete")
-		h.do("gone")
-		if got := h.received(); got != "Add a, Delete a" {
-			t.Errorf("events %q", got)
-		}
+		h.expect("gone", "Add a, Delete a")
 		h.must(scopes.Set(cache.Scope{Namespace: "other"}))
 		h.do("create")
 		if got := h.received(); got != "" || h.Status().Phase != cache.PhaseNotServed {

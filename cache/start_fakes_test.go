@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -34,16 +33,10 @@ func TestControllerSourceIsNotProbed(t *testing.T) {
 		source := &recordedSource{FakeControllerSource: fcache.NewFakeControllerSource()}
 		defer source.Shutdown()
 		pods := cache.NewSharedInformer(cache.ListWatchFromClientGo(source), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- pods.Run(ctx) }()
+		start(t, pods)
 		synctest.Wait()
 		if !slices.Equal(source.lists, []string{"0"}) || !pods.HasSynced() {
 			t.Errorf("lists at %q, synced %v, want one at version 0", source.lists, pods.HasSynced())
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }

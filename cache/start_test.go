@@ -126,22 +126,14 @@ func TestStartOverKindsOfServers(t *testing.T) {
 			want: []string{"list@ limit=1", "list@ limit=500"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client := &startClient{server: cachetest.New(t).ListerWatcher, list: c.list}
-				pods := cache.NewSharedInformer(cache.ListWatchOf(client, c.modify...), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Start: c.start})
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error)
-				go func() { done <- pods.Run(ctx) }()
-				synctest.Wait()
-				if !pods.HasSynced() || len(client.lists) < len(c.want) || !slices.Equal(client.lists[:len(c.want)], c.want) {
-					t.Errorf("requests %q, synced %v, want %q", client.lists, pods.HasSynced(), c.want)
-				}
-				cancel()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			client := &startClient{server: cachetest.New(t).ListerWatcher, list: c.list}
+			pods := cache.NewSharedInformer(cache.ListWatchOf(client, c.modify...), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Start: c.start})
+			start(t, pods)
+			synctest.Wait()
+			if !pods.HasSynced() || len(client.lists) < len(c.want) || !slices.Equal(client.lists[:len(c.want)], c.want) {
+				t.Errorf("requests %q, synced %v, want %q", client.lists, pods.HasSynced(), c.want)
+			}
 		})
 	}
 }
@@ -154,16 +146,10 @@ func TestScopesStartWithOneProbe(t *testing.T) {
 		scopes := cache.NewScopes(cache.Scope{Namespace: "ns"}, cache.Scope{Namespace: "other"})
 		lw := cache.ListWatchByNamespace(func(string) *startClient { return client })
 		pods := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Scopes: scopes})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- pods.Run(ctx) }()
+		start(t, pods)
 		synctest.Wait()
 		if got, want := strings.Join(client.lists, ", "), "list@ limit=1, list@4 limit=0, list@4 limit=0"; got != want || !pods.HasSynced() {
 			t.Errorf("requests [%s], synced %v, want [%s]", got, pods.HasSynced(), want)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -81,19 +80,13 @@ func TestReflectorAndFactoryStatus(t *testing.T) {
 		if pods.HasSynced() || factory.HasSynced() || pods.HealthCheck(cache.HealthOptions{})(nil) == nil || factory.HealthCheck(cache.HealthOptions{})(nil) == nil {
 			t.Error("synced or healthy before Run")
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error, 1)
-		go func() { stopped <- cache.RunAll(ctx, pods.Run, factory.Run) }()
+		start(t, pods, factory)
 		synctest.Wait()
 		if !pods.HasSynced() || !factory.HasSynced() || pods.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil || factory.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil {
 			t.Errorf("not synced or not healthy: %+v, %+v", pods.Status(), factory.Status())
 		}
 		if s := pods.Status(); s.Phase != cache.PhaseWatching || s.Name != "Pod" {
 			t.Errorf("status %+v", s)
-		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
 		}
 	})
 }
@@ -104,16 +97,9 @@ func TestReflectorStatusOfASecondRun(t *testing.T) {
 		r := cachetest.New(t)
 		pods := cache.NewReflector(r, &corev1.Pod{}, cache.NewStore[*corev1.Pod](nil, nil), cache.ReflectorOptions{ErrorHandler: r.Report})
 		run := func() (stop func()) {
-			ctx, cancel := context.WithCancel(t.Context())
-			stopped := make(chan error, 1)
-			go func() { stopped <- pods.Run(ctx) }()
+			stop = start(t, pods)
 			cachetest.Advance(time.Second)
-			return func() {
-				cancel()
-				if err := <-stopped; err != nil {
-					t.Error(err)
-				}
-			}
+			return stop
 		}
 		r.InjectListFault(100, fake.Fault{Err: fake.Forbidden()})
 		run()()

@@ -23,6 +23,19 @@ func stateItem(version, node string) feed.Item {
 	return feed.Item{Key: "ns/a", UID: "uid", ResourceVersion: version, Object: pod}
 }
 
+// sendTo are the ways in which a state reaches a sink.
+var sendTo = map[string]func(sink *storewriter.Sink[*corev1.Pod], eventType watch.EventType, item feed.Item) error{
+	"event": func(sink *storewriter.Sink[*corev1.Pod], eventType watch.EventType, item feed.Item) error {
+		sink.Apply(eventType, item)
+		return nil
+	},
+	"list": func(sink *storewriter.Sink[*corev1.Pod], _ watch.EventType, item feed.Item) error {
+		next := sink.Begin()
+		next.Add(item)
+		return next.Commit(item.ResourceVersion)
+	},
+}
+
 // badItem returns a state of Pod a that cannot be decoded.
 func badItem(version string) feed.Item {
 	return feed.Item{Key: "ns/a", UID: "uid", ResourceVersion: version, Codec: feed.ErrorCodec{Err: errNoStore}}
@@ -32,17 +45,7 @@ func badItem(version string) feed.Item {
 // to a Reflector's store although its version is not newer than that of the stored one.
 func TestReflectorStoresGoodStateInAReusedVersion(t *testing.T) {
 	for _, version := range []string{"5", "6"} {
-		for name, send := range map[string]func(sink *storewriter.Sink[*corev1.Pod]) error{
-			"event": func(sink *storewriter.Sink[*corev1.Pod]) error {
-				sink.Apply(watch.Modified, stateItem(version, "new"))
-				return nil
-			},
-			"list": func(sink *storewriter.Sink[*corev1.Pod]) error {
-				next := sink.Begin()
-				next.Add(stateItem(version, "new"))
-				return next.Commit(version)
-			},
-		} {
+		for name, send := range sendTo {
 			t.Run(name+" at "+version, func(t *testing.T) {
 				store := NewStore[*corev1.Pod](nil, nil)
 				sink := newStoreSink(store, func(string, error) {})
@@ -53,7 +56,7 @@ func TestReflectorStoresGoodStateInAReusedVersion(t *testing.T) {
 				if err := restored.Commit("4"); err != nil {
 					t.Fatal(err)
 				}
-				if err := send(sink); err != nil {
+				if err := send(sink, watch.Modified, stateItem(version, "new")); err != nil {
 					t.Fatal(err)
 				}
 				if pod, _ := store.GetByKey("ns/a"); pod.Spec.NodeName != "new" || sink.Quarantined() != 0 {
@@ -61,36 +64,6 @@ func TestReflectorStoresGoodStateInAReusedVersion(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestReflectorDeletesThePredecessorOfAnObject recreates a Pod in a state that cannot be decoded. A
-// Reflector's store must not keep the Pod of before, which was deleted.
-func TestReflectorDeletesThePredecessorOfAnObject(t *testing.T) {
-	recreated := badItem("8")
-	recreated.UID = "uid-new"
-	for name, send := range map[string]func(sink *storewriter.Sink[*corev1.Pod]) error{
-		"event": func(sink *storewriter.Sink[*corev1.Pod]) error {
-			sink.Apply(watch.Added, recreated)
-			return nil
-		},
-		"list": func(sink *storewriter.Sink[*corev1.Pod]) error {
-			next := sink.Begin()
-			next.Add(recreated)
-			return next.Commit("8")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			store, reported := NewStore[*corev1.Pod](nil, nil), error(nil)
-			sink := newStoreSink(store, func(_ string, err error) { reported = err })
-			sink.Apply(watch.Added, stateItem("6", "old"))
-			if err := send(sink); err != nil {
-				t.Fatal(err)
-			}
-			if store.Len() != 0 || sink.Quarantined() != 1 || newObjectError("ns/a", reported).Effect != EffectNotStored {
-				t.Errorf("%d stored, %d quarantined, reported %v", store.Len(), sink.Quarantined(), reported)
-			}
-		})
 	}
 }
 
@@ -132,14 +105,7 @@ func (s *checkedStore) Replace(pods []*corev1.Pod, resourceVersion string) error
 
 // An object that could not be stored counts as quarantined until the store has a later state of it.
 func TestQuarantineEndsOnceTheStoreHasTheObject(t *testing.T) {
-	for name, send := range map[string]func(sink *storewriter.Sink[*corev1.Pod]){
-		"event": func(sink *storewriter.Sink[*corev1.Pod]) { sink.Apply(watch.Modified, stateItem("5", "")) },
-		"list": func(sink *storewriter.Sink[*corev1.Pod]) {
-			next := sink.Begin()
-			next.Add(stateItem("5", ""))
-			_ = next.Commit("5")
-		},
-	} {
+	for name, send := range sendTo {
 		t.Run(name, func(t *testing.T) {
 			store := &checkedStore{Store: NewStore[*corev1.Pod](nil, nil)}
 			sink := newStoreSink(store, func(string, error) {})
@@ -149,7 +115,9 @@ func TestQuarantineEndsOnceTheStoreHasTheObject(t *testing.T) {
 				}
 			}
 			sink.Apply(watch.Added, badItem("4"))
-			send(sink)
+			if err := send(sink, watch.Modified, stateItem("5", "")); err != nil {
+				t.Fatal(err)
+			}
 			if store.Len() != 1 || sink.Quarantined() != 0 {
 				t.Errorf("%d stored, %d quarantined, want 1 and 0", store.Len(), sink.Quarantined())
 			}

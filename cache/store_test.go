@@ -6,6 +6,7 @@ package cache_test
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"sync"
@@ -179,20 +180,6 @@ func describe(s cache.Snapshot[*corev1.Pod]) string {
 	return text
 }
 
-// TestSnapshotAllIsSorted breaks out of the loop early.
-func TestSnapshotAllIsSorted(t *testing.T) {
-	store := newStore(t, cachetest.Pod("c"), cachetest.Pod("a"), cachetest.Pod("b"))
-	var keys []string
-	for key := range store.Snapshot().All() {
-		if keys = append(keys, key); len(keys) == 2 {
-			break
-		}
-	}
-	if fmt.Sprint(keys) != "[ns/a ns/b]" {
-		t.Errorf("keys %v", keys)
-	}
-}
-
 // TestConcurrentReadersSeeOneReplace reads a store during calls of Replace, each of which sets all
 // Pods to one version. Every read shows Pods of one version.
 func TestConcurrentReadersSeeOneReplace(t *testing.T) {
@@ -279,20 +266,21 @@ func TestMetaNamespaceKeys(t *testing.T) {
 	}
 }
 
-// TestReaderAllIsSorted iterates over a store of unsorted objects.
-func TestReaderAllIsSorted(t *testing.T) {
-	store := cache.NewStore[*corev1.Pod](nil, nil)
-	if err := store.Replace([]*corev1.Pod{cachetest.Pod("b"), cachetest.Pod("c"), cachetest.Pod("a")}, ""); err != nil {
-		t.Fatal(err)
-	}
-	var keys []string
-	for key, pod := range store.All() {
-		keys = append(keys, key)
-		if "ns/"+pod.Name != key {
-			t.Errorf("%s under %s", pod.Name, key)
+// TestAllIsSorted iterates over unsorted objects, and breaks out of the loop before the last.
+func TestAllIsSorted(t *testing.T) {
+	store := newStore(t, cachetest.Pod("d"), cachetest.Pod("b"), cachetest.Pod("c"), cachetest.Pod("a"))
+	for name, all := range map[string]iter.Seq2[string, *corev1.Pod]{"Reader": store.All(), "Snapshot": store.Snapshot().All()} {
+		var keys []string
+		for key, pod := range all {
+			if "ns/"+pod.Name != key {
+				t.Errorf("%s: %s under %s", name, pod.Name, key)
+			}
+			if keys = append(keys, key); len(keys) == 3 {
+				break
+			}
 		}
-	}
-	if !slices.Equal(keys, []string{"ns/a", "ns/b", "ns/c"}) {
-		t.Errorf("keys %q", keys)
+		if !slices.Equal(keys, []string{"ns/a", "ns/b", "ns/c"}) {
+			t.Errorf("%s: keys %q", name, keys)
+		}
 	}
 }

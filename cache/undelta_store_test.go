@@ -222,37 +222,38 @@ func TestUndeltaStorePushesEmptyList(t *testing.T) {
 	})
 }
 
-// rejectingStore is a ReflectorStore that rejects some objects.
+// rejectingStore is a ReflectorStore that rejects states.
 type rejectingStore struct {
 	*cache.Store[*corev1.Pod]
-	reject  map[string]bool
-	replace error
+
+	rejects func(p *corev1.Pod) error
+}
+
+func newRejectingStore(rejects func(p *corev1.Pod) error) rejectingStore {
+	return rejectingStore{cache.NewStore[*corev1.Pod](nil, nil), rejects}
 }
 
 var errRejected = errors.New("rejected")
 
-func (s *rejectingStore) Update(p *corev1.Pod) error {
-	if s.reject[p.Name] {
-		return errRejected
+func (s rejectingStore) Add(p *corev1.Pod) error {
+	if err := s.rejects(p); err != nil {
+		return err
 	}
-	return s.Store.Update(p)
+	return s.Store.Add(p)
 }
 
-func (s *rejectingStore) Replace(pods []*corev1.Pod, rv string) error {
-	if s.replace != nil {
-		return s.replace
-	}
-	return s.Store.Replace(pods, rv)
-}
+func (s rejectingStore) Update(p *corev1.Pod) error { return s.Add(p) }
 
 // TestReflectorReportsStoreErrors checks that an error of the store is reported with the object's
 // key, that other objects are stored, and that the object is requested again.
 func TestReflectorReportsStoreErrors(t *testing.T) {
-	store := &rejectingStore{reject: map[string]bool{"a": true}}
-	runWithReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] {
-		store.Store = cache.NewStore[*corev1.Pod](nil, nil)
-		return store
-	}, func(r *cachetest.Harness) {
+	store := newRejectingStore(func(p *corev1.Pod) error {
+		if p.ResourceVersion == "5" {
+			return errRejected
+		}
+		return nil
+	})
+	runWithReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] { return store }, func(r *cachetest.Harness) {
 		r.Update(cachetest.Pod("a"))
 		r.Update(cachetest.Pod("b"))
 		synctest.Wait()

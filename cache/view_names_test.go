@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -24,15 +23,8 @@ func TestUniqueNamesOfInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run := func() (cache.View, func()) {
 			informer := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "unique"})
-			ctx, cancel := context.WithCancel(t.Context())
-			stopped := make(chan error, 1)
-			go func() { stopped <- informer.Run(ctx) }()
-			return informer.Views()[0], func() {
-				cancel()
-				if err := <-stopped; err != nil {
-					t.Error(err)
-				}
-			}
+			stop := start(t, informer)
+			return informer.Views()[0], stop
 		}
 		expect := func(want string, views ...cache.View) {
 			t.Helper()

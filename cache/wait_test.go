@@ -20,7 +20,6 @@ import (
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2/ktesting"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -142,24 +141,6 @@ func TestWaitForObject(t *testing.T) {
 	})
 }
 
-// TestWaitForObjectNotStored waits for a write that Transform rejects.
-func TestWaitForObjectNotStored(t *testing.T) {
-	transform := func(p *corev1.Pod) (*corev1.Pod, error) {
-		if p.Labels["x"] == "broken" {
-			return nil, errors.New("broken")
-		}
-		return p, nil
-	}
-	runShared(t, cache.InformerOptions[*corev1.Pod]{Transform: transform}, func(s *sharedHarness) {
-		if err := s.WaitForObject(s.T.Context(), s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "broken")))); !errors.Is(err, cache.ErrNotStored) {
-			t.Errorf("error %v, want ErrNotStored", err)
-		}
-		if err := s.WaitForObject(s.T.Context(), s.Update(cachetest.Pod("a"))); err != nil {
-			t.Errorf("the next write: %v", err)
-		}
-	})
-}
-
 // TestWaitForObjectOutOfScope waits for objects of another namespace or selection, for informers of
 // each kind of client.
 func TestWaitForObjectOutOfScope(t *testing.T) {
@@ -209,21 +190,15 @@ func TestWaitForDelete(t *testing.T) {
 		if err := s.WaitForDelete(ctx, pod); !errors.Is(err, context.DeadlineExceeded) || !cachetest.ErrorContains("ns/a")(err) {
 			t.Errorf("wait for a Pod that exists: %v", err)
 		}
-		done := make(chan error, 1)
-		go func() { done <- s.WaitForDelete(s.T.Context(), pod) }()
+		w := startWait(func() error { return s.WaitForDelete(s.T.Context(), pod) })
 		s.Update(cachetest.Pod("a"))
 		s.Update(cachetest.Pod("b"))
-		synctest.Wait()
-		select {
-		case err := <-done:
+		if err, ended := w.result(); ended {
 			t.Errorf("WaitForDelete returned %v after an update", err)
-		default:
 		}
 		s.Harness.Delete("ns/a")
 		s.Create(cachetest.Pod("a"))
-		if err := <-done; err != nil {
-			t.Errorf("wait for a Pod that was recreated: %v", err)
-		}
+		w.expectDone(t, "a deletion and an addition")
 		if err := s.WaitForDelete(s.T.Context(), pod); err != nil {
 			t.Errorf("wait for a deleted Pod: %v", err)
 		}
@@ -236,11 +211,9 @@ func TestWaitForDelete(t *testing.T) {
 // TestWaitReportsThatRunWasNotCalled waits for an informer that is not running.
 func TestWaitReportsThatRunWasNotCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+		logger, log := bufferedLogger(5)
 		pods := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Logger: logger})
-		logged := func() int {
-			return strings.Count(logger.GetSink().(ktesting.Underlier).GetBuffer().String(), "Run has not been called")
-		}
+		logged := func() int { return strings.Count(log(), "Run has not been called") }
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		err := pods.WaitForSync(ctx)
 		cancel()
@@ -262,19 +235,9 @@ func TestWaitReportsThatRunWasNotCalled(t *testing.T) {
 func TestWaitForSyncBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods := cache.NewSharedInformer(fake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
-		done := make(chan error, 1)
-		go func() { done <- pods.WaitForSync(t.Context()) }()
-		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan error, 1)
-		go func() { stopped <- pods.Run(ctx) }()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
+		w := startWait(func() error { return pods.WaitForSync(t.Context()) })
+		start(t, pods)
+		w.expectDone(t, "Run")
 	})
 }
 
@@ -286,17 +249,11 @@ func TestWaitForDeleteComparesTheServersUID(t *testing.T) {
 	}
 	runShared(t, cache.InformerOptions[*corev1.Pod]{Transform: clearUID}, func(s *sharedHarness) {
 		created := s.Create(cachetest.Pod("d"))
-		done := make(chan error, 1)
-		go func() { done <- s.WaitForDelete(s.T.Context(), created) }()
-		synctest.Wait()
-		select {
-		case err := <-done:
-			t.Fatalf("WaitForDelete of a Pod that exists returned %v", err)
-		default:
+		w := startWait(func() error { return s.WaitForDelete(s.T.Context(), created) })
+		if err, ended := w.result(); ended {
+			t.Errorf("WaitForDelete of a Pod that exists returned %v", err)
 		}
 		s.Harness.Delete("ns/d")
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		w.expectDone(t, "the deletion")
 	})
 }

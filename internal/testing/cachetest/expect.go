@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"testing"
 	"testing/synctest"
 	"time"
 
@@ -200,6 +201,12 @@ func (h *Harness) UpdateEverySecond(n int) {
 			h.Update(Pod("a"))
 		}
 	}()
+}
+
+// RunInBubble runs a subtest in a synctest bubble.
+func RunInBubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // Advance lets d pass in the bubble and blocks until all goroutines are idle.

@@ -32,20 +32,27 @@ type Proxy struct {
 // for it. With secure it serves HTTP/2 over TLS.
 func NewProxy(t *testing.T, secure bool) (*Proxy, *rest.Config) {
 	t.Helper()
-	api, err := fake.StartAPIServer(fake.APIServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := StartAPIServer(t, fake.APIServerOptions{})
 	p := &Proxy{API: api}
 	p.Server = httptest.NewUnstartedServer(p.handler(t, api.URL()))
 	config := p.start(secure)
+	t.Cleanup(p.Close)
+	return p, config
+}
+
+// StartAPIServer starts a fake API server, which is closed when the test ends.
+func StartAPIServer(t *testing.T, options fake.APIServerOptions) *fake.APIServer {
+	t.Helper()
+	server, err := fake.StartAPIServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		p.Close()
-		if err := api.Close(context.Background()); err != nil {
+		if err := server.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
-	return p, config
+	return server
 }
 
 // start starts the proxy and returns a client configuration for it.
