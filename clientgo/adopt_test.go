@@ -19,6 +19,7 @@ import (
 	clientinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/informers/core"
 	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
 	clientfake "k8s.io/client-go/kubernetes/fake"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -38,20 +39,16 @@ func TestAdoptKeepsConfiguration(t *testing.T) {
 			func(options *metav1.ListOptions) { options.LabelSelector = "keep=yes" })
 		var errs errorRecorder
 		errs.handle(t)(original)
-		if err := original.SetTransform(func(obj any) (any, error) {
+		withTransform(t, func(obj any) (any, error) {
 			obj.(*corev1.Pod).Annotations = map[string]string{"seen": "yes"}
 			return obj, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})(original)
 		informer := clientgo.Adopt(original, clientgo.Options{Packed: true})
 		if !isAdapter(informer) {
 			t.Fatalf("Adopt returned a %T", informer)
 		}
 		handler := &recordingHandler{}
-		if _, err := informer.AddEventHandler(handler); err != nil {
-			t.Fatal(err)
-		}
+		withHandler(t, handler)(informer)
 		h := runInformer(t, informer)
 		h.waitForKey("ns/b")
 		if got := errs.all(); len(got) != 1 || !errors.Is(got[0], errRefused) {
@@ -75,14 +72,12 @@ type wrappedInformer struct {
 	clientcache.SharedIndexInformer
 }
 
-// TestAdoptReturnsOtherInformers checks that Adopt returns an informer unchanged, and warns, if it
-// is in use or not client-go's.
+// TestAdoptReturnsOtherInformers checks that Adopt, and a factory's InformerFor, return an informer
+// unchanged, and warn, if it is in use or not client-go's.
 func TestAdoptReturnsOtherInformers(t *testing.T) {
 	client := clientfake.NewClientset()
 	used := coreinformers.NewPodInformer(client, "", 0, nil)
-	if _, err := used.AddEventHandler(&recordingHandler{}); err != nil {
-		t.Fatal(err)
-	}
+	withHandler(t, &recordingHandler{})(used)
 	own := plain.NewSharedIndexInformer(podsOf(client), &corev1.Pod{}, 0, nil)
 	for name, informer := range map[string]clientcache.SharedIndexInformer{
 		"in use":  used,
@@ -92,6 +87,10 @@ func TestAdoptReturnsOtherInformers(t *testing.T) {
 	} {
 		if got := clientgo.Adopt(informer, clientgo.Options{}); got != informer {
 			t.Errorf("%s: Adopt returned another informer", name)
+		}
+		made := func(kubernetes.Interface, time.Duration) clientcache.SharedIndexInformer { return informer }
+		if got := plain.NewSharedInformerFactory(client, 0).InformerFor(&corev1.Pod{}, made); got != informer {
+			t.Errorf("%s: InformerFor returned another informer", name)
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package clientgo_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -57,17 +56,7 @@ func runController(t *testing.T, newController newControllerFunc, options client
 		options.Handler = &h.recordingHandler
 	}
 	h.store, h.Controller = newController(options)
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		h.RunWithContext(ctx)
-	}()
-	h.stop = func() {
-		cancel()
-		<-stopped
-	}
-	t.Cleanup(h.stop)
+	h.stop = background(t, h.RunWithContext)
 	synctest.Wait()
 	return h
 }

@@ -5,6 +5,7 @@ package clientgo_test
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -33,13 +34,11 @@ func TestStoreChangesBeforeDelivery(t *testing.T) {
 		}
 		run(t, server, clientgo.Options{}, func(i clientcache.SharedIndexInformer) {
 			informer = i
-			if _, err := i.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+			withHandler(t, clientcache.ResourceEventHandlerFuncs{
 				AddFunc:    func(obj any) { check("add", obj) },
 				UpdateFunc: func(_, obj any) { check("update", obj) },
 				DeleteFunc: func(obj any) { check("delete "+obj.(*corev1.Pod).ResourceVersion, obj) },
-			}); err != nil {
-				t.Error(err)
-			}
+			})(i)
 		})
 		server.Update(cachetest.Pod("a", cachetest.WithLabel("v", "1")))
 		synctest.Wait()
@@ -56,30 +55,24 @@ func TestStoreChangesBeforeDelivery(t *testing.T) {
 func TestEveryEventIsDelivered(t *testing.T) {
 	const updates = 12_000
 	for _, delivery := range []cache.Delivery{"", cache.EveryEvent, cache.CoalesceWhenBehind} {
-		t.Run(string(delivery), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				source := newScriptedServer()
-				resume := make(chan struct{})
-				var adds, updated atomic.Int64
-				run(t, source, clientgo.Options{Delivery: delivery}, func(informer clientcache.SharedIndexInformer) {
-					if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
-						AddFunc:    func(any) { <-resume; adds.Add(1) },
-						UpdateFunc: func(any, any) { updated.Add(1) },
-					}); err != nil {
-						t.Error(err)
-					}
-				})
-				source.send(watch.Added, cachetest.Pod("a", withVersion(10)))
-				for i := range updates {
-					source.send(watch.Modified, cachetest.Pod("a", withVersion(11+i)))
-				}
-				synctest.Wait()
-				close(resume)
-				synctest.Wait()
-				if coalesced := updated.Load() < updates; adds.Load() != 1 || coalesced != (delivery == cache.CoalesceWhenBehind) {
-					t.Errorf("received %d additions and %d of %d updates", adds.Load(), updated.Load(), updates)
-				}
-			})
+		cachetest.RunInBubble(t, string(delivery), func(t *testing.T) {
+			source := newScriptedServer()
+			resume := make(chan struct{})
+			var adds, updated atomic.Int64
+			run(t, source, clientgo.Options{Delivery: delivery}, withHandler(t, clientcache.ResourceEventHandlerFuncs{
+				AddFunc:    func(any) { <-resume; adds.Add(1) },
+				UpdateFunc: func(any, any) { updated.Add(1) },
+			}))
+			source.send(watch.Added, cachetest.Pod("a", withVersion(10)))
+			for i := range updates {
+				source.send(watch.Modified, cachetest.Pod("a", withVersion(11+i)))
+			}
+			synctest.Wait()
+			close(resume)
+			synctest.Wait()
+			if coalesced := updated.Load() < updates; adds.Load() != 1 || coalesced != (delivery == cache.CoalesceWhenBehind) {
+				t.Errorf("received %d additions and %d of %d updates", adds.Load(), updated.Load(), updates)
+			}
 		})
 	}
 }
@@ -153,13 +146,9 @@ func TestLateHandlerReceivesStoredObjects(t *testing.T) {
 		defer close(resume)
 		h := run(t, server, clientgo.Options{})
 		h.expectEvents("A a@2 initial")
-		if _, err := h.informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-resume }}); err != nil {
-			t.Fatal(err)
-		}
+		h.add(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-resume }})
 		late := &recordingHandler{}
-		if _, err := h.informer.AddEventHandler(late); err != nil {
-			t.Fatal(err)
-		}
+		h.add(late)
 		server.Update(cachetest.Pod("a", cachetest.WithLabel("v", "1")))
 		h.expectEvents("U a@3")
 		if got := fmt.Sprint(late.take()); got != "[A a@2 initial U a@3]" {
@@ -168,20 +157,18 @@ func TestLateHandlerReceivesStoredObjects(t *testing.T) {
 	})
 }
 
-// TestResyncPeriodPerHandler checks that each handler has its own resync period, and that a resync
-// calls no transform.
+// TestResyncPeriodPerHandler checks that each handler has its own resync period, which is raised to a
+// second if it is shorter, and that a resync calls no transform.
 func TestResyncPeriodPerHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var transformed atomic.Int32
-		short, none := &recordingHandler{}, &recordingHandler{}
+		least, short, none := &recordingHandler{}, &recordingHandler{}, &recordingHandler{}
 		h := runWith(t, newServer("a"), clientgo.Options{}, clientcache.SharedIndexInformerOptions{ResyncPeriod: 3 * time.Minute}, func(informer clientcache.SharedIndexInformer) {
-			if err := informer.SetTransform(func(obj any) (any, error) {
+			withTransform(t, func(obj any) (any, error) {
 				transformed.Add(1)
 				return obj, nil
-			}); err != nil {
-				t.Error(err)
-			}
-			for handler, period := range map[*recordingHandler]time.Duration{short: time.Minute, none: 0} {
+			})(informer)
+			for handler, period := range map[*recordingHandler]time.Duration{least: time.Millisecond, short: time.Minute, none: 0} {
 				if _, err := informer.AddEventHandlerWithResyncPeriod(handler, period); err != nil {
 					t.Error(err)
 				}
@@ -190,6 +177,7 @@ func TestResyncPeriodPerHandler(t *testing.T) {
 		cachetest.Advance(4*time.Minute - time.Second)
 		for handler, want := range map[*recordingHandler]string{
 			&h.recordingHandler: "[A a@2 initial U a@2]",
+			least:               "[A a@2 initial" + strings.Repeat(" U a@2", 239) + "]",
 			short:               "[A a@2 initial U a@2 U a@2 U a@2]",
 			none:                "[A a@2 initial]",
 		} {
@@ -203,38 +191,20 @@ func TestResyncPeriodPerHandler(t *testing.T) {
 	})
 }
 
-// TestResyncPeriodIsAtLeastOneSecond checks that a shorter resync period is raised to a second.
-func TestResyncPeriodIsAtLeastOneSecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		handler := &recordingHandler{}
-		run(t, newServer("a"), clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
-			if _, err := informer.AddEventHandlerWithResyncPeriod(handler, time.Millisecond); err != nil {
-				t.Error(err)
-			}
-		})
-		cachetest.Advance(2*time.Second + 500*time.Millisecond)
-		if got := fmt.Sprint(handler.take()); got != "[A a@2 initial U a@2 U a@2]" {
-			t.Errorf("the handler received %s", got)
-		}
-	})
-}
-
 // TestRelistUpdates checks that a relist emits updates for unchanged objects only if the options
 // ask for them.
 func TestRelistUpdates(t *testing.T) {
 	for name, updates := range map[string]bool{"default": false, "RelistUpdates": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a")
-				h := run(t, server, clientgo.Options{RelistUpdates: updates})
-				h.expectEvents("A a@2 initial")
-				server.relist()
-				if updates {
-					h.expectEvents("U a@2")
-				} else {
-					h.expectEvents()
-				}
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a")
+			h := run(t, server, clientgo.Options{RelistUpdates: updates})
+			h.expectEvents("A a@2 initial")
+			server.relist()
+			if updates {
+				h.expectEvents("U a@2")
+			} else {
+				h.expectEvents()
+			}
 		})
 	}
 }

@@ -188,9 +188,7 @@ func TestFactoryOptions(t *testing.T) {
 		)
 		informer := factory.Core().V1().Pods().Informer()
 		handler := &recordingHandler{}
-		if _, err := informer.AddEventHandler(handler); err != nil {
-			t.Fatal(err)
-		}
+		withHandler(t, handler)(informer)
 		stop := make(chan struct{})
 		factory.Start(stop)
 		synctest.Wait()
@@ -224,12 +222,10 @@ func TestInformerForAdoptsClientGoInformer(t *testing.T) {
 		selected := func(client kubernetes.Interface, resync time.Duration) clientcache.SharedIndexInformer {
 			informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, resync, clientcache.Indexers{"name": byName},
 				func(options *metav1.ListOptions) { options.LabelSelector = "keep=yes" })
-			if err := informer.SetTransform(func(obj any) (any, error) {
+			withTransform(t, func(obj any) (any, error) {
 				obj.(*corev1.Pod).ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "seen"}}
 				return obj, nil
-			}); err != nil {
-				t.Error(err)
-			}
+			})(informer)
 			return informer
 		}
 		informer := factory.InformerFor(&corev1.Pod{}, selected)
@@ -249,27 +245,6 @@ func TestInformerForAdoptsClientGoInformer(t *testing.T) {
 		close(stop)
 		factory.Shutdown()
 	})
-}
-
-// TestInformerForKeepsOtherInformers checks that InformerFor does not convert an informer of this
-// package, one in use, or one of an unknown type.
-func TestInformerForKeepsOtherInformers(t *testing.T) {
-	client := clientfake.NewClientset()
-	own := plain.NewSharedIndexInformer(podsOf(client), &corev1.Pod{}, 0, nil)
-	used := coreinformers.NewPodInformer(client, "", 0, nil)
-	if _, err := used.AddEventHandler(&recordingHandler{}); err != nil {
-		t.Fatal(err)
-	}
-	unknown := struct {
-		clientcache.SharedIndexInformer
-	}{own}
-	for name, informer := range map[string]clientcache.SharedIndexInformer{"own": own, "in use": used, "unknown": unknown} {
-		factory := plain.NewSharedInformerFactory(client, 0)
-		got := factory.InformerFor(&corev1.Pod{}, func(kubernetes.Interface, time.Duration) clientcache.SharedIndexInformer { return informer })
-		if got != informer {
-			t.Errorf("%s: the informer was replaced", name)
-		}
-	}
 }
 
 // TestResourceFactories runs a dynamic and a metadata factory.
@@ -300,28 +275,26 @@ func TestResourceFactories(t *testing.T) {
 			return plain.Metadata().NewSharedInformerFactory(metadatafake.NewSimpleMetadataClient(metadataScheme, metadata), 0)
 		}, &metav1.PartialObjectMetadata{}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				factory := test.make()
-				generic := factory.ForResource(resource)
-				if generic != factory.ForResource(resource) {
-					t.Error("ForResource returned two pointers")
-				}
-				if generic.Informer() != factory.ForResource(resource).Informer() || !isAdapter(generic.Informer()) {
-					t.Error("ForResource returned two informers, or not an adapter")
-				}
-				stop := make(chan struct{})
-				factory.Start(stop)
-				if synced := factory.WaitForCacheSync(stop); !synced[resource] {
-					t.Errorf("synced informers: %v", synced)
-				}
-				obj, err := generic.Lister().ByNamespace("ns").Get("a")
-				if err != nil || reflect.TypeOf(obj) != reflect.TypeOf(test.example) {
-					t.Errorf("the lister returned %v, %v", obj, err)
-				}
-				close(stop)
-				factory.Shutdown()
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			factory := test.make()
+			generic := factory.ForResource(resource)
+			if generic != factory.ForResource(resource) {
+				t.Error("ForResource returned two pointers")
+			}
+			if generic.Informer() != factory.ForResource(resource).Informer() || !isAdapter(generic.Informer()) {
+				t.Error("ForResource returned two informers, or not an adapter")
+			}
+			stop := make(chan struct{})
+			factory.Start(stop)
+			if synced := factory.WaitForCacheSync(stop); !synced[resource] {
+				t.Errorf("synced informers: %v", synced)
+			}
+			obj, err := generic.Lister().ByNamespace("ns").Get("a")
+			if err != nil || reflect.TypeOf(obj) != reflect.TypeOf(test.example) {
+				t.Errorf("the lister returned %v, %v", obj, err)
+			}
+			close(stop)
+			factory.Shutdown()
 		})
 	}
 }

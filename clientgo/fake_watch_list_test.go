@@ -65,26 +65,24 @@ func TestFakeClientsetWithWatchListReactor(t *testing.T) {
 			return stream, func(event watch.Event) { stream.Action(event.Type, event.Object) }
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				stream, send := open()
-				client := clientfake.NewClientset(cachetest.Pod("a"), cachetest.Pod("b"))
-				client.PrependWatchReactor("pods", clienttesting.DefaultWatchReactor(stream, nil))
-				go func() {
-					for _, event := range events {
-						send(event)
-					}
-				}()
-				began := time.Now()
-				h := run(t, unmarkedPodsOf(client), clientgo.Options{})
-				h.expectEvents("A a initial", "A b initial", "A c", "U a", "D b")
-				if took := time.Since(began); took != 0 || !h.informer.HasSynced() {
-					t.Errorf("synced %v after %v", h.informer.HasSynced(), took)
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			stream, send := open()
+			client := clientfake.NewClientset(cachetest.Pod("a"), cachetest.Pod("b"))
+			client.PrependWatchReactor("pods", clienttesting.DefaultWatchReactor(stream, nil))
+			go func() {
+				for _, event := range events {
+					send(event)
 				}
-				cachetest.Advance(time.Minute)
-				send(watch.Event{Type: watch.Added, Object: cachetest.Pod("d")})
-				h.expectEvents("A d")
-			})
+			}()
+			began := time.Now()
+			h := run(t, unmarkedPodsOf(client), clientgo.Options{})
+			h.expectEvents("A a initial", "A b initial", "A c", "U a", "D b")
+			if took := time.Since(began); took != 0 || !h.informer.HasSynced() {
+				t.Errorf("synced %v after %v", h.informer.HasSynced(), took)
+			}
+			cachetest.Advance(time.Minute)
+			send(watch.Event{Type: watch.Added, Object: cachetest.Pod("d")})
+			h.expectEvents("A d")
 		})
 	}
 }
@@ -95,32 +93,30 @@ func TestFakeClientsetWithWatchListReactor(t *testing.T) {
 func TestFakeClientsetThatIgnoresWatchListIsListed(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, true)
 	for name, created := range map[string]int{"idle": 0, "an object a second": 3} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client := clientfake.NewClientset(cachetest.Pod("a"))
-				informer := clientgo.With(clientgo.Options{}).NewSharedIndexInformer(unmarkedPodsOf(client), &corev1.Pod{}, 0, nil)
-				logged := runLoggedAt(t, informer, 0)
-				began := time.Now()
-				for i := range created {
-					cachetest.Advance(time.Second)
-					create(t, client, fmt.Sprint("b", i))
-				}
-				<-informer.HasSyncedChecker().Done()
-				if took := time.Since(began); took != time.Duration(2+created)*time.Second {
-					t.Errorf("synced after %v", took)
-				}
-				if keys := informer.GetStore().ListKeys(); len(keys) != 1+created {
-					t.Errorf("the store has %q", keys)
-				}
-				if logged.count("a fake client that does not support WatchList") != 1 {
-					t.Errorf("the log does not say what happened:\n%s", &logged.log)
-				}
-				create(t, client, "c")
-				synctest.Wait()
-				if _, ok, _ := informer.GetStore().GetByKey("ns/c"); !ok {
-					t.Error("the store lacks an object created after the list")
-				}
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			client := clientfake.NewClientset(cachetest.Pod("a"))
+			informer := clientgo.With(clientgo.Options{}).NewSharedIndexInformer(unmarkedPodsOf(client), &corev1.Pod{}, 0, nil)
+			logged := runLoggedAt(t, informer, 0)
+			began := time.Now()
+			for i := range created {
+				cachetest.Advance(time.Second)
+				create(t, client, fmt.Sprint("b", i))
+			}
+			<-informer.HasSyncedChecker().Done()
+			if took := time.Since(began); took != time.Duration(2+created)*time.Second {
+				t.Errorf("synced after %v", took)
+			}
+			if keys := informer.GetStore().ListKeys(); len(keys) != 1+created {
+				t.Errorf("the store has %q", keys)
+			}
+			if logged.count("a fake client that does not support WatchList") != 1 {
+				t.Errorf("the log does not say what happened:\n%s", &logged.log)
+			}
+			create(t, client, "c")
+			synctest.Wait()
+			if _, ok, _ := informer.GetStore().GetByKey("ns/c"); !ok {
+				t.Error("the store lacks an object created after the list")
+			}
 		})
 	}
 }

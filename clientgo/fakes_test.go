@@ -99,10 +99,12 @@ func watchedPods(stream watch.Interface, pod *corev1.Pod) clientcache.ListerWatc
 	}, noWatchList{})
 }
 
-// fixture returns a Pod with a version, a label x, and a UID.
+// fixture returns a Pod with a label x, a version, and a UID unless the version is empty.
 func fixture(name, version, x string) *corev1.Pod {
 	return cachetest.Pod(name, cachetest.WithLabel("x", x), func(pod *corev1.Pod) {
-		pod.ResourceVersion, pod.UID = version, types.UID("uid-"+name)
+		if version != "" {
+			pod.ResourceVersion, pod.UID = version, types.UID("uid-"+name)
+		}
 	})
 }
 
@@ -119,7 +121,7 @@ func fakeChanges(first, second, third string) []func(write func(watch.EventType,
 }
 
 // TestFakesOfClientGoLoseNoWrite makes the writes of a test whose fixtures have the same, falling
-// or no versions, with the fakes of client-go, and compares the handler's events and the store with
+// or no versions, those without one no UID either, with the fakes of client-go, and compares the handler's events and the store with
 // those of client-go's informer.
 func TestFakesOfClientGoLoseNoWrite(t *testing.T) {
 	for versions, v := range map[string][3]string{
@@ -160,19 +162,12 @@ func writeToFake(t *testing.T, informer clientcache.SharedIndexInformer, source 
 		object := obj.(metav1.Object)
 		return object.GetName() + "=" + object.GetLabels()["x"] + "@" + object.GetResourceVersion()
 	}
-	if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+	withHandler(t, clientcache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { record.record("A " + label(obj)) },
 		UpdateFunc: func(old, obj any) { record.record("U " + label(old) + " " + label(obj)) },
 		DeleteFunc: func(obj any) { record.record("D " + label(obj)) },
-	}); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		informer.RunWithContext(ctx)
-	}()
+	})(informer)
+	stop := background(t, informer.RunWithContext)
 	<-time.After(2 * time.Second)
 	for _, change := range changes {
 		change(source.write)
@@ -184,8 +179,7 @@ func writeToFake(t *testing.T, informer clientcache.SharedIndexInformer, source 
 	}
 	slices.Sort(events)
 	stored, version = strings.Join(events, " "), informer.LastSyncResourceVersion()
-	cancel()
-	<-stopped
+	stop()
 	return record.all(), stored, version
 }
 
@@ -193,31 +187,29 @@ func writeToFake(t *testing.T, informer clientcache.SharedIndexInformer, source 
 // lower, equal or missing, is accepted. Only the object whose content differs is an update.
 func TestListOfAFakeIsComparedByContent(t *testing.T) {
 	for _, version := range []string{"3", "", "5"} {
-		t.Run("list at "+version, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*fixture("a", "5", "0"), *fixture("b", "5", "0")}}
-				var streams []*watch.FakeWatcher
-				h := run(t, clientcache.ToListWatcherWithWatchListSemantics(&clientcache.ListWatch{
-					ListFunc: func(metav1.ListOptions) (runtime.Object, error) { return list.DeepCopy(), nil },
-					WatchFunc: func(metav1.ListOptions) (watch.Interface, error) {
-						streams = append(streams, watch.NewFake())
-						return streams[len(streams)-1], nil
-					},
-				}, noWatchList{}), clientgo.Options{})
-				cachetest.Advance(2 * time.Second)
-				h.expectEvents("A a@5 initial", "A b@5 initial")
-				streams[0].Modify(fixture("b", "4", "1"))
-				h.expectEvents("U b@4")
-				if got := h.informer.LastSyncResourceVersion(); got != "4" {
-					t.Errorf("version %q after the event, want 4", got)
-				}
-				list.ResourceVersion, list.Items = version, []corev1.Pod{*fixture("a", "5", "9"), *fixture("b", "4", "1"), *fixture("c", "1", "0")}
-				streams[0].Error(&metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonExpired, Code: 410})
-				cachetest.Advance(time.Minute)
-				h.expectEvents("U a@5", "A c@1")
-				streams[len(streams)-1].Modify(fixture("a", "1", "2"))
-				h.expectEvents("U a@1")
-			})
+		cachetest.RunInBubble(t, "list at "+version, func(t *testing.T) {
+			list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*fixture("a", "5", "0"), *fixture("b", "5", "0")}}
+			var streams []*watch.FakeWatcher
+			h := run(t, clientcache.ToListWatcherWithWatchListSemantics(&clientcache.ListWatch{
+				ListFunc: func(metav1.ListOptions) (runtime.Object, error) { return list.DeepCopy(), nil },
+				WatchFunc: func(metav1.ListOptions) (watch.Interface, error) {
+					streams = append(streams, watch.NewFake())
+					return streams[len(streams)-1], nil
+				},
+			}, noWatchList{}), clientgo.Options{})
+			cachetest.Advance(2 * time.Second)
+			h.expectEvents("A a@5 initial", "A b@5 initial")
+			streams[0].Modify(fixture("b", "4", "1"))
+			h.expectEvents("U b@4")
+			if got := h.informer.LastSyncResourceVersion(); got != "4" {
+				t.Errorf("version %q after the event, want 4", got)
+			}
+			list.ResourceVersion, list.Items = version, []corev1.Pod{*fixture("a", "5", "9"), *fixture("b", "4", "1"), *fixture("c", "1", "0")}
+			streams[0].Error(&metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonExpired, Code: 410})
+			cachetest.Advance(time.Minute)
+			h.expectEvents("U a@5", "A c@1")
+			streams[len(streams)-1].Modify(fixture("a", "1", "2"))
+			h.expectEvents("U a@1")
 		})
 	}
 }

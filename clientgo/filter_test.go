@@ -36,35 +36,33 @@ func notHidden(t *testing.T) func(obj any) bool {
 func TestFilterSelectsStoredObjects(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		for _, prefix := range []string{"", "renamed-"} {
-			t.Run(fmt.Sprintf("packed=%v %s", packed, prefix), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					server := newServer("a", "b")
-					server.Create(cachetest.Pod("c", hidden))
-					var prepare []func(clientcache.SharedIndexInformer)
-					if prefix != "" {
-						prepare = append(prepare, renameTo(t, prefix))
-					}
-					h := run(t, server, clientgo.Options{Packed: packed, Filter: notHidden(t)}, prepare...)
-					h.expectEvents("A "+prefix+"a@2 initial", "A "+prefix+"b@3 initial")
-					server.Update(cachetest.Pod("a", hidden))
-					server.Update(cachetest.Pod("c", hidden))
-					server.Create(cachetest.Pod("d", hidden))
-					server.Delete("ns/d")
-					h.expectEvents("D " + prefix + "a@5")
-					server.Update(cachetest.Pod("a"))
-					server.Update(cachetest.Pod("c"))
-					h.expectEvents("A "+prefix+"a@9", "A "+prefix+"c@10")
-					server.relistAfter(func() { server.Update(cachetest.Pod("b", hidden)) })
-					h.expectEvents("T ns/" + prefix + "b " + prefix + "b@3")
-					if keys := h.informer.GetStore().ListKeys(); len(keys) != 2 {
-						t.Errorf("the store has the keys %q", keys)
-					}
-					requests := server.verbs()
-					cachetest.Advance(time.Minute)
-					if got := server.verbs(); got != requests {
-						t.Errorf("requests %s, want %s", got, requests)
-					}
-				})
+			cachetest.RunInBubble(t, fmt.Sprintf("packed=%v %s", packed, prefix), func(t *testing.T) {
+				server := newServer("a", "b")
+				server.Create(cachetest.Pod("c", hidden))
+				var prepare []func(clientcache.SharedIndexInformer)
+				if prefix != "" {
+					prepare = append(prepare, renameTo(t, prefix))
+				}
+				h := run(t, server, clientgo.Options{Packed: packed, Filter: notHidden(t)}, prepare...)
+				h.expectEvents("A "+prefix+"a@2 initial", "A "+prefix+"b@3 initial")
+				server.Update(cachetest.Pod("a", hidden))
+				server.Update(cachetest.Pod("c", hidden))
+				server.Create(cachetest.Pod("d", hidden))
+				server.Delete("ns/d")
+				h.expectEvents("D " + prefix + "a@5")
+				server.Update(cachetest.Pod("a"))
+				server.Update(cachetest.Pod("c"))
+				h.expectEvents("A "+prefix+"a@9", "A "+prefix+"c@10")
+				server.relistAfter(func() { server.Update(cachetest.Pod("b", hidden)) })
+				h.expectEvents("T ns/" + prefix + "b " + prefix + "b@3")
+				if keys := h.informer.GetStore().ListKeys(); len(keys) != 2 {
+					t.Errorf("the store has the keys %q", keys)
+				}
+				requests := server.verbs()
+				cachetest.Advance(time.Minute)
+				if got := server.verbs(); got != requests {
+					t.Errorf("requests %s, want %s", got, requests)
+				}
 			})
 		}
 	}
@@ -73,16 +71,12 @@ func TestFilterSelectsStoredObjects(t *testing.T) {
 // renameTo makes a transform that puts prefix before the name.
 func renameTo(t *testing.T, prefix string) func(clientcache.SharedIndexInformer) {
 	t.Helper()
-	return func(informer clientcache.SharedIndexInformer) {
-		if err := informer.SetTransform(func(obj any) (any, error) {
-			pod := obj.(*corev1.Pod)
-			pod.Name = prefix + pod.Name
-			pod.Annotations = map[string]string{"transformed": "yes"}
-			return pod, nil
-		}); err != nil {
-			t.Error(err)
-		}
-	}
+	return withTransform(t, func(obj any) (any, error) {
+		pod := obj.(*corev1.Pod)
+		pod.Name = prefix + pod.Name
+		pod.Annotations = map[string]string{"transformed": "yes"}
+		return pod, nil
+	})
 }
 
 // TestPanicOfFilterKeepsTheLastState checks that a panic of the filter is an error on one object.
@@ -117,27 +111,25 @@ func TestFilteringHandlerReceivesDeletionOfRefusedObject(t *testing.T) {
 			_, _ = informer.AddEventHandler(&handler)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a", "b")
-				filtered := &recordingHandler{}
-				accept := func(obj any) bool {
-					if tombstone, ok := obj.(clientcache.DeletedFinalStateUnknown); ok {
-						obj = tombstone.Obj
-					}
-					return notHidden(t)(obj)
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a", "b")
+			filtered := &recordingHandler{}
+			accept := func(obj any) bool {
+				if tombstone, ok := obj.(clientcache.DeletedFinalStateUnknown); ok {
+					obj = tombstone.Obj
 				}
-				run(t, server, clientgo.Options{Filter: notHidden(t)}, func(informer clientcache.SharedIndexInformer) {
-					add(informer, clientcache.FilteringResourceEventHandler{FilterFunc: accept, Handler: filtered})
-				})
-				filtered.take()
-				server.Update(cachetest.Pod("a", hidden))
-				server.relistAfter(func() { server.Update(cachetest.Pod("b", hidden)) })
-				synctest.Wait()
-				if got := fmt.Sprint(filtered.take()); got != "[D a@4 T ns/b b@3]" {
-					t.Errorf("events %s, want both deletions", got)
-				}
+				return notHidden(t)(obj)
+			}
+			run(t, server, clientgo.Options{Filter: notHidden(t)}, func(informer clientcache.SharedIndexInformer) {
+				add(informer, clientcache.FilteringResourceEventHandler{FilterFunc: accept, Handler: filtered})
 			})
+			filtered.take()
+			server.Update(cachetest.Pod("a", hidden))
+			server.relistAfter(func() { server.Update(cachetest.Pod("b", hidden)) })
+			synctest.Wait()
+			if got := fmt.Sprint(filtered.take()); got != "[D a@4 T ns/b b@3]" {
+				t.Errorf("events %s, want both deletions", got)
+			}
 		})
 	}
 }

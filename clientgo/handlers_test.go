@@ -33,10 +33,7 @@ func TestRegistrationSyncsAfterOnAddReturns(t *testing.T) {
 		h := run(t, newServer("a", "b"), clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
 			early, _ = informer.AddEventHandler(slow)
 		})
-		late, err := h.informer.AddEventHandler(slow)
-		if err != nil {
-			t.Fatal(err)
-		}
+		late := h.add(slow)
 		if !h.informer.HasSynced() || !h.handle.HasSynced() {
 			t.Error("the informer or its other handler is not synced")
 		}
@@ -79,17 +76,14 @@ func TestRemoveEventHandler(t *testing.T) {
 		if err := h.informer.RemoveEventHandler(nil); err == nil {
 			t.Error("RemoveEventHandler accepted nil")
 		}
-		kept, err := h.informer.AddEventHandler(&recordingHandler{})
-		if err != nil {
-			t.Error(err)
-		}
+		kept := h.add(&recordingHandler{})
 		h.stop()
 		for range 2 {
 			if err := h.informer.RemoveEventHandler(kept); err != nil {
 				t.Errorf("RemoveEventHandler after the informer stopped returned %v", err)
 			}
 		}
-		_, err = h.informer.AddEventHandler(&recordingHandler{})
+		_, err := h.informer.AddEventHandler(&recordingHandler{})
 		if err == nil || !strings.HasSuffix(err.Error(), "was not added to shared informer because it has stopped already") {
 			t.Errorf("AddEventHandler after the informer stopped returned %v", err)
 		}
@@ -102,13 +96,10 @@ func TestRemoveEventHandlerDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, resume := 0, make(chan struct{})
 		h := run(t, newServer("a", "b"), clientgo.Options{})
-		handle, err := h.informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) {
+		handle := h.add(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) {
 			calls++
 			<-resume
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
 		synctest.Wait()
 		if err := h.informer.RemoveEventHandler(handle); err != nil {
 			t.Error(err)
@@ -127,10 +118,7 @@ func TestSameHandlerAddedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
 		h := run(t, server, clientgo.Options{})
-		second, err := h.informer.AddEventHandler(&h.recordingHandler)
-		if err != nil {
-			t.Fatal(err)
-		}
+		second := h.add(&h.recordingHandler)
 		h.expectEvents("A a@2 initial", "A a@2 initial")
 		if err := h.informer.RemoveEventHandler(second); err != nil {
 			t.Error(err)
@@ -147,10 +135,7 @@ func TestIncomparableHandlers(t *testing.T) {
 		handler := clientcache.ResourceEventHandlerDetailedFuncs{AddFunc: func(any, bool) { added.Add(1) }}
 		h := run(t, newServer("a"), clientgo.Options{})
 		for range 2 {
-			handle, err := h.informer.AddEventHandler(handler)
-			if err != nil {
-				t.Fatal(err)
-			}
+			handle := h.add(handler)
 			synctest.Wait()
 			if err := h.informer.RemoveEventHandler(handle); err != nil {
 				t.Error(err)

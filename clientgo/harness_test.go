@@ -6,6 +6,7 @@ package clientgo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // plain are the constructors without options.
@@ -30,8 +32,7 @@ type harness struct {
 	t        *testing.T
 	informer clientcache.SharedIndexInformer
 	handle   clientcache.ResourceEventHandlerRegistration
-	cancel   context.CancelFunc
-	stopped  chan struct{} // closed when Run has returned
+	stop     func() // stops the informer and waits until Run has returned
 }
 
 // run starts an informer with a handler and waits until all goroutines are idle. The informer is
@@ -67,20 +68,64 @@ func runInformer(t *testing.T, informer clientcache.SharedIndexInformer) *harnes
 }
 
 func (h *harness) start() {
-	ctx, cancel := context.WithCancel(h.t.Context())
-	h.cancel, h.stopped = cancel, make(chan struct{})
-	go func() {
-		defer close(h.stopped)
-		h.informer.RunWithContext(ctx)
-	}()
-	h.t.Cleanup(h.stop)
+	h.stop = background(h.t, h.informer.RunWithContext)
 	synctest.Wait()
 }
 
-// stop stops the informer and waits until Run has returned.
-func (h *harness) stop() {
-	h.cancel()
-	<-h.stopped
+// liveAndPacked runs a test in a bubble without and with Options.Packed.
+func liveAndPacked(t *testing.T, test func(t *testing.T, packed bool)) {
+	t.Helper()
+	for _, packed := range []bool{false, true} {
+		cachetest.RunInBubble(t, fmt.Sprintf("packed=%v", packed), func(t *testing.T) { test(t, packed) })
+	}
+}
+
+// background runs a function until the end of the test, or until stop, which waits until the
+// function has returned.
+func background(t *testing.T, run func(ctx context.Context)) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-stopped
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// withTransform returns a function that sets the transform of an informer.
+func withTransform(t *testing.T, transform clientcache.TransformFunc) func(clientcache.SharedIndexInformer) {
+	t.Helper()
+	return func(informer clientcache.SharedIndexInformer) {
+		if err := informer.SetTransform(transform); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// withHandler returns a function that adds a handler to an informer.
+func withHandler(t *testing.T, handler clientcache.ResourceEventHandler) func(clientcache.SharedIndexInformer) {
+	t.Helper()
+	return func(informer clientcache.SharedIndexInformer) {
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// add adds a handler while the informer runs.
+func (h *harness) add(handler clientcache.ResourceEventHandler) clientcache.ResourceEventHandlerRegistration {
+	h.t.Helper()
+	handle, err := h.informer.AddEventHandler(handler)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return handle
 }
 
 // expectEvents checks the events since its last call.

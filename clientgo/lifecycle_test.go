@@ -38,9 +38,7 @@ func TestNewInformerMakesNoRequest(t *testing.T) {
 		informer := plain.NewSharedIndexInformer(server, example, time.Hour, clientcache.Indexers{"name": byName})
 		name := informer.HasSyncedChecker().Name()
 		example.SetKind("Node")
-		if _, err := informer.AddEventHandler(&recordingHandler{}); err != nil {
-			t.Error(err)
-		}
+		withHandler(t, &recordingHandler{})(informer)
 		if got := server.Requests(); len(got) != 0 {
 			t.Errorf("requests: %v", got)
 		}
@@ -73,9 +71,7 @@ func TestExampleStatesKind(t *testing.T) {
 func TestSettersFailOnceStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer := plain.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
-		if err := informer.SetTransform(nil); err != nil {
-			t.Error(err)
-		}
+		withTransform(t, nil)(informer)
 		if err := informer.SetWatchErrorHandler(func(*clientcache.Reflector, error) {}); err != nil {
 			t.Error(err)
 		}
@@ -179,26 +175,26 @@ func TestRunWaitsForHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resume := make(chan struct{})
 		var returned atomic.Bool
-		h := run(t, newServer("a"), clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
-			if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) {
-				<-resume
-				returned.Store(true)
-			}}); err != nil {
-				t.Error(err)
-			}
-		})
-		h.cancel()
+		h := run(t, newServer("a"), clientgo.Options{}, withHandler(t, clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) {
+			<-resume
+			returned.Store(true)
+		}}))
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			h.stop()
+		}()
 		<-time.After(time.Hour)
 		if !h.informer.IsStopped() {
 			t.Error("IsStopped reports false after the context ended")
 		}
 		select {
-		case <-h.stopped:
+		case <-stopped:
 			t.Error("Run returned during a handler's call")
 		default:
 		}
 		close(resume)
-		<-h.stopped
+		<-stopped
 		if !returned.Load() {
 			t.Error("Run returned before the handler")
 		}
@@ -315,21 +311,5 @@ func TestWaitHelpersOfClientGo(t *testing.T) {
 		if !clientcache.WaitFor(t.Context(), "the Pods", h.informer.HasSyncedChecker(), h.handle.HasSyncedChecker()) {
 			t.Error("WaitFor reports false")
 		}
-	})
-}
-
-// TestInformerRunsInBubble runs an informer with a resync and packed objects in a synctest bubble,
-// where a goroutine or timer from outside the bubble would be fatal.
-func TestInformerRunsInBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer("a")
-		h := runWith(t, server, clientgo.Options{Packed: true}, clientcache.SharedIndexInformerOptions{ResyncPeriod: time.Minute}, func(informer clientcache.SharedIndexInformer) {
-			if err := informer.AddIndexers(clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}); err != nil {
-				t.Error(err)
-			}
-		})
-		h.expectEvents("A a@2 initial")
-		<-time.After(time.Minute + time.Second)
-		h.expectEvents("U a@2")
 	})
 }

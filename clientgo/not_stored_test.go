@@ -9,7 +9,6 @@ import (
 	"errors"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,16 +29,12 @@ import (
 // refuseBroken makes a transform that refuses Pods with the label broken.
 func refuseBroken(t *testing.T) func(clientcache.SharedIndexInformer) {
 	t.Helper()
-	return func(informer clientcache.SharedIndexInformer) {
-		if err := informer.SetTransform(func(obj any) (any, error) {
-			if _, broken := obj.(*corev1.Pod).Labels["broken"]; broken {
-				return nil, errRefused
-			}
-			return obj, nil
-		}); err != nil {
-			t.Error(err)
+	return withTransform(t, func(obj any) (any, error) {
+		if _, broken := obj.(*corev1.Pod).Labels["broken"]; broken {
+			return nil, errRefused
 		}
-	}
+		return obj, nil
+	})
 }
 
 var broken = cachetest.WithLabel("broken", "yes")
@@ -48,46 +43,42 @@ var broken = cachetest.WithLabel("broken", "yes")
 // from the Indexer, until a good state arrives or they are deleted. One arrives by a list or a
 // WatchList, the other by a watch.
 func TestObjectThatCannotBeStoredDoesNotLookDeleted(t *testing.T) {
-	for name, options := range map[string]clientgo.Options{"live": {}, "packed": {Packed: true}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				indexers := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
-				server := newServer("a", "b")
-				server.Create(cachetest.Pod("c", broken))
-				h := runWith(t, server, options, clientcache.SharedIndexInformerOptions{Indexers: indexers}, refuseBroken(t))
-				<-h.informer.HasSyncedChecker().Done()
-				server.Create(cachetest.Pod("d", broken))
-				server.Update(cachetest.Pod("b", broken))
-				cachetest.Advance(time.Second) // utilruntime limits the rate of error reports
-				h.expectEvents("A a@2 initial", "A b@3 initial")
-				for _, name := range []string{"c", "d"} {
-					h.expectNotStored(name)
-				}
-				h.expectListed(2)
-				pods := corelisters.NewPodLister(h.informer.GetIndexer()).Pods("ns")
-				if b, err := pods.Get("b"); err != nil || b.ResourceVersion != "3" {
-					t.Errorf("Get(b) = %v, %v, want the last good state", b, err)
-				}
-				if none, err := pods.Get("e"); !apierrors.IsNotFound(err) {
-					t.Errorf("Get(e) = %v, %v, want NotFound", none, err)
-				}
+	liveAndPacked(t, func(t *testing.T, packed bool) {
+		indexers := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
+		server := newServer("a", "b")
+		server.Create(cachetest.Pod("c", broken))
+		h := runWith(t, server, clientgo.Options{Packed: packed}, clientcache.SharedIndexInformerOptions{Indexers: indexers}, refuseBroken(t))
+		<-h.informer.HasSyncedChecker().Done()
+		server.Create(cachetest.Pod("d", broken))
+		server.Update(cachetest.Pod("b", broken))
+		cachetest.Advance(time.Second) // utilruntime limits the rate of error reports
+		h.expectEvents("A a@2 initial", "A b@3 initial")
+		for _, name := range []string{"c", "d"} {
+			h.expectNotStored(name)
+		}
+		h.expectListed(2)
+		pods := corelisters.NewPodLister(h.informer.GetIndexer()).Pods("ns")
+		if b, err := pods.Get("b"); err != nil || b.ResourceVersion != "3" {
+			t.Errorf("Get(b) = %v, %v, want the last good state", b, err)
+		}
+		if none, err := pods.Get("e"); !apierrors.IsNotFound(err) {
+			t.Errorf("Get(e) = %v, %v, want NotFound", none, err)
+		}
 
-				server.Update(cachetest.Pod("c"))
-				cachetest.Advance(time.Second)
-				h.expectEvents("A c@7")
-				if c, err := pods.Get("c"); err != nil || c.ResourceVersion != "7" {
-					t.Errorf("Get(c) = %v, %v after a good state", c, err)
-				}
-				h.expectListed(3)
-				server.Delete("ns/d")
-				cachetest.Advance(time.Hour) // the relist of quarantined objects
-				if d, err := pods.Get("d"); !apierrors.IsNotFound(err) {
-					t.Errorf("Get(d) = %v, %v after its deletion, want NotFound", d, err)
-				}
-				h.expectEvents()
-			})
-		})
-	}
+		server.Update(cachetest.Pod("c"))
+		cachetest.Advance(time.Second)
+		h.expectEvents("A c@7")
+		if c, err := pods.Get("c"); err != nil || c.ResourceVersion != "7" {
+			t.Errorf("Get(c) = %v, %v after a good state", c, err)
+		}
+		h.expectListed(3)
+		server.Delete("ns/d")
+		cachetest.Advance(time.Hour) // the relist of quarantined objects
+		if d, err := pods.Get("d"); !apierrors.IsNotFound(err) {
+			t.Errorf("Get(d) = %v, %v after its deletion, want NotFound", d, err)
+		}
+		h.expectEvents()
+	})
 }
 
 // expectNotStored checks every read of a Pod that could never be stored.
@@ -143,18 +134,11 @@ func TestClientRefusesListWithUndecodableObject(t *testing.T) {
 	if err := informer.SetWatchErrorHandler(func(_ *clientcache.Reflector, err error) { cachetest.TrySend(errs, err) }); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		informer.RunWithContext(ctx)
-	}()
+	background(t, informer.RunWithContext)
 	if err := cachetest.Next(t, errs); !cachetest.ErrorContains("cannot unmarshal array into Go struct field")(err) {
 		t.Errorf("the watch error handler received %v, want the error of the decoder", err)
 	}
 	if informer.HasSynced() || len(informer.GetStore().List()) != 0 {
 		t.Errorf("synced %v, the store has %v", informer.HasSynced(), informer.GetStore().List())
 	}
-	cancel()
-	<-stopped
 }

@@ -30,9 +30,7 @@ func TestHandlerCallsItsInformer(t *testing.T) {
 				<-registered
 				calls++
 				if calls == 1 {
-					if _, err := informer.AddEventHandler(&added); err != nil {
-						t.Error(err)
-					}
+					withHandler(t, &added)(informer)
 					return
 				}
 				if err := informer.AddIndexers(clientcache.Indexers{"name": func(any) ([]string, error) { return nil, nil }}); err != nil {
@@ -69,9 +67,7 @@ func TestHandlerStopsTheInformer(t *testing.T) {
 		informer := plain.NewSharedIndexInformer(newServer("a", "b"), nil, 0, nil)
 		stop := make(chan struct{})
 		closeStop := sync.OnceFunc(func() { close(stop) })
-		if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { closeStop() }}); err != nil {
-			t.Fatal(err)
-		}
+		withHandler(t, clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { closeStop() }})(informer)
 		began := time.Now()
 		informer.Run(stop)
 		if time.Since(began) > time.Second || !informer.IsStopped() {

@@ -68,17 +68,7 @@ func forEachReflector(t *testing.T, test func(t *testing.T, newReflector newRefl
 // runReflector runs a reflector until the end of the test, or until stop is called.
 func runReflector(t *testing.T, r reflector) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		r.RunWithContext(ctx)
-	}()
-	stop = func() {
-		cancel()
-		<-stopped
-	}
-	t.Cleanup(stop)
+	stop = background(t, r.RunWithContext)
 	synctest.Wait()
 	return stop
 }

@@ -102,30 +102,19 @@ func TestUndecodableObjectKeepsItsLastState(t *testing.T) {
 	expect("a@8 b@5 c@3", 0)
 }
 
-// TestPredecessorOfAnObjectIsDeleted recreates a Pod in a state that cannot be decoded, by an event
-// and by a list, or that the store's transform refuses. The store must not keep the Pod of before,
-// which was deleted.
-func TestPredecessorOfAnObjectIsDeleted(t *testing.T) {
-	recreated := undecodableItem("a", "5")
-	recreated.UID = "uid-new"
+// TestPredecessorOfARefusedObjectIsDeleted recreates a Pod in a state that the store's transform
+// refuses. The store must not keep the Pod of before, which was deleted.
+func TestPredecessorOfARefusedObjectIsDeleted(t *testing.T) {
 	refused := itemOf("a", "5")
-	refused.UID, refused.Object.(*corev1.Pod).UID = recreated.UID, types.UID(recreated.UID)
-	for name, send := range map[string]func(h *sinkHarness){
-		"event":     func(h *sinkHarness) { h.Apply(watch.Added, recreated) },
-		"list":      func(h *sinkHarness) { h.replace(t, "5", recreated) },
-		"transform": func(h *sinkHarness) { h.replace(t, "5", refused) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			store := refusingTransform{clientcache.NewStore(clientcache.MetaNamespaceKeyFunc)}
-			h := newSinkHarness(store)
-			h.replace(t, "3", itemOf("a", "3"))
-			send(h)
-			if got := contentsOf(store.List()); got != "" || h.Quarantined() != 1 {
-				t.Errorf("the store has %q, %d quarantined; want none, 1", got, h.Quarantined())
-			}
-			h.expectLog(t, `"Object not stored"`)
-		})
+	refused.UID, refused.Object.(*corev1.Pod).UID = "uid-new", "uid-new"
+	store := refusingTransform{clientcache.NewStore(clientcache.MetaNamespaceKeyFunc)}
+	h := newSinkHarness(store)
+	h.replace(t, "3", itemOf("a", "3"))
+	h.replace(t, "5", refused)
+	if got := contentsOf(store.List()); got != "" || h.Quarantined() != 1 {
+		t.Errorf("the store has %q, %d quarantined; want none, 1", got, h.Quarantined())
 	}
+	h.expectLog(t, `"Object not stored"`)
 }
 
 // refusingTransform is a store whose transform refuses states of version 5.

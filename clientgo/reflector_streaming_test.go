@@ -4,6 +4,7 @@
 package clientgo_test
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"testing"
@@ -43,14 +44,9 @@ func storedByReflector(t *testing.T, config *rest.Config, options clientgo.Optio
 	store := &replacedStore{Store: clientcache.NewStore(clientcache.MetaNamespaceKeyFunc), replaced: make(chan struct{})}
 	r := clientgo.With(options).NewReflectorWithOptions(podsOf(kubernetes.NewForConfigOrDie(config)), &corev1.Pod{}, store,
 		clientcache.ReflectorOptions{Logger: &logger})
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		r.Run(stop)
-	}()
+	stop := background(t, func(ctx context.Context) { r.Run(ctx.Done()) })
 	<-store.replaced
-	close(stop)
-	<-stopped
+	stop()
 	objects := map[string]any{}
 	for _, obj := range store.List() {
 		objects[obj.(metav1.Object).GetName()] = obj

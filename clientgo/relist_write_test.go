@@ -77,12 +77,7 @@ func testDeletedDuringRelist(t *testing.T, format cachetest.Format, options clie
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		informer.RunWithContext(ctx)
-	}()
+	background(t, informer.RunWithContext)
 	cachetest.ExpectNext(t, stored, "a@1 whole", "b@2 ")
 	cachetest.Next(t, relisted)
 	got := map[string]bool{cachetest.Next(t, stored): true, cachetest.Next(t, stored): true}
@@ -95,6 +90,4 @@ func testDeletedDuringRelist(t *testing.T, format cachetest.Format, options clie
 	if streaming, reason := clientgo.Streaming(informer); !streaming {
 		t.Errorf("the informer does not stream: %s", reason)
 	}
-	cancel()
-	<-stopped
 }

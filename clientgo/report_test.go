@@ -52,16 +52,7 @@ func runLoggedAt(t *testing.T, informer clientcache.SharedIndexInformer, verbosi
 	t.Helper()
 	logged := &logBuffer{}
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(logged), textlogger.Verbosity(verbosity)))
-	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		informer.RunWithContext(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-stopped
-	})
+	background(t, func(ctx context.Context) { informer.RunWithContext(klog.NewContext(ctx, logger)) })
 	return logged
 }
 
@@ -75,14 +66,12 @@ func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
 		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
 		server.InjectListFault(1, fake.Fault{Err: errRefused})
 		informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
-		if err := informer.SetTransform(func(obj any) (any, error) {
+		withTransform(t, func(obj any) (any, error) {
 			if obj.(*corev1.Pod).Name == "bad" {
 				return nil, errGaveUp
 			}
 			return obj, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})(informer)
 		logged := runLogged(t, informer)
 		began := time.Now()
 		<-informer.HasSyncedChecker().Done()
@@ -105,9 +94,7 @@ func TestRepeatedObjectErrorIsLoggedOnce(t *testing.T) {
 		server := newServer("bad")
 		informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 		failure := errGaveUp
-		if err := informer.SetTransform(func(any) (any, error) { return nil, failure }); err != nil {
-			t.Fatal(err)
-		}
+		withTransform(t, func(any) (any, error) { return nil, failure })(informer)
 		logged := runLogged(t, informer)
 		for range 10 {
 			server.Update(cachetest.Pod("bad"))
@@ -126,9 +113,7 @@ func TestRepeatedObjectErrorIsLoggedOnce(t *testing.T) {
 func TestPanicOfTransformNamesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer := plain.NewSharedIndexInformer(newServer("a"), &corev1.Pod{}, 0, nil)
-		if err := informer.SetTransform(func(any) (any, error) { panic("too much") }); err != nil {
-			t.Fatal(err)
-		}
+		withTransform(t, func(any) (any, error) { panic("too much") })(informer)
 		logged := runLogged(t, informer)
 		synctest.Wait()
 		if logged.count("transform: panic: too much") != 1 {
@@ -148,9 +133,7 @@ func TestManyFailedObjectsWriteFewLogLines(t *testing.T) {
 				server.Create(cachetest.Pod(fmt.Sprint(i)))
 			}
 			informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
-			if err := informer.SetTransform(func(any) (any, error) { return nil, errGaveUp }); err != nil {
-				t.Fatal(err)
-			}
+			withTransform(t, func(any) (any, error) { return nil, errGaveUp })(informer)
 			logged := runLoggedAt(t, informer, verbosity)
 			<-time.After(time.Minute)
 			synctest.Wait()

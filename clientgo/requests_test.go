@@ -19,63 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
 	featurestesting "k8s.io/client-go/features/testing"
-	clientfake "k8s.io/client-go/kubernetes/fake"
 	clientcache "k8s.io/client-go/tools/cache"
-	fcache "k8s.io/client-go/tools/cache/testing"
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
-
-// TestFakeClientsetWithoutVersions checks that every change arrives from a fake clientset, whose
-// objects have neither resourceVersion nor UID.
-func TestFakeClientsetWithoutVersions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := clientfake.NewClientset(cachetest.Pod("a"))
-		pods := client.CoreV1().Pods("ns")
-		h := run(t, podsOf(client), clientgo.Options{})
-		h.expectEvents("A a initial")
-		for _, err := range []error{
-			errorOf(pods.Create(t.Context(), cachetest.Pod("b"), metav1.CreateOptions{})),
-			errorOf(pods.Update(t.Context(), cachetest.Pod("b", cachetest.WithLabel("v", "1")), metav1.UpdateOptions{})),
-			errorOf(pods.Update(t.Context(), cachetest.Pod("b", cachetest.WithLabel("v", "2")), metav1.UpdateOptions{})),
-			pods.Delete(t.Context(), "a", metav1.DeleteOptions{}),
-		} {
-			if err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-		}
-		h.expectEvents("A b", "U b", "U b", "D a")
-		if obj, ok, _ := h.informer.GetStore().GetByKey("ns/b"); !ok || obj.(*corev1.Pod).Labels["v"] != "2" {
-			t.Errorf("the store has %v, %v, want the last update", obj, ok)
-		}
-	})
-}
-
-// errorOf returns the error of a call with two results.
-func errorOf[T any](_ T, err error) error { return err }
-
-// TestFakeControllerSource runs on a FakeControllerSource, whose list is a v1.List of any objects
-// and whose watch delivers the pointers that the test passed in.
-func TestFakeControllerSource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := fcache.NewFakeControllerSource()
-		t.Cleanup(source.Shutdown) // after the end of the run
-		source.Add(cachetest.Pod("a"))
-		h := run(t, source, clientgo.Options{})
-		h.expectEvents("A a@1 initial")
-		added := cachetest.Pod("b")
-		source.Add(added)
-		source.Modify(cachetest.Pod("a", cachetest.WithLabel("v", "1")))
-		source.Delete(cachetest.Pod("a"))
-		h.expectEvents("A b@2", "U a@3", "D a@4")
-		if obj, _, _ := h.informer.GetStore().GetByKey("ns/b"); obj.(*corev1.Pod).Name != added.Name {
-			t.Errorf("the store has %v", obj)
-		}
-	})
-}
 
 // TestWatchListNeedsGateAndSupport checks that an informer requests a WatchList if the feature gate
 // is on when it starts, unless the ListerWatcher declares that it does not support WatchList.
@@ -88,22 +37,20 @@ func TestWatchListNeedsGateAndSupport(t *testing.T) {
 		"gate on, unsupported":  {gate: true, unsupported: true},
 		"gate off, unsupported": {gate: false, unsupported: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a")
-				var lw clientcache.ListerWatcher = server
-				if test.unsupported {
-					lw = clientcache.ToListWatcherWithWatchListSemantics(server.listWatch(), noWatchList{})
-				}
-				h := run(t, lw, clientgo.Options{}, func(clientcache.SharedIndexInformer) {
-					featurestesting.SetFeatureDuringTest(t, features.WatchListClient, test.gate)
-				})
-				h.expectEvents("A a@2 initial")
-				first := server.Requests()[0]
-				if got := first.Options.SendInitialEvents != nil; got != test.want {
-					t.Errorf("the first request was %s %+v", first.Verb, first.Options)
-				}
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a")
+			var lw clientcache.ListerWatcher = server
+			if test.unsupported {
+				lw = clientcache.ToListWatcherWithWatchListSemantics(server.listWatch(), noWatchList{})
+			}
+			h := run(t, lw, clientgo.Options{}, func(clientcache.SharedIndexInformer) {
+				featurestesting.SetFeatureDuringTest(t, features.WatchListClient, test.gate)
 			})
+			h.expectEvents("A a@2 initial")
+			first := server.Requests()[0]
+			if got := first.Options.SendInitialEvents != nil; got != test.want {
+				t.Errorf("the first request was %s %+v", first.Verb, first.Options)
+			}
 		})
 	}
 }
@@ -126,15 +73,9 @@ func TestListWatchReceivesContextOfRun(t *testing.T) {
 			},
 		}
 		informer := plain.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, nil)
-		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "the run's"))
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			informer.RunWithContext(ctx)
-		}()
+		stop := background(t, func(ctx context.Context) { informer.RunWithContext(context.WithValue(ctx, key{}, "the run's")) })
 		synctest.Wait()
-		cancel()
-		<-stopped
+		stop()
 		if len(seen) == 0 || seen[0] != "the run's" || !informer.HasSynced() {
 			t.Errorf("the functions received contexts with the values %v", seen)
 		}
@@ -239,26 +180,24 @@ func TestRelistVersions(t *testing.T) {
 		"410 on watch and list":     {apierrors.NewResourceExpired("gone"), []string{"0", "2", ""}},
 		"version too large on list": {tooLargeError(), []string{"0", "2", ""}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a")
-				h := run(t, server, clientgo.Options{})
-				if test.fault != nil {
-					server.InjectListFault(1, fake.Fault{Err: test.fault})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a")
+			h := run(t, server, clientgo.Options{})
+			if test.fault != nil {
+				server.InjectListFault(1, fake.Fault{Err: test.fault})
+			}
+			server.sendExpired()
+			server.Create(cachetest.Pod("b"))
+			h.waitForKey("ns/b")
+			var got []string
+			for _, request := range server.Requests() {
+				if request.Verb == "list" {
+					got = append(got, request.Options.ResourceVersion)
 				}
-				server.sendExpired()
-				server.Create(cachetest.Pod("b"))
-				h.waitForKey("ns/b")
-				var got []string
-				for _, request := range server.Requests() {
-					if request.Verb == "list" {
-						got = append(got, request.Options.ResourceVersion)
-					}
-				}
-				if diff := cmp.Diff(test.want, got); diff != "" {
-					t.Errorf("versions of the lists (-want +got):\n%s", diff)
-				}
-			})
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("versions of the lists (-want +got):\n%s", diff)
+			}
 		})
 	}
 }
@@ -286,22 +225,20 @@ func TestFailedWatchList(t *testing.T) {
 		"closed early and 429": {[]fake.Fault{closedEarly, busy}, "WWW"},
 		"closed early twice":   {[]fake.Fault{closedEarly, busy, closedEarly}, "WWWl"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a", "b")
-				for _, fault := range test.faults {
-					server.InjectWatchFault(1, fault)
-				}
-				var errs errorRecorder
-				h := run(t, server, clientgo.Options{}, errs.handle(t))
-				<-h.informer.HasSyncedChecker().Done()
-				if got, _ := strings.CutSuffix(server.verbs(), "w"); got != test.want {
-					t.Errorf("requests %q, want %q", got, test.want)
-				}
-				if got := errs.all(); len(got) != 0 {
-					t.Errorf("the watch error handler received %v, want nothing", got)
-				}
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a", "b")
+			for _, fault := range test.faults {
+				server.InjectWatchFault(1, fault)
+			}
+			var errs errorRecorder
+			h := run(t, server, clientgo.Options{}, errs.handle(t))
+			<-h.informer.HasSyncedChecker().Done()
+			if got, _ := strings.CutSuffix(server.verbs(), "w"); got != test.want {
+				t.Errorf("requests %q, want %q", got, test.want)
+			}
+			if got := errs.all(); len(got) != 0 {
+				t.Errorf("the watch error handler received %v, want nothing", got)
+			}
 		})
 	}
 }

@@ -5,7 +5,6 @@ package clientgo_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -30,56 +29,52 @@ func createPod(server *server, namespace, name string) *corev1.Pod {
 // OnDelete receives the last state of an object that has left the scopes: the handler of a program
 // with client-go's informers expects a tombstone only if the state may be out of date.
 func TestOnDeleteReceivesObjectsOfRemovedScope(t *testing.T) {
-	for _, packed := range []bool{false, true} {
-		t.Run(fmt.Sprintf("packed=%v", packed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer()
-				createPod(server, "one", "a")
-				left := createPod(server, "two", "b")
-				createPod(server, "three", "c")
-				scopes := cache.NewScopes(cache.Scope{Namespace: "one"}, cache.Scope{Namespace: "two"})
-				h := run(t, server, clientgo.Options{Packed: packed, Scopes: func(runtime.Object) *cache.Scopes { return scopes }})
-				initial := h.take()
-				if slices.Sort(initial); !slices.Equal(initial, []string{"A a@2 initial", "A b@3 initial"}) {
-					t.Errorf("the handler received %q", initial)
-				}
-				pods := corelisters.NewPodLister(h.informer.GetIndexer())
-				expectPods(t, pods, "a", "b")
+	liveAndPacked(t, func(t *testing.T, packed bool) {
+		server := newServer()
+		createPod(server, "one", "a")
+		left := createPod(server, "two", "b")
+		createPod(server, "three", "c")
+		scopes := cache.NewScopes(cache.Scope{Namespace: "one"}, cache.Scope{Namespace: "two"})
+		h := run(t, server, clientgo.Options{Packed: packed, Scopes: func(runtime.Object) *cache.Scopes { return scopes }})
+		initial := h.take()
+		if slices.Sort(initial); !slices.Equal(initial, []string{"A a@2 initial", "A b@3 initial"}) {
+			t.Errorf("the handler received %q", initial)
+		}
+		pods := corelisters.NewPodLister(h.informer.GetIndexer())
+		expectPods(t, pods, "a", "b")
 
-				if err := scopes.Remove(cache.Scope{Namespace: "two"}); err != nil {
-					t.Fatal(err)
-				}
-				h.expectEvents("D b@3")
-				if pod, ok := h.last.(*corev1.Pod); !ok || pod.UID != left.UID {
-					t.Errorf("OnDelete received a %T", h.last)
-				}
-				expectPods(t, pods, "a")
-				_, err := pods.Pods("two").Get("b") // it exists
-				if !errors.Is(err, cache.ErrNoScope) || apierrors.IsNotFound(err) {
-					t.Errorf("the lister's error is %v", err)
-				}
-				for method, get := range map[string]func() (any, bool, error){
-					"GetByKey": func() (any, bool, error) { return h.informer.GetStore().GetByKey("two/b") },
-					"Get":      func() (any, bool, error) { return h.informer.GetStore().Get(left) },
-				} {
-					if _, exists, err := get(); exists || !errors.Is(err, cache.ErrNoScope) {
-						t.Errorf("%s: exists %v, error %v", method, exists, err)
-					}
-				}
-				if _, err := pods.Pods("one").Get("none"); !apierrors.IsNotFound(err) {
-					t.Errorf("an object of a held scope that does not exist: %v", err)
-				}
+		if err := scopes.Remove(cache.Scope{Namespace: "two"}); err != nil {
+			t.Fatal(err)
+		}
+		h.expectEvents("D b@3")
+		if pod, ok := h.last.(*corev1.Pod); !ok || pod.UID != left.UID {
+			t.Errorf("OnDelete received a %T", h.last)
+		}
+		expectPods(t, pods, "a")
+		_, err := pods.Pods("two").Get("b") // it exists
+		if !errors.Is(err, cache.ErrNoScope) || apierrors.IsNotFound(err) {
+			t.Errorf("the lister's error is %v", err)
+		}
+		for method, get := range map[string]func() (any, bool, error){
+			"GetByKey": func() (any, bool, error) { return h.informer.GetStore().GetByKey("two/b") },
+			"Get":      func() (any, bool, error) { return h.informer.GetStore().Get(left) },
+		} {
+			if _, exists, err := get(); exists || !errors.Is(err, cache.ErrNoScope) {
+				t.Errorf("%s: exists %v, error %v", method, exists, err)
+			}
+		}
+		if _, err := pods.Pods("one").Get("none"); !apierrors.IsNotFound(err) {
+			t.Errorf("an object of a held scope that does not exist: %v", err)
+		}
 
-				if err := scopes.Add(cache.Scope{Namespace: "three"}); err != nil {
-					t.Fatal(err)
-				}
-				h.expectEvents("A c@4 initial")
-				server.Delete("two/b")
-				h.expectEvents()
-				expectPods(t, pods, "a", "c")
-			})
-		})
-	}
+		if err := scopes.Add(cache.Scope{Namespace: "three"}); err != nil {
+			t.Fatal(err)
+		}
+		h.expectEvents("A c@4 initial")
+		server.Delete("two/b")
+		h.expectEvents()
+		expectPods(t, pods, "a", "c")
+	})
 }
 
 // expectPods checks the names of the Pods that a lister has.

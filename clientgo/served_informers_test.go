@@ -28,6 +28,7 @@ import (
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/follow"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 var (
@@ -118,80 +119,78 @@ func servedInformers() map[string]func(*rest.Config, clientgo.Options) (clientca
 // once, and reads say why there is none.
 func TestInformersOfClientGoFollowTheirResource(t *testing.T) {
 	for name, newInformer := range servedInformers() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close(context.WithoutCancel(t.Context()))
+			must := func(err error) {
+				t.Helper()
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer server.Close(context.WithoutCancel(t.Context()))
-				must := func(err error) {
-					t.Helper()
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-				config := server.Config()
-				cache.EnableStreaming(config)
-				follower := follow.New(metadata.NewForConfigOrDie(config), discovery.NewDiscoveryClientForConfigOrDie(config), follow.Options{})
-				informer, run := newInformer(config, clientgo.Options{Served: follower.Resource})
-				ledger := &widgetLedger{added: make(map[string]int), deleted: make(map[string]int)}
-				_, err = informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
-					AddFunc: func(obj any) { ledger.count(ledger.added, obj) }, DeleteFunc: func(obj any) { ledger.count(ledger.deleted, obj) },
-				})
-				must(err)
-				ctx, cancel := context.WithCancel(t.Context())
-				var running sync.WaitGroup
-				running.Go(func() { _ = follower.Run(ctx) })
-				running.Go(func() { run(ctx.Done()) })
-				rest := func() {
-					<-time.After(time.Minute) // in the bubble
-					synctest.Wait()
-				}
-				expectAbsent := func(when string) {
-					t.Helper()
-					_, _, get := informer.GetIndexer().GetByKey("default/a")
-					_, index := informer.GetIndexer().ByIndex(clientcache.NamespaceIndex, "default")
-					if !errors.Is(get, cache.ErrNotServed) || !errors.Is(index, cache.ErrNotServed) || len(informer.GetIndexer().List()) > 0 {
-						t.Errorf("%s: reads return %v and %v, want ErrNotServed", when, get, index)
-					}
-				}
-				rest()
-				expectAbsent("at the start")
-				if informer.HasSynced() {
-					t.Error("synced before the resource was served")
-				}
-				ledger.check(t, "at the start", 0, 0)
-				for round := range 3 {
-					must(server.Create(widgetDefinition.Definition()))
-					for _, object := range []string{"a", "b", "c"} {
-						must(server.Create(widget(object)))
-					}
-					rest()
-					ledger.check(t, "served", 3*(round+1), 3)
-					if found, err := informer.GetIndexer().ByIndex(clientcache.NamespaceIndex, "default"); len(found) != 3 || err != nil || !informer.HasSynced() {
-						t.Errorf("served: the index has %d objects, synced %v: %v", len(found), informer.HasSynced(), err)
-					}
-					must(server.Delete(widgetDefinition.Definition()))
-					rest()
-					ledger.check(t, "deleted", 3*(round+1), 0)
-					if _, exists, err := informer.GetIndexer().GetByKey("default/a"); exists || err != nil {
-						t.Errorf("deleted: a read returns %v, %v, want none, which is true", exists, err)
-					}
-				}
-				// What the program writes while the resource is not served is read, until the next list.
-				must(informer.GetIndexer().Add(own(name)))
-				if _, exists, err := informer.GetIndexer().GetByKey("default/own"); !exists || err != nil {
-					t.Errorf("a read of what the program has written returns %v, %v", exists, err)
-				}
-				must(server.Create(widgetDefinition.Definition()))
-				rest()
-				if keys := informer.GetIndexer().ListKeys(); len(keys) > 0 {
-					t.Errorf("after a list, the store has %s", strings.Join(keys, " "))
-				}
-				cancel()
-				running.Wait()
+			}
+			config := server.Config()
+			cache.EnableStreaming(config)
+			follower := follow.New(metadata.NewForConfigOrDie(config), discovery.NewDiscoveryClientForConfigOrDie(config), follow.Options{})
+			informer, run := newInformer(config, clientgo.Options{Served: follower.Resource})
+			ledger := &widgetLedger{added: make(map[string]int), deleted: make(map[string]int)}
+			_, err = informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+				AddFunc: func(obj any) { ledger.count(ledger.added, obj) }, DeleteFunc: func(obj any) { ledger.count(ledger.deleted, obj) },
 			})
+			must(err)
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { _ = follower.Run(ctx) })
+			running.Go(func() { run(ctx.Done()) })
+			rest := func() {
+				<-time.After(time.Minute) // in the bubble
+				synctest.Wait()
+			}
+			expectAbsent := func(when string) {
+				t.Helper()
+				_, _, get := informer.GetIndexer().GetByKey("default/a")
+				_, index := informer.GetIndexer().ByIndex(clientcache.NamespaceIndex, "default")
+				if !errors.Is(get, cache.ErrNotServed) || !errors.Is(index, cache.ErrNotServed) || len(informer.GetIndexer().List()) > 0 {
+					t.Errorf("%s: reads return %v and %v, want ErrNotServed", when, get, index)
+				}
+			}
+			rest()
+			expectAbsent("at the start")
+			if informer.HasSynced() {
+				t.Error("synced before the resource was served")
+			}
+			ledger.check(t, "at the start", 0, 0)
+			for round := range 3 {
+				must(server.Create(widgetDefinition.Definition()))
+				for _, object := range []string{"a", "b", "c"} {
+					must(server.Create(widget(object)))
+				}
+				rest()
+				ledger.check(t, "served", 3*(round+1), 3)
+				if found, err := informer.GetIndexer().ByIndex(clientcache.NamespaceIndex, "default"); len(found) != 3 || err != nil || !informer.HasSynced() {
+					t.Errorf("served: the index has %d objects, synced %v: %v", len(found), informer.HasSynced(), err)
+				}
+				must(server.Delete(widgetDefinition.Definition()))
+				rest()
+				ledger.check(t, "deleted", 3*(round+1), 0)
+				if _, exists, err := informer.GetIndexer().GetByKey("default/a"); exists || err != nil {
+					t.Errorf("deleted: a read returns %v, %v, want none, which is true", exists, err)
+				}
+			}
+			// What the program writes while the resource is not served is read, until the next list.
+			must(informer.GetIndexer().Add(own(name)))
+			if _, exists, err := informer.GetIndexer().GetByKey("default/own"); !exists || err != nil {
+				t.Errorf("a read of what the program has written returns %v, %v", exists, err)
+			}
+			must(server.Create(widgetDefinition.Definition()))
+			rest()
+			if keys := informer.GetIndexer().ListKeys(); len(keys) > 0 {
+				t.Errorf("after a list, the store has %s", strings.Join(keys, " "))
+			}
+			cancel()
+			running.Wait()
 		})
 	}
 }

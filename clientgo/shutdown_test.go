@@ -28,10 +28,7 @@ func TestShutDownEventHandlerWaitsForLastCall(t *testing.T) {
 		}
 		resume, ended := make(chan struct{}), make(chan error, 1)
 		h := run(t, newServer("a"), clientgo.Options{})
-		handle, err = h.informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-resume }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		handle = h.add(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-resume }})
 		synctest.Wait()
 		go func() { ended <- clientgocache.ShutDownEventHandler(h.informer, handle) }()
 		synctest.Wait()

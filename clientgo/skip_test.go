@@ -23,18 +23,14 @@ var skipped = cachetest.WithLabel("skip", "yes")
 // skipLabeled makes a transform that ignores Pods with the label skip, and renames the others.
 func skipLabeled(t *testing.T, prefix string) func(clientcache.SharedIndexInformer) {
 	t.Helper()
-	return func(informer clientcache.SharedIndexInformer) {
-		if err := informer.SetTransform(func(obj any) (any, error) {
-			pod := obj.(*corev1.Pod)
-			if pod.Labels["skip"] != "" {
-				return nil, fmt.Errorf("terminating: %w", cache.ErrSkip)
-			}
-			pod.Name = prefix + pod.Name
-			return pod, nil
-		}); err != nil {
-			t.Error(err)
+	return withTransform(t, func(obj any) (any, error) {
+		pod := obj.(*corev1.Pod)
+		if pod.Labels["skip"] != "" {
+			return nil, fmt.Errorf("terminating: %w", cache.ErrSkip)
 		}
-	}
+		pod.Name = prefix + pod.Name
+		return pod, nil
+	})
 }
 
 // TestTransformIgnoresStates checks that a state for which a transform returns cache.ErrSkip
@@ -43,39 +39,37 @@ func skipLabeled(t *testing.T, prefix string) func(clientcache.SharedIndexInform
 func TestTransformIgnoresStates(t *testing.T) {
 	for name, options := range map[string]clientgo.Options{"live": {}, "packed": {Packed: true}} {
 		for _, prefix := range []string{"", "renamed-"} {
-			t.Run(name+" "+prefix, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					server := newServer("a", "b", "c")
-					server.Create(cachetest.Pod("d", skipped))
-					var failures errorRecorder
-					h := run(t, server, options, skipLabeled(t, prefix), failures.handle(t))
-					h.expectEvents("A "+prefix+"a@2 initial", "A "+prefix+"b@3 initial", "A "+prefix+"c@4 initial")
-					server.Update(cachetest.Pod("a", skipped))
-					server.Delete("ns/d")
-					server.Create(cachetest.Pod("e", skipped))
-					h.expectEvents()
-					requests := server.verbs()
-					cachetest.Advance(time.Minute)
-					if got := server.verbs(); got != requests {
-						t.Errorf("requests %s after skipped states, want %s", got, requests)
-					}
-					if got := h.informer.LastSyncResourceVersion(); got != "8" {
-						t.Errorf("version %s, want 8", got)
-					}
-					server.relistAfter(func() {
-						server.Update(cachetest.Pod("b", skipped))
-						server.Delete("ns/c")
-						server.Create(cachetest.Pod("c", skipped))
-					})
-					h.expectEvents("T ns/" + prefix + "c " + prefix + "c@4")
-					server.Delete("ns/a")
-					h.expectEvents("T ns/" + prefix + "a " + prefix + "a@2")
-					server.Update(cachetest.Pod("b"))
-					h.expectEvents("U " + prefix + "b@13")
-					if keys := h.informer.GetStore().ListKeys(); len(keys) != 1 {
-						t.Errorf("the store has the keys %q", keys)
-					}
+			cachetest.RunInBubble(t, name+" "+prefix, func(t *testing.T) {
+				server := newServer("a", "b", "c")
+				server.Create(cachetest.Pod("d", skipped))
+				var failures errorRecorder
+				h := run(t, server, options, skipLabeled(t, prefix), failures.handle(t))
+				h.expectEvents("A "+prefix+"a@2 initial", "A "+prefix+"b@3 initial", "A "+prefix+"c@4 initial")
+				server.Update(cachetest.Pod("a", skipped))
+				server.Delete("ns/d")
+				server.Create(cachetest.Pod("e", skipped))
+				h.expectEvents()
+				requests := server.verbs()
+				cachetest.Advance(time.Minute)
+				if got := server.verbs(); got != requests {
+					t.Errorf("requests %s after skipped states, want %s", got, requests)
+				}
+				if got := h.informer.LastSyncResourceVersion(); got != "8" {
+					t.Errorf("version %s, want 8", got)
+				}
+				server.relistAfter(func() {
+					server.Update(cachetest.Pod("b", skipped))
+					server.Delete("ns/c")
+					server.Create(cachetest.Pod("c", skipped))
 				})
+				h.expectEvents("T ns/" + prefix + "c " + prefix + "c@4")
+				server.Delete("ns/a")
+				h.expectEvents("T ns/" + prefix + "a " + prefix + "a@2")
+				server.Update(cachetest.Pod("b"))
+				h.expectEvents("U " + prefix + "b@13")
+				if keys := h.informer.GetStore().ListKeys(); len(keys) != 1 {
+					t.Errorf("the store has the keys %q", keys)
+				}
 			})
 		}
 	}
@@ -87,18 +81,14 @@ func TestSkippedStateOfAnotherKeyIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a", "ab", "b")
 		names := map[string]string{"a": "ab", "ab": "b", "b": "c"}
-		h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
-			if err := informer.SetTransform(func(obj any) (any, error) {
-				pod := obj.(*corev1.Pod)
-				if pod.Labels["skip"] != "" {
-					return nil, cache.ErrSkip
-				}
-				pod.Name = names[pod.Name]
-				return pod, nil
-			}); err != nil {
-				t.Error(err)
+		h := run(t, server, clientgo.Options{}, withTransform(t, func(obj any) (any, error) {
+			pod := obj.(*corev1.Pod)
+			if pod.Labels["skip"] != "" {
+				return nil, cache.ErrSkip
 			}
-		})
+			pod.Name = names[pod.Name]
+			return pod, nil
+		}))
 		h.expectEvents("A ab@2 initial", "A b@3 initial", "A c@4 initial")
 		server.relistAfter(func() {
 			for name := range names {
@@ -116,35 +106,29 @@ func TestSkippedStateOfAnotherKeyIsKept(t *testing.T) {
 // transform may rename objects. It does not end the watch, and calls the transform once.
 func TestSkippedStateIsReplayed(t *testing.T) {
 	for name, options := range map[string]clientgo.Options{"": {}, "filter": {Filter: func(any) bool { return true }}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server, calls := newServer("a"), 0
-				h := run(t, server, options, func(informer clientcache.SharedIndexInformer) {
-					if err := informer.SetTransform(func(obj any) (any, error) {
-						if calls++; obj.(*corev1.Pod).Labels["skip"] != "" {
-							return nil, cache.ErrSkip
-						}
-						return obj, nil
-					}); err != nil {
-						t.Error(err)
-					}
-				})
-				h.expectEvents("A a@2 initial")
-				for range 2 {
-					pod := server.Update(cachetest.Pod("a", skipped))
-					synctest.Wait()
-					requests := server.verbs()
-					server.Send(watch.Event{Type: watch.Modified, Object: pod})
-					cachetest.Advance(time.Second)
-					if got := server.verbs(); got != requests {
-						t.Errorf("requests %s after a replayed event, want %s", got, requests)
-					}
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server, calls := newServer("a"), 0
+			h := run(t, server, options, withTransform(t, func(obj any) (any, error) {
+				if calls++; obj.(*corev1.Pod).Labels["skip"] != "" {
+					return nil, cache.ErrSkip
 				}
-				h.expectEvents()
-				if calls != 5 {
-					t.Errorf("%d calls of the transform, want one for each state received", calls)
+				return obj, nil
+			}))
+			h.expectEvents("A a@2 initial")
+			for range 2 {
+				pod := server.Update(cachetest.Pod("a", skipped))
+				synctest.Wait()
+				requests := server.verbs()
+				server.Send(watch.Event{Type: watch.Modified, Object: pod})
+				cachetest.Advance(time.Second)
+				if got := server.verbs(); got != requests {
+					t.Errorf("requests %s after a replayed event, want %s", got, requests)
 				}
-			})
+			}
+			h.expectEvents()
+			if calls != 5 {
+				t.Errorf("%d calls of the transform, want one for each state received", calls)
+			}
 		})
 	}
 }

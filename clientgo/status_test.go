@@ -30,9 +30,7 @@ func TestStatusOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer := plain.NewSharedIndexInformer(newServer("a", "b"), &corev1.Pod{}, 0, nil)
 		release := make(chan struct{})
-		if _, err := informer.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-release }}); err != nil {
-			t.Fatal(err)
-		}
+		withHandler(t, clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-release }})(informer)
 		healthy := clientgo.ControllerOf(informer).HealthCheck(cache.HealthOptions{})
 		if status := clientgo.StatusOf(informer); status.Phase != cache.PhaseIdle || healthy(nil) == nil {
 			t.Errorf("before Run: %+v, %v", status, healthy(nil))

@@ -66,12 +66,7 @@ func contents(t *testing.T, config *rest.Config, options clientgo.Options, strea
 	t.Helper()
 	all := map[string]map[string]any{}
 	for name, informer := range informersOf(config, options) {
-		ctx, cancel := context.WithCancel(t.Context())
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			informer.RunWithContext(ctx)
-		}()
+		stop := background(t, informer.RunWithContext)
 		<-informer.HasSyncedChecker().Done()
 		objects := map[string]any{}
 		for _, obj := range informer.GetStore().List() {
@@ -84,8 +79,7 @@ func contents(t *testing.T, config *rest.Config, options clientgo.Options, strea
 		if err != nil || len(found) != len(objects) || len(objects) != 2 {
 			t.Errorf("%s: the store has %d objects, the index by namespace has %d, %v", name, len(objects), len(found), err)
 		}
-		cancel()
-		<-stopped
+		stop()
 		all[name] = objects
 	}
 	return all

@@ -4,7 +4,6 @@
 package clientgo_test
 
 import (
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -23,43 +22,35 @@ import (
 // received. It may change name and namespace, and clear UID and resourceVersion: later states, the
 // deletion and a relist still find the object.
 func TestTransformRunsOncePerReceivedObject(t *testing.T) {
-	for _, packed := range []bool{false, true} {
-		t.Run(fmt.Sprintf("packed=%v", packed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a")
-				var calls atomic.Int32
-				h := runWith(t, server, clientgo.Options{Packed: packed}, clientcache.SharedIndexInformerOptions{Indexers: clientcache.Indexers{"name": byName}}, func(informer clientcache.SharedIndexInformer) {
-					if err := informer.SetTransform(func(obj any) (any, error) {
-						calls.Add(1)
-						pod := obj.(*corev1.Pod)
-						pod.Name, pod.Namespace = "renamed-"+pod.Name, "elsewhere"
-						pod.ResourceVersion, pod.UID = "", ""
-						return pod, nil
-					}); err != nil {
-						t.Error(err)
-					}
-				})
-				server.Create(cachetest.Pod("b"))
-				synctest.Wait()
-				server.Update(cachetest.Pod("a", cachetest.WithLabel("v", "1")))
-				synctest.Wait()
-				server.Delete("ns/b")
-				h.expectEvents("A renamed-a initial", "A renamed-b", "U renamed-a", "D renamed-b")
-				if got := calls.Load(); got != 4 {
-					t.Errorf("%d transforms, want 4", got)
-				}
-				found, err := h.informer.GetIndexer().ByIndex("name", "renamed-a")
-				if err != nil || len(found) != 1 || found[0].(*corev1.Pod).Labels["v"] != "1" {
-					t.Errorf("the index has %v, %v", found, err)
-				}
-				if keys := h.informer.GetStore().ListKeys(); len(keys) != 1 || keys[0] != "elsewhere/renamed-a" {
-					t.Errorf("the store has the keys %q", keys)
-				}
-				server.relist()
-				h.expectEvents()
-			})
-		})
-	}
+	liveAndPacked(t, func(t *testing.T, packed bool) {
+		server := newServer("a")
+		var calls atomic.Int32
+		h := runWith(t, server, clientgo.Options{Packed: packed}, clientcache.SharedIndexInformerOptions{Indexers: clientcache.Indexers{"name": byName}}, withTransform(t, func(obj any) (any, error) {
+			calls.Add(1)
+			pod := obj.(*corev1.Pod)
+			pod.Name, pod.Namespace = "renamed-"+pod.Name, "elsewhere"
+			pod.ResourceVersion, pod.UID = "", ""
+			return pod, nil
+		}))
+		server.Create(cachetest.Pod("b"))
+		synctest.Wait()
+		server.Update(cachetest.Pod("a", cachetest.WithLabel("v", "1")))
+		synctest.Wait()
+		server.Delete("ns/b")
+		h.expectEvents("A renamed-a initial", "A renamed-b", "U renamed-a", "D renamed-b")
+		if got := calls.Load(); got != 4 {
+			t.Errorf("%d transforms, want 4", got)
+		}
+		found, err := h.informer.GetIndexer().ByIndex("name", "renamed-a")
+		if err != nil || len(found) != 1 || found[0].(*corev1.Pod).Labels["v"] != "1" {
+			t.Errorf("the index has %v, %v", found, err)
+		}
+		if keys := h.informer.GetStore().ListKeys(); len(keys) != 1 || keys[0] != "elsewhere/renamed-a" {
+			t.Errorf("the store has the keys %q", keys)
+		}
+		server.relist()
+		h.expectEvents()
+	})
 }
 
 // TestRelistCallsNoFunctionForUnchangedObjects relists ten Pods, one of which has changed. The
@@ -74,30 +65,24 @@ func TestRelistCallsNoFunctionForUnchangedObjects(t *testing.T) {
 		"packed":        {clientgo.Options{Packed: true}, 9, 1},
 		"RelistUpdates": {clientgo.Options{RelistUpdates: true}, 10, 10},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a", "b", "c", "d", "e", "f", "g", "h", "i", "j")
-				var transformed, indexed atomic.Int32
-				h := runWith(t, server, test.options, clientcache.SharedIndexInformerOptions{Indexers: clientcache.Indexers{
-					"counted": func(obj any) ([]string, error) { indexed.Add(1); return byName(obj) },
-				}}, func(informer clientcache.SharedIndexInformer) {
-					if err := informer.SetTransform(func(obj any) (any, error) { transformed.Add(1); return obj, nil }); err != nil {
-						t.Error(err)
-					}
-				})
-				synctest.Wait()
-				h.take()
-				transformed.Store(0)
-				indexed.Store(0)
-				server.relistAfter(func() { server.Update(cachetest.Pod("b", cachetest.WithLabel("v", "1"))) })
-				synctest.Wait()
-				if events := h.take(); !slices.Contains(events, "U b@12") || len(events) != int(test.indexes) {
-					t.Errorf("the handler received %q, want %d events", events, test.indexes)
-				}
-				if n, m := transformed.Load(), indexed.Load(); n != test.transforms || m != test.indexes {
-					t.Errorf("%d calls of the transform and %d of the index function, want %d and %d", n, m, test.transforms, test.indexes)
-				}
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a", "b", "c", "d", "e", "f", "g", "h", "i", "j")
+			var transformed, indexed atomic.Int32
+			h := runWith(t, server, test.options, clientcache.SharedIndexInformerOptions{Indexers: clientcache.Indexers{
+				"counted": func(obj any) ([]string, error) { indexed.Add(1); return byName(obj) },
+			}}, withTransform(t, func(obj any) (any, error) { transformed.Add(1); return obj, nil }))
+			synctest.Wait()
+			h.take()
+			transformed.Store(0)
+			indexed.Store(0)
+			server.relistAfter(func() { server.Update(cachetest.Pod("b", cachetest.WithLabel("v", "1"))) })
+			synctest.Wait()
+			if events := h.take(); !slices.Contains(events, "U b@12") || len(events) != int(test.indexes) {
+				t.Errorf("the handler received %q, want %d events", events, test.indexes)
+			}
+			if n, m := transformed.Load(), indexed.Load(); n != test.transforms || m != test.indexes {
+				t.Errorf("%d calls of the transform and %d of the index function, want %d and %d", n, m, test.transforms, test.indexes)
+			}
 		})
 	}
 }
@@ -106,14 +91,10 @@ func TestRelistCallsNoFunctionForUnchangedObjects(t *testing.T) {
 func TestTransformMayChangeType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer("a")
-		h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
-			if err := informer.SetTransform(func(obj any) (any, error) {
-				meta := obj.(*corev1.Pod).ObjectMeta
-				return &metav1.PartialObjectMetadata{ObjectMeta: meta}, nil
-			}); err != nil {
-				t.Error(err)
-			}
-		})
+		h := run(t, server, clientgo.Options{}, withTransform(t, func(obj any) (any, error) {
+			meta := obj.(*corev1.Pod).ObjectMeta
+			return &metav1.PartialObjectMetadata{ObjectMeta: meta}, nil
+		}))
 		obj, _, _ := h.informer.GetStore().GetByKey("ns/a")
 		if _, ok := obj.(*metav1.PartialObjectMetadata); !ok {
 			t.Errorf("the store has a %T", obj)
@@ -131,22 +112,16 @@ func TestFailedTransformAffectsOneObject(t *testing.T) {
 		"panic": func() (any, error) { panic("transform") },
 		"nil":   func() (any, error) { return nil, nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a", "bad")
-				h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
-					if err := informer.SetTransform(func(obj any) (any, error) {
-						if obj.(*corev1.Pod).Name == "bad" {
-							return fail()
-						}
-						return obj, nil
-					}); err != nil {
-						t.Error(err)
-					}
-				})
-				<-h.informer.HasSyncedChecker().Done()
-				h.expectEvents("A a@2 initial")
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a", "bad")
+			h := run(t, server, clientgo.Options{}, withTransform(t, func(obj any) (any, error) {
+				if obj.(*corev1.Pod).Name == "bad" {
+					return fail()
+				}
+				return obj, nil
+			}))
+			<-h.informer.HasSyncedChecker().Done()
+			h.expectEvents("A a@2 initial")
 		})
 	}
 }
@@ -156,29 +131,23 @@ func TestFailedTransformAffectsOneObject(t *testing.T) {
 // with the last known state, also if the transform had renamed it.
 func TestDeletionIsAppliedIfItsTransformFails(t *testing.T) {
 	for name, prefix := range map[string]string{"same name": "", "renamed": "renamed-"} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a", "b")
-				h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
-					if err := informer.SetTransform(func(obj any) (any, error) {
-						pod := obj.(*corev1.Pod)
-						if pod.Labels["transform"] == "fails" {
-							return nil, errRefused
-						}
-						pod.Name = prefix + pod.Name
-						return pod, nil
-					}); err != nil {
-						t.Error(err)
-					}
-				})
-				h.expectEvents("A "+prefix+"a@2 initial", "A "+prefix+"b@3 initial")
-				server.Update(cachetest.Pod("a", cachetest.WithLabel("transform", "fails")))
-				server.Delete("ns/a")
-				cachetest.Advance(time.Second)
-				h.expectEvents("T ns/" + prefix + "a " + prefix + "a@2")
-				server.Create(cachetest.Pod("a"))
-				h.expectEvents("A " + prefix + "a@6")
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a", "b")
+			h := run(t, server, clientgo.Options{}, withTransform(t, func(obj any) (any, error) {
+				pod := obj.(*corev1.Pod)
+				if pod.Labels["transform"] == "fails" {
+					return nil, errRefused
+				}
+				pod.Name = prefix + pod.Name
+				return pod, nil
+			}))
+			h.expectEvents("A "+prefix+"a@2 initial", "A "+prefix+"b@3 initial")
+			server.Update(cachetest.Pod("a", cachetest.WithLabel("transform", "fails")))
+			server.Delete("ns/a")
+			cachetest.Advance(time.Second)
+			h.expectEvents("T ns/" + prefix + "a " + prefix + "a@2")
+			server.Create(cachetest.Pod("a"))
+			h.expectEvents("A " + prefix + "a@6")
 		})
 	}
 }

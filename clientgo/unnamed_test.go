@@ -39,11 +39,7 @@ func newUnnamedServer(pods ...corev1.Pod) *scriptedServer {
 // that.
 func unnamedTransform(t *testing.T) func(clientcache.SharedIndexInformer) {
 	t.Helper()
-	return func(informer clientcache.SharedIndexInformer) {
-		if err := informer.SetTransform(func(obj any) (any, error) { return obj, nil }); err != nil {
-			t.Error(err)
-		}
-	}
+	return withTransform(t, func(obj any) (any, error) { return obj, nil })
 }
 
 // TestObjectsWithoutNameAreStored lists, watches and deletes Pods without a name. Their keys are
@@ -51,40 +47,38 @@ func unnamedTransform(t *testing.T) func(clientcache.SharedIndexInformer) {
 func TestObjectsWithoutNameAreStored(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		for _, transforms := range []bool{false, true} {
-			t.Run(fmt.Sprintf("packed=%v transform=%v", packed, transforms), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					named := *cachetest.Pod("b", withVersion(3))
-					server := newUnnamedServer(unnamed("", "1"), unnamed("ns", "2"), named)
-					var prepare []func(clientcache.SharedIndexInformer)
-					if transforms {
-						prepare = append(prepare, unnamedTransform(t))
+			cachetest.RunInBubble(t, fmt.Sprintf("packed=%v transform=%v", packed, transforms), func(t *testing.T) {
+				named := *cachetest.Pod("b", withVersion(3))
+				server := newUnnamedServer(unnamed("", "1"), unnamed("ns", "2"), named)
+				var prepare []func(clientcache.SharedIndexInformer)
+				if transforms {
+					prepare = append(prepare, unnamedTransform(t))
+				}
+				h := run(t, server, clientgo.Options{Packed: packed}, prepare...)
+				if !h.informer.HasSynced() {
+					t.Fatal("not synced")
+				}
+				h.expectEvents("A @1 initial", "A @2 initial", "A b@3 initial")
+				for key, version := range map[string]string{"": "1", "ns/": "2", "ns/b": "3"} {
+					obj, exists, err := h.informer.GetStore().GetByKey(key)
+					if err != nil || !exists || obj.(*corev1.Pod).ResourceVersion != version {
+						t.Errorf("GetByKey(%q) = %v, %v, %v", key, obj, exists, err)
 					}
-					h := run(t, server, clientgo.Options{Packed: packed}, prepare...)
-					if !h.informer.HasSynced() {
-						t.Fatal("not synced")
-					}
-					h.expectEvents("A @1 initial", "A @2 initial", "A b@3 initial")
-					for key, version := range map[string]string{"": "1", "ns/": "2", "ns/b": "3"} {
-						obj, exists, err := h.informer.GetStore().GetByKey(key)
-						if err != nil || !exists || obj.(*corev1.Pod).ResourceVersion != version {
-							t.Errorf("GetByKey(%q) = %v, %v, %v", key, obj, exists, err)
-						}
-					}
-					for i, namespace := range []string{"", "ns"} {
-						pod := unnamed(namespace, fmt.Sprint(10+i))
-						pod.UID = types.UID(fmt.Sprintf("uid-%d", 1+i))
-						server.send(watch.Modified, &pod)
-					}
-					h.expectEvents("U @10", "U @11")
-					server.send(watch.Deleted, cachetest.Pod("c", withVersion(12)))
-					h.expectEvents("D c@12")
-					for i, namespace := range []string{"", "ns"} {
-						pod := unnamed(namespace, fmt.Sprint(13+i))
-						pod.UID = types.UID(fmt.Sprintf("uid-%d", 1+i))
-						server.send(watch.Deleted, &pod)
-					}
-					h.expectEvents("D @13", "D @14")
-				})
+				}
+				for i, namespace := range []string{"", "ns"} {
+					pod := unnamed(namespace, fmt.Sprint(10+i))
+					pod.UID = types.UID(fmt.Sprintf("uid-%d", 1+i))
+					server.send(watch.Modified, &pod)
+				}
+				h.expectEvents("U @10", "U @11")
+				server.send(watch.Deleted, cachetest.Pod("c", withVersion(12)))
+				h.expectEvents("D c@12")
+				for i, namespace := range []string{"", "ns"} {
+					pod := unnamed(namespace, fmt.Sprint(13+i))
+					pod.UID = types.UID(fmt.Sprintf("uid-%d", 1+i))
+					server.send(watch.Deleted, &pod)
+				}
+				h.expectEvents("D @13", "D @14")
 			})
 		}
 	}
@@ -98,9 +92,7 @@ func TestObjectsWithoutNameShareAKey(t *testing.T) {
 			server := newUnnamedServer(unnamed(namespace, "1"), unnamed(namespace, "3"), unnamed(namespace, "2"))
 			informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
 			handler := &recordingHandler{}
-			if _, err := informer.AddEventHandler(handler); err != nil {
-				t.Fatal(err)
-			}
+			withHandler(t, handler)(informer)
 			logged := runLogged(t, informer)
 			synctest.Wait()
 			if got := handler.take(); !slices.Equal(got, []string{"A @2 initial"}) {
@@ -124,20 +116,16 @@ func TestObjectsWithoutNameShareAKey(t *testing.T) {
 func TestDeletionOfAnotherObjectIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newUnnamedServer(unnamed("", "1"), *cachetest.Pod("a", withVersion(2)))
-		h := run(t, server, clientgo.Options{}, func(informer clientcache.SharedIndexInformer) {
-			if err := informer.SetTransform(func(obj any) (any, error) {
-				pod := obj.(*corev1.Pod)
-				if pod.Name == "b" || pod.Name == "c" {
-					return nil, errRefused
-				}
-				if pod.Name == "a" {
-					pod.Name = "b"
-				}
-				return pod, nil
-			}); err != nil {
-				t.Error(err)
+		h := run(t, server, clientgo.Options{}, withTransform(t, func(obj any) (any, error) {
+			pod := obj.(*corev1.Pod)
+			if pod.Name == "b" || pod.Name == "c" {
+				return nil, errRefused
 			}
-		})
+			if pod.Name == "a" {
+				pod.Name = "b"
+			}
+			return pod, nil
+		}))
 		h.expectEvents("A @1 initial", "A b@2 initial")
 		server.send(watch.Deleted, cachetest.Pod("b", withVersion(10)))
 		server.send(watch.Deleted, cachetest.Pod("c", withVersion(11)))

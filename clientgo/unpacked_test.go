@@ -23,18 +23,14 @@ func TestPackedKeepsOtherTypesUnpacked(t *testing.T) {
 		server := newServer("a", "b")
 		server.Create(cachetest.Pod("c", cachetest.WithLabel("pod", "yes")))
 		informer := clientgo.With(clientgo.Options{Packed: true}).NewSharedIndexInformer(server, &corev1.Pod{}, 0, clientcache.Indexers{"name": byName})
-		if err := informer.SetTransform(func(obj any) (any, error) {
+		withTransform(t, func(obj any) (any, error) {
 			if pod := obj.(*corev1.Pod); pod.Labels["pod"] == "" {
 				return &metav1.PartialObjectMetadata{ObjectMeta: pod.ObjectMeta}, nil
 			}
 			return obj, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})(informer)
 		h := &harness{t: t, informer: informer}
-		if _, err := informer.AddEventHandler(&h.recordingHandler); err != nil {
-			t.Fatal(err)
-		}
+		withHandler(t, &h.recordingHandler)(informer)
 		logged := runLogged(t, informer)
 		h.expectEvents("A a@2 initial", "A b@3 initial", "A c@4 initial")
 		h.expectTypes("a@2 *v1.PartialObjectMetadata", "b@3 *v1.PartialObjectMetadata", "c@4 *v1.Pod")

@@ -4,7 +4,6 @@
 package clientgo_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -89,13 +88,11 @@ func TestDeletionOfUnseenObjectIsDelivered(t *testing.T) {
 // FilteringResourceEventHandler and a handler that is added later have received.
 func deleteUnseen(t *testing.T, informer clientcache.SharedIndexInformer, send func(watch.EventType, runtime.Object), twice bool) []string {
 	t.Helper()
-	if err := informer.SetTransform(func(obj any) (any, error) {
+	withTransform(t, func(obj any) (any, error) {
 		pod := obj.(*corev1.Pod).DeepCopy()
 		pod.Labels = map[string]string{"transformed": "yes"}
 		return pod, nil
-	}); err != nil {
-		t.Error(err)
-	}
+	})(informer)
 	var record [3]recorder[string]
 	handler := func(i int, name string) clientcache.ResourceEventHandler {
 		describe := func(verb string, obj any) {
@@ -112,21 +109,14 @@ func deleteUnseen(t *testing.T, informer clientcache.SharedIndexInformer, send f
 		}
 	}
 	add := func(handler clientcache.ResourceEventHandler) {
-		if _, err := informer.AddEventHandler(handler); err != nil {
-			t.Error(err)
-		}
+		withHandler(t, handler)(informer)
 	}
 	add(handler(0, "plain"))
 	add(clientcache.FilteringResourceEventHandler{
 		FilterFunc: func(obj any) bool { return obj.(metav1.Object).GetName() != "c" },
 		Handler:    handler(1, "filtering"),
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		informer.RunWithContext(ctx)
-	}()
+	stop := background(t, informer.RunWithContext)
 	cachetest.Advance(2 * time.Second)
 	pod := func(name string, version int) *corev1.Pod { return cachetest.Pod(name, withVersion(version)) }
 	send(watch.Deleted, pod("b", 6))
@@ -145,54 +135,44 @@ func deleteUnseen(t *testing.T, informer clientcache.SharedIndexInformer, send f
 	if got, keys := informer.LastSyncResourceVersion(), informer.GetStore().ListKeys(); got != "11" || len(keys) > 0 {
 		t.Errorf("version %s, and the store has %q", got, keys)
 	}
-	cancel()
-	<-stopped
+	stop()
 	return slices.Concat(record[0].all(), record[1].all(), record[2].all())
 }
 
 // TestExplainedDeletionIsNotDelivered deletes objects that the informer does not hold, for a reason
 // that it knows.
 func TestExplainedDeletionIsNotDelivered(t *testing.T) {
-	for name, options := range map[string]clientgo.Options{"live": {}, "packed": {Packed: true}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				options.Filter = notHidden(t)
-				server := newCountingServer()
-				h := run(t, server, options, func(informer clientcache.SharedIndexInformer) {
-					if err := informer.SetTransform(func(obj any) (any, error) {
-						switch labels := obj.(*corev1.Pod).Labels; {
-						case labels["skip"] != "":
-							return nil, cache.ErrSkip
-						case labels["broken"] != "":
-							return nil, errRefused
-						}
-						return obj, nil
-					}); err != nil {
-						t.Error(err)
-					}
-				})
-				cachetest.Advance(2 * time.Second)
-				h.expectEvents("A a@5 initial")
-				for _, event := range []watch.Event{
-					{Type: watch.Deleted, Object: cachetest.Pod("replayed", withVersion(4))}, // which the list had seen
-					{Type: watch.Added, Object: cachetest.Pod("refused", withVersion(6), hidden)},
-					{Type: watch.Deleted, Object: cachetest.Pod("refused", withVersion(7), hidden)},
-					{Type: watch.Added, Object: cachetest.Pod("skipped", withVersion(8), skipped)},
-					{Type: watch.Deleted, Object: cachetest.Pod("skipped", withVersion(9), skipped)},
-					{Type: watch.Added, Object: cachetest.Pod("failed", withVersion(10), broken)},
-					{Type: watch.Deleted, Object: cachetest.Pod("failed", withVersion(11))},
-				} {
-					server.send(event.Type, event.Object)
-				}
-				h.expectEvents()
-				server.send(watch.Modified, cachetest.Pod("a", withVersion(12), hidden))
-				h.expectEvents("D a@12")
-				server.send(watch.Deleted, cachetest.Pod("a", withVersion(13), hidden))
-				h.expectEvents()
-				server.send(watch.Deleted, cachetest.Pod("a", withVersion(14)))
-				server.send(watch.Deleted, cachetest.Pod("a", withVersion(14)))
-				h.expectEvents("D a@14")
-			})
-		})
-	}
+	liveAndPacked(t, func(t *testing.T, packed bool) {
+		server := newCountingServer()
+		h := run(t, server, clientgo.Options{Packed: packed, Filter: notHidden(t)}, withTransform(t, func(obj any) (any, error) {
+			switch labels := obj.(*corev1.Pod).Labels; {
+			case labels["skip"] != "":
+				return nil, cache.ErrSkip
+			case labels["broken"] != "":
+				return nil, errRefused
+			}
+			return obj, nil
+		}))
+		cachetest.Advance(2 * time.Second)
+		h.expectEvents("A a@5 initial")
+		for _, event := range []watch.Event{
+			{Type: watch.Deleted, Object: cachetest.Pod("replayed", withVersion(4))}, // which the list had seen
+			{Type: watch.Added, Object: cachetest.Pod("refused", withVersion(6), hidden)},
+			{Type: watch.Deleted, Object: cachetest.Pod("refused", withVersion(7), hidden)},
+			{Type: watch.Added, Object: cachetest.Pod("skipped", withVersion(8), skipped)},
+			{Type: watch.Deleted, Object: cachetest.Pod("skipped", withVersion(9), skipped)},
+			{Type: watch.Added, Object: cachetest.Pod("failed", withVersion(10), broken)},
+			{Type: watch.Deleted, Object: cachetest.Pod("failed", withVersion(11))},
+		} {
+			server.send(event.Type, event.Object)
+		}
+		h.expectEvents()
+		server.send(watch.Modified, cachetest.Pod("a", withVersion(12), hidden))
+		h.expectEvents("D a@12")
+		server.send(watch.Deleted, cachetest.Pod("a", withVersion(13), hidden))
+		h.expectEvents()
+		server.send(watch.Deleted, cachetest.Pod("a", withVersion(14)))
+		server.send(watch.Deleted, cachetest.Pod("a", withVersion(14)))
+		h.expectEvents("D a@14")
+	})
 }

@@ -4,6 +4,7 @@
 package clientgo_test
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"syscall"
@@ -34,24 +35,22 @@ func TestWatchErrorHandlerReceivesRefusedWatches(t *testing.T) {
 		"429":                {apierrors.NewTooManyRequests("later", 1), 2, 0},
 		"connection refused": {syscall.ECONNREFUSED, 2, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a")
-				var errs errorRecorder
-				run(t, server, clientgo.Options{}, errs.handle(t))
-				server.InjectWatchFault(test.attempts, fake.Fault{Err: test.err})
-				server.CloseWatches()
-				cachetest.Advance(30 * time.Second)
-				got := errs.all()
-				if len(got) != test.want {
-					t.Fatalf("the handler received %v, want %d errors", got, test.want)
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a")
+			var errs errorRecorder
+			run(t, server, clientgo.Options{}, errs.handle(t))
+			server.InjectWatchFault(test.attempts, fake.Fault{Err: test.err})
+			server.CloseWatches()
+			cachetest.Advance(30 * time.Second)
+			got := errs.all()
+			if len(got) != test.want {
+				t.Fatalf("the handler received %v, want %d errors", got, test.want)
+			}
+			for _, err := range got {
+				if err != test.err {
+					t.Errorf("the handler received a %T, want the server's %T", err, test.err)
 				}
-				for _, err := range got {
-					if err != test.err {
-						t.Errorf("the handler received a %T, want the server's %T", err, test.err)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -61,25 +60,24 @@ func TestWatchErrorHandlerReceivesRefusedWatches(t *testing.T) {
 func TestWatchErrorHandlerReceivesFailedLists(t *testing.T) {
 	for name, err := range map[string]error{
 		"429":                apierrors.NewTooManyRequests("later", 1),
+		"403":                apierrors.NewForbidden(corev1.Resource("pods"), "", errRefused),
 		"connection refused": syscall.ECONNREFUSED,
 		"an unknown error":   errRefused,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := newServer("a")
-				server.InjectWatchFault(1, fake.Fault{Err: errGaveUp}) // the WatchList
-				server.InjectListFault(2, fake.Fault{Err: err})
-				var errs errorRecorder
-				run(t, server, clientgo.Options{}, errs.handle(t))
-				cachetest.Advance(30 * time.Second)
-				got := errs.all()
-				if len(got) != 2 {
-					t.Fatalf("the handler received %v, want two errors", got)
-				}
-				if want := "failed to list *v1.Pod: " + err.Error(); got[0].Error() != want {
-					t.Errorf("the handler received %q, want %q", got[0], want)
-				}
-			})
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			server := newServer("a")
+			server.InjectWatchFault(1, fake.Fault{Err: errGaveUp}) // the WatchList
+			server.InjectListFault(2, fake.Fault{Err: err})
+			var errs errorRecorder
+			run(t, server, clientgo.Options{}, errs.handle(t))
+			cachetest.Advance(30 * time.Second)
+			got := errs.all()
+			if len(got) != 2 {
+				t.Fatalf("the handler received %v, want two errors", got)
+			}
+			if want := "failed to list *v1.Pod: " + err.Error(); got[0].Error() != want || !errors.Is(got[0], err) {
+				t.Errorf("the handler received %q, want %q", got[0], want)
+			}
 		})
 	}
 }
@@ -98,27 +96,25 @@ func TestErrorOfOpenWatchIsLogged(t *testing.T) {
 		"503": {apierrors.NewServiceUnavailable("starting"), 0, "Warning: watch ended with error"},
 	} {
 		for verbosity := max(test.verbose-1, 0); verbosity <= test.verbose; verbosity++ {
-			t.Run(fmt.Sprintf("%s at verbosity %d", name, verbosity), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					server := newServer("a")
-					informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
-					var errs errorRecorder
-					errs.handle(t)(informer)
-					logged := runLoggedAt(t, informer, verbosity)
-					synctest.Wait()
-					server.Send(fake.ErrorEvent(test.err))
-					cachetest.Advance(30 * time.Second)
-					if got := errs.all(); len(got) != 0 {
-						t.Errorf("the handler received %v, want nothing", got)
-					}
-					want := 0
-					if verbosity == test.verbose {
-						want = 1
-					}
-					if got := logged.count(strconv.Quote(test.message)); got != want {
-						t.Errorf("%q was logged %d times, want %d:\n%s", test.message, got, want, &logged.log)
-					}
-				})
+			cachetest.RunInBubble(t, fmt.Sprintf("%s at verbosity %d", name, verbosity), func(t *testing.T) {
+				server := newServer("a")
+				informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+				var errs errorRecorder
+				errs.handle(t)(informer)
+				logged := runLoggedAt(t, informer, verbosity)
+				synctest.Wait()
+				server.Send(fake.ErrorEvent(test.err))
+				cachetest.Advance(30 * time.Second)
+				if got := errs.all(); len(got) != 0 {
+					t.Errorf("the handler received %v, want nothing", got)
+				}
+				want := 0
+				if verbosity == test.verbose {
+					want = 1
+				}
+				if got := logged.count(strconv.Quote(test.message)); got != want {
+					t.Errorf("%q was logged %d times, want %d:\n%s", test.message, got, want, &logged.log)
+				}
 			})
 		}
 	}

@@ -10,38 +10,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
-
-// TestWatchErrorHandlerReceivesFailures checks that the watch error handler receives the error of a
-// list but not of the WatchList before it, and none of an open watch.
-func TestWatchErrorHandlerReceivesFailures(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newServer("a")
-		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errRefused)
-		server.InjectWatchFault(1, fake.Fault{Err: errGaveUp})
-		server.InjectListFault(1, fake.Fault{Err: forbidden})
-		var errs errorRecorder
-		h := run(t, server, clientgo.Options{}, errs.handle(t))
-		if got := errs.all(); len(got) != 1 || !apierrors.IsForbidden(got[0]) {
-			t.Errorf("after a failed WatchList and a failed list, the errors are %v", got)
-		}
-		<-h.informer.HasSyncedChecker().Done()
-		cachetest.Advance(10 * time.Second) // until the watch is open: it is the fifth request
-		server.sendExpired()
-		server.Create(cachetest.Pod("b"))
-		h.waitForKey("ns/b")
-		if got := errs.all(); len(got) != 1 {
-			t.Errorf("after the end of an open watch, the errors are %v", got)
-		}
-	})
-}
 
 // TestWatchErrorHandlerReadsReflector checks that the reflector which a watch error handler
 // receives has the informer's description. The handler of client-go reads it.
