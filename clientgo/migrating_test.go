@@ -171,9 +171,20 @@ func declaredBy(node ast.Node) (names []string) {
 // inspectPackage calls visit for each node of the package in a directory, without its tests.
 func inspectPackage(t *testing.T, directory string, visit func(ast.Node)) {
 	t.Helper()
+	for _, file := range parsePackage(t, directory) {
+		ast.Inspect(file, func(node ast.Node) bool {
+			visit(node)
+			return true
+		})
+	}
+}
+
+// parsePackage returns the files of the package in a directory, without its tests.
+func parsePackage(t *testing.T, directory string) (files []*ast.File) {
+	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(directory, "*.go"))
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: %d files, %v", directory, len(paths), err)
 	}
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
@@ -183,9 +194,7 @@ func inspectPackage(t *testing.T, directory string, visit func(ast.Node)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(file, func(node ast.Node) bool {
-			visit(node)
-			return true
-		})
+		files = append(files, file)
 	}
+	return files
 }

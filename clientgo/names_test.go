@@ -8,7 +8,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -89,18 +88,10 @@ func clientGoSource(t *testing.T, version string) string {
 }
 
 // exportedNames returns the exported names of the package in a directory, without its tests.
-func exportedNames(t *testing.T, directory string) []string {
+func exportedNames(t *testing.T, directory string) (names []string) {
 	t.Helper()
-	files := token.NewFileSet()
-	packages, err := parser.ParseDir(files, directory, func(file fs.FileInfo) bool { return !strings.HasSuffix(file.Name(), "_test.go") }, parser.SkipObjectResolution)
-	if err != nil || len(packages) != 1 {
-		t.Fatalf("%s: %d packages, %v", directory, len(packages), err)
-	}
-	var names []string
-	for _, pkg := range packages {
-		for _, file := range pkg.Files {
-			names = append(names, namesOf(file)...)
-		}
+	for _, file := range parsePackage(t, directory) {
+		names = append(names, namesOf(file)...)
 	}
 	return names
 }
@@ -108,28 +99,16 @@ func exportedNames(t *testing.T, directory string) []string {
 // namesOf returns the exported names that a file declares.
 func namesOf(file *ast.File) (names []string) {
 	for _, declaration := range file.Decls {
-		names = append(names, declaredNames(declaration)...)
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
-}
-
-// declaredNames returns the names that a declaration adds to the package.
-func declaredNames(declaration ast.Decl) (names []string) {
-	if function, ok := declaration.(*ast.FuncDecl); ok {
-		if function.Recv == nil {
-			names = append(names, function.Name.Name)
-		}
-		return names
-	}
-	for _, spec := range declaration.(*ast.GenDecl).Specs {
-		switch spec := spec.(type) {
-		case *ast.TypeSpec:
-			names = append(names, spec.Name.Name)
-		case *ast.ValueSpec:
-			for _, name := range spec.Names {
-				names = append(names, name.Name)
+		switch declaration := declaration.(type) {
+		case *ast.FuncDecl:
+			if declaration.Recv == nil {
+				names = append(names, declaration.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range declaration.Specs {
+				names = append(names, declaredBy(spec)...)
 			}
 		}
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
 }
