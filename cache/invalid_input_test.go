@@ -50,6 +50,7 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 	}
 	_, ofInterface := cache.NewInformer[cache.Object](lw, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs[cache.Object]{})
 	_, badMode := cachetest.NewInformer(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{ListMode: "Watchlist"})
+	_, badStart := cachetest.NewInformer(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{Start: "Soon"})
 	_, badBackoff := cachetest.NewInformer(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{Backoff: wait.Backoff{Factor: 2, Steps: 3}})
 	for name, c := range map[string]struct {
 		controller runner
@@ -75,6 +76,7 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 		}), []string{"has no FilterFunc"}},
 		"an interface as T": {ofInterface, []string{"type argument cache.Object is an interface", "*v1.Pod"}},
 		"unknown ListMode":  {badMode, []string{`unknown ListMode "Watchlist"`}},
+		"unknown Start":     {badStart, []string{`unknown Start "Soon"`}},
 		"no delay":          {badBackoff, []string{"Backoff.Duration 0s is not positive, with Steps 3"}},
 		"several errors":    {pods(nil, -1, nil), []string{"the ListerWatcher is nil", "negative", "the handler is nil"}},
 	} {

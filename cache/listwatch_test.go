@@ -5,9 +5,6 @@ package cache_test
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,81 +19,41 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// server responds to a list with one Pod and to a watch with its update, as JSON. It records the
-// URLs of the requests.
-type server struct {
-	*httptest.Server
-	mu   sync.Mutex // guards urls
-	urls []string
-	deny bool
-}
-
-func newServer(t *testing.T) *server {
+// serveUpdatedPod serves a Pod that was created at version 2 and updated at version 3. urls returns the
+// URLs of the requests since its last call.
+func serveUpdatedPod(t *testing.T) (server *fake.APIServer, urls func() []string) {
 	t.Helper()
-	s := &server{}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
-	t.Cleanup(s.Close)
-	return s
-}
-
-func (s *server) serve(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.urls = append(s.urls, r.URL.RequestURI())
-	s.mu.Unlock()
-	kind, item := "PodList", "Pod"
-	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
-		kind, item = "PartialObjectMetadataList", "PartialObjectMetadata"
+	server = cachetest.StartAPIServer(t, fake.APIServerOptions{})
+	pod := cachetest.Pod("a", cachetest.WithLabel("app", "x"))
+	pod.Spec.NodeName = "n1"
+	cachetest.Must(t, server.Create, pod)
+	pod.Annotations = map[string]string{"updated": "yes"}
+	cachetest.Must(t, server.Update, pod)
+	var mu sync.Mutex // guards requested
+	var requested []string
+	server.InjectFault(-1, func(r fake.APIRequest) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		requested = append(requested, r.HTTP.URL.RequestURI())
+		return false
+	}, fake.RequestFault{})
+	return server, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		urls := requested
+		requested = nil
+		return urls
 	}
-	apiVersion := map[bool]string{true: "v1", false: "meta.k8s.io/v1"}[item == "Pod"]
-	object := func(rv string) map[string]any {
-		return map[string]any{"apiVersion": apiVersion, "kind": item, "metadata": map[string]any{
-			"namespace": "ns", "name": "a", "uid": "1", "resourceVersion": rv, "labels": map[string]any{"v": rv}}}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	var body any
-	switch {
-	case s.deny:
-		w.WriteHeader(http.StatusForbidden)
-		body = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil).Status()
-	case r.URL.Query().Get("watch") != "":
-		body = map[string]any{"type": "MODIFIED", "object": object("6")}
-	default:
-		body = map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"resourceVersion": "5"}, "items": []any{object("5")}}
-	}
-	_ = json.NewEncoder(w).Encode(body)
-}
-
-// take returns the URLs since its last call.
-func (s *server) take() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	urls := s.urls
-	s.urls = nil
-	return urls
-}
-
-func (s *server) config() *rest.Config { return &rest.Config{Host: s.URL, QPS: -1} }
-
-func (s *server) clientset(t *testing.T) *kubernetes.Clientset {
-	t.Helper()
-	set, err := kubernetes.NewForConfig(s.config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(set.CoreV1().RESTClient().(*rest.RESTClient).Client.CloseIdleConnections)
-	return set
 }
 
 // listAndWatch returns the list and the first event of a watch.
@@ -106,7 +63,7 @@ func listAndWatch(t *testing.T, lw cache.ListerWatcher) (list runtime.Object, ev
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := lw.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "5", AllowWatchBookmarks: true})
+	w, err := lw.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "2", AllowWatchBookmarks: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +76,8 @@ func listAndWatch(t *testing.T, lw cache.ListerWatcher) (list runtime.Object, ev
 
 // TestNewListWatchFromClient checks the URLs of its requests.
 func TestNewListWatchFromClient(t *testing.T) {
-	s := newServer(t)
-	pods := s.clientset(t).CoreV1().RESTClient()
+	server, urls := serveUpdatedPod(t)
+	pods := kubernetes.NewForConfigOrDie(server.Config()).CoreV1().RESTClient()
 	app := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "x"}))
 	for name, c := range map[string]struct {
 		lw   *cache.ListWatch
@@ -128,26 +85,26 @@ func TestNewListWatchFromClient(t *testing.T) {
 	}{
 		"all namespaces": {cache.NewListWatchFromClient(pods, "pods", metav1.NamespaceAll, nil), []string{
 			"/api/v1/pods?limit=500&resourceVersion=0",
-			"/api/v1/pods?allowWatchBookmarks=true&resourceVersion=5&watch=true"}},
-		"a namespace and fields": {cache.NewListWatchFromClient(pods, "pods", "kube-system", fields.OneTermEqualSelector("spec.nodeName", "n1")), []string{
-			"/api/v1/namespaces/kube-system/pods?fieldSelector=spec.nodeName%3Dn1&limit=500&resourceVersion=0",
-			"/api/v1/namespaces/kube-system/pods?allowWatchBookmarks=true&fieldSelector=spec.nodeName%3Dn1&resourceVersion=5&watch=true"}},
+			"/api/v1/pods?allowWatchBookmarks=true&resourceVersion=2&watch=true"}},
+		"a namespace and fields": {cache.NewListWatchFromClient(pods, "pods", "ns", fields.OneTermEqualSelector("spec.nodeName", "n1")), []string{
+			"/api/v1/namespaces/ns/pods?fieldSelector=spec.nodeName%3Dn1&limit=500&resourceVersion=0",
+			"/api/v1/namespaces/ns/pods?allowWatchBookmarks=true&fieldSelector=spec.nodeName%3Dn1&resourceVersion=2&watch=true"}},
 		"every field": {cache.NewListWatchFromClient(pods, "pods", "", fields.Everything()), []string{
 			"/api/v1/pods?limit=500&resourceVersion=0",
-			"/api/v1/pods?allowWatchBookmarks=true&resourceVersion=5&watch=true"}},
+			"/api/v1/pods?allowWatchBookmarks=true&resourceVersion=2&watch=true"}},
 		"labels and a hook": {cache.NewListWatchFromClient(pods, "pods", "", nil, app, func(o *metav1.ListOptions) { o.Limit = 7; o.AllowWatchBookmarks = false }), []string{
 			"/api/v1/pods?labelSelector=app%3Dx&limit=7&resourceVersion=0",
-			"/api/v1/pods?labelSelector=app%3Dx&limit=7&resourceVersion=5&watch=true"}},
+			"/api/v1/pods?labelSelector=app%3Dx&limit=7&resourceVersion=2&watch=true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list, event := listAndWatch(t, c.lw)
-			if got := s.take(); !slices.Equal(got, c.want) {
+			if got := urls(); !slices.Equal(got, c.want) {
 				t.Errorf("requests\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
-			if pods, ok := list.(*corev1.PodList); !ok || len(pods.Items) != 1 || pods.ResourceVersion != "5" {
+			if pods, ok := list.(*corev1.PodList); !ok || len(pods.Items) != 1 || pods.ResourceVersion != "3" {
 				t.Errorf("listed %v", list)
 			}
-			if p, ok := event.Object.(*corev1.Pod); !ok || event.Type != watch.Modified || p.ResourceVersion != "6" {
+			if p, ok := event.Object.(*corev1.Pod); !ok || event.Type != watch.Modified || p.ResourceVersion != "3" {
 				t.Errorf("watched %v", event)
 			}
 		})
@@ -157,38 +114,30 @@ func TestNewListWatchFromClient(t *testing.T) {
 // TestListWatchOf checks the requests of typed, dynamic and metadata clients, and that an informer
 // of another type returns an error.
 func TestListWatchOf(t *testing.T) {
-	s := newServer(t)
-	gvr := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	dynamicClient, err := dynamic.NewForConfig(s.config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	metadataClient, err := metadata.NewForConfig(s.config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, urls := serveUpdatedPod(t)
+	config := server.Config()
 	inX := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "x"}))
 	for name, c := range map[string]struct {
 		lw   *cache.ListWatch
 		list runtime.Object
 	}{
-		"typed":    {cache.ListWatchOf(s.clientset(t).CoreV1().Pods("ns"), inX), &corev1.PodList{}},
-		"dynamic":  {cache.ListWatchOf(dynamicClient.Resource(gvr).Namespace("ns"), inX), &unstructured.UnstructuredList{}},
-		"metadata": {cache.ListWatchOf(metadataClient.Resource(gvr).Namespace("ns"), inX), &metav1.PartialObjectMetadataList{}},
+		"typed":    {cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods("ns"), inX), &corev1.PodList{}},
+		"dynamic":  {cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(podGVR).Namespace("ns"), inX), &unstructured.UnstructuredList{}},
+		"metadata": {cache.ListWatchOf(metadata.NewForConfigOrDie(config).Resource(podGVR).Namespace("ns"), inX), &metav1.PartialObjectMetadataList{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list, event := listAndWatch(t, c.lw)
 			if got, want := reflect.TypeOf(list), reflect.TypeOf(c.list); got != want {
 				t.Errorf("listed %s, want %s", got, want)
 			}
-			if rv := event.Object.(metav1.Object).GetResourceVersion(); rv != "6" {
+			if rv := event.Object.(metav1.Object).GetResourceVersion(); rv != "3" {
 				t.Errorf("watched %v", event)
 			}
 			want := []string{
 				"/api/v1/namespaces/ns/pods?labelSelector=app%3Dx&limit=500&resourceVersion=0",
-				"/api/v1/namespaces/ns/pods?allowWatchBookmarks=true&labelSelector=app%3Dx&resourceVersion=5&watch=true",
+				"/api/v1/namespaces/ns/pods?allowWatchBookmarks=true&labelSelector=app%3Dx&resourceVersion=2&watch=true",
 			}
-			if got := s.take(); !slices.Equal(got, want) {
+			if got := urls(); !slices.Equal(got, want) {
 				t.Errorf("requests\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			_, deployments := cache.NewInformer(c.lw, &appsv1.Deployment{}, 0, cache.ResourceEventHandlerFuncs[*appsv1.Deployment]{})
@@ -201,9 +150,9 @@ func TestListWatchOf(t *testing.T) {
 
 // TestListWatchReturnsServerErrors checks that errors of the server are returned unchanged.
 func TestListWatchReturnsServerErrors(t *testing.T) {
-	s := newServer(t)
-	s.deny = true
-	client := s.clientset(t)
+	server := cachetest.StartAPIServer(t, fake.APIServerOptions{})
+	server.InjectFault(-1, func(fake.APIRequest) bool { return true }, fake.RequestFault{Err: fake.Forbidden()})
+	client := kubernetes.NewForConfigOrDie(server.Config())
 	for name, lw := range map[string]cache.ListerWatcher{
 		"from a REST client": cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "", nil),
 		"of a typed client":  cache.ListWatchOf(client.CoreV1().Pods("")),

@@ -221,14 +221,14 @@ func testContext(t *testing.T) context.Context {
 }
 
 // runWithReflector runs a reflector of three Pods that writes to a store, in a synctest bubble.
-func runWithReflector(t *testing.T, store func(t *testing.T) cache.ReflectorStore[*corev1.Pod], test func(r *cachetest.Harness), before ...func(r *cachetest.Harness)) {
+func runWithReflector(t *testing.T, store cache.ReflectorStore[*corev1.Pod], test func(r *cachetest.Harness), before ...func(r *cachetest.Harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := cachetest.New(t)
 		for _, prepare := range before {
 			prepare(r)
 		}
-		stop := r.RunReflector(store(t))
+		stop := r.RunReflector(store)
 		test(r)
 		stop()
 	})

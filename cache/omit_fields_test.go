@@ -49,7 +49,6 @@ func TestOmittedFieldsEqualClearedOnes(t *testing.T) {
 	config, client := startPodServer(t)
 	streaming := rest.CopyConfig(config)
 	cache.EnableStreaming(streaming)
-	podGVR := corev1.SchemeGroupVersion.WithResource("pods")
 	pod := &unstructured.Unstructured{}
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	for name, config := range map[string]*rest.Config{"streamed": streaming, "not streamed": config} {

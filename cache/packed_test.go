@@ -77,7 +77,6 @@ func TestPackedObjectsEqualUnpacked(t *testing.T) {
 	config, client := startPodServer(t)
 	streaming := rest.CopyConfig(config)
 	cache.EnableStreaming(streaming)
-	podGVR := corev1.SchemeGroupVersion.WithResource("pods")
 	pod := &unstructured.Unstructured{}
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	t.Run("typed, streamed", func(t *testing.T) {

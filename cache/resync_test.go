@@ -4,9 +4,6 @@
 package cache_test
 
 import (
-	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -72,34 +69,10 @@ func TestResyncOldAndNewAreSame(t *testing.T) {
 // follow the resync, Old is the state that was delivered last, and the next resync omits deleted
 // Pods.
 func TestChangesDuringResyncFollowIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := cachetest.New(t)
-		var mu sync.Mutex // guards log, which a timer's goroutine may append to
-		var log []string
-		record := func(event string) (n int) {
-			mu.Lock()
-			defer mu.Unlock()
-			log = append(log, event)
-			return len(log)
-		}
-		delivered := func() []string {
-			mu.Lock()
-			defer mu.Unlock()
-			return slices.Clone(log)
-		}
-		inResync := make(chan struct{})
-		resume := make(chan struct{})
-		r.Handler, r.ResyncPeriod = podFuncs{
-			AddFunc: func(p *corev1.Pod) { record("A " + cachetest.NameAtVersion(p)) },
-			UpdateFunc: func(old, p *corev1.Pod) {
-				if record(fmt.Sprintf("U %s→%s", cachetest.NameAtVersion(old), p.ResourceVersion)) == 4 {
-					close(inResync)
-					<-resume
-				}
-			},
-			DeleteFunc: func(p *corev1.Pod) { record("D " + cachetest.NameAtVersion(p)) },
-		}, time.Minute
-		r.Run(cache.ReflectorOptions{})
+	recorder := &eventRecorder{}
+	var inResync, resume chan struct{}
+	calls := 0
+	runShared(t, cache.InformerOptions[*corev1.Pod]{ResyncPeriod: time.Minute}, func(r *sharedHarness) {
 		<-inResync // Pod a has been delivered
 		r.Update(cachetest.Pod("a"))
 		r.Delete("ns/b")
@@ -107,16 +80,20 @@ func TestChangesDuringResyncFollowIt(t *testing.T) {
 		synctest.Wait()
 		close(resume)
 		cachetest.Advance(time.Minute - time.Nanosecond)
-		want := "[A a@2 A b@3 A c@4 U a@2→2 U b@3→3 U c@4→4 U a@2→5 D b@6 A d@7]"
-		if got := fmt.Sprint(delivered()); got != want {
-			t.Errorf("events %s, want %s", got, want)
-		}
+		r.expect(recorder, "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4, "+
+			"Update ns/a a@2 a@2, Update ns/b b@3 b@3, Update ns/c c@4 c@4, "+
+			"Update ns/a a@2 a@5, Delete ns/b b@6, Add ns/d d@7")
 		cachetest.Advance(time.Second)
-		want += " [U a@5→5 U c@4→4 U d@7→7]"
-		if got := fmt.Sprint(delivered()[:9], delivered()[9:]); got != want {
-			t.Errorf("events %s, want %s", got, want)
-		}
-		r.CheckStop()
+		r.expect(recorder, "Update ns/a a@5 a@5, Update ns/c c@4 c@4, Update ns/d d@7 d@7")
+	}, func(r *sharedHarness) {
+		inResync, resume = make(chan struct{}), make(chan struct{})
+		r.add(eventFunc(func(e cache.Event[*corev1.Pod]) {
+			recorder.OnEvent(e)
+			if calls++; calls == 4 {
+				close(inResync)
+				<-resume
+			}
+		}), cache.HandlerOptions{})
 	})
 }
 

@@ -6,32 +6,23 @@ package cache_test
 import (
 	"fmt"
 	"runtime"
-	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/cache"
-	"github.com/kinformer/kinformer/fake"
 )
 
 // A deletion waits only for scopes into which this object can have moved: it keeps its namespace.
 func TestDeletionDoesNotWaitForOtherNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewListerWatcher(&corev1.ConfigMap{})
-		server.BookmarkEvery(time.Minute)
-		lw := &rules{ListerWatcher: server, list: func(options metav1.ListOptions) error {
-			if strings.Contains(options.FieldSelector, "metadata.namespace=secret") {
-				return fake.Forbidden()
-			}
-			return nil
-		}}
-		server.Create(configMap("a/1", "env=dev"))
+		server := refusing(new(atomic.Bool), "secret")
+		server.Update(configMap("a/1", "env=dev"))
 		scopes := cache.NewScopes(cache.Scope{LabelSelector: "env=dev"})
-		informer := runInformer(t, lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
+		informer := runInformer(t, server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
 		_ = scopes.Add(cache.Scope{Namespace: "secret", LabelSelector: "env=prod"})
 		synctest.Wait()
 		server.Delete("a/1")

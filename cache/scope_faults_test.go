@@ -141,21 +141,12 @@ func (i *scopedInformer) expectServed(from, to uint64) {
 // A scope that the program may not list holds up neither the others nor the scopes added later.
 func TestForbiddenScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := fake.NewListerWatcher(&corev1.ConfigMap{})
-		server.BookmarkEvery(time.Minute)
 		var allowed atomic.Bool
-		lw := &rules{ListerWatcher: server, list: func(options metav1.ListOptions) error {
-			if strings.Contains(options.FieldSelector, "metadata.namespace=secret") && !allowed.Load() {
-				return fake.Forbidden()
-			}
-			return nil
-		}}
-		for _, key := range []string{"a/1", "b/1", "secret/1"} {
-			server.Create(configMap(key))
-		}
+		server := refusing(&allowed, "secret")
+		server.Create(configMap("b/1"))
 		scopes := cache.NewScopes(namespaces("a", "secret")...)
 		failures := make(chan error, 100)
-		informer := cache.NewSharedInformer(lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{
+		informer := cache.NewSharedInformer(server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{
 			Scopes: scopes, ErrorHandler: func(_ context.Context, err error) { failures <- err },
 		})
 		ctx := t.Context()

@@ -153,11 +153,3 @@ func TestScopesStartWithOneProbe(t *testing.T) {
 		}
 	})
 }
-
-// TestUnknownStartIsInvalid checks that Run names the option.
-func TestUnknownStartIsInvalid(t *testing.T) {
-	pods := cache.NewSharedInformer(cachetest.New(t), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Start: "Soon"})
-	if err := pods.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `unknown Start "Soon"`) {
-		t.Errorf("Run returned %v, want an error that names Start", err)
-	}
-}

@@ -83,10 +83,12 @@ func TestUndeltaStorePushesNewSlice(t *testing.T) {
 }
 
 // TestUndeltaStoreConcurrentChanges adds Pods in several goroutines. There is one push for each,
-// one at a time, no push has less than an earlier one, and the last has all Pods.
+// one at a time, no push has less than an earlier one, and the last has all Pods. Add returns after a
+// push that has its Pod.
 func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 	const writers, each = 8, 50
 	var pushing sync.Mutex
+	var mu sync.Mutex // guards last
 	var last []string
 	count := 0
 	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) {
@@ -101,6 +103,8 @@ func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 			names = append(names, p.Name)
 		}
 		slices.Sort(names)
+		mu.Lock()
+		defer mu.Unlock()
 		for _, name := range last {
 			if _, ok := slices.BinarySearch(names, name); !ok {
 				t.Errorf("%s is missing from a later push", name)
@@ -116,6 +120,11 @@ func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 				if err := store.Add(cachetest.Pod(name)); err != nil {
 					t.Error(err)
 				}
+				mu.Lock()
+				if _, ok := slices.BinarySearch(last, name); !ok {
+					t.Errorf("%s is in no push after Add", name)
+				}
+				mu.Unlock()
 			}
 		})
 	}
@@ -125,43 +134,11 @@ func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 	}
 }
 
-// TestUndeltaStorePushesBeforeReturning checks that a change returns after a push that has it.
-func TestUndeltaStorePushesBeforeReturning(t *testing.T) {
-	var mu sync.Mutex
-	pushed := make(map[string]bool)
-	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, p := range pods {
-			pushed[p.Name] = true
-		}
-	}, nil)
-	var wg sync.WaitGroup
-	for i := range 50 {
-		wg.Go(func() {
-			name := fmt.Sprint("p", i)
-			if err := store.Add(cachetest.Pod(name)); err != nil {
-				t.Error(err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if !pushed[name] {
-				t.Errorf("%s is in no push after Add", name)
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // TestUndeltaStoreWithReflector checks the pushes of events and of a relist.
 func TestUndeltaStoreWithReflector(t *testing.T) {
 	var pushed pushRecorder
-	var store *cache.UndeltaStore[*corev1.Pod]
-	undelta := func(*testing.T) cache.ReflectorStore[*corev1.Pod] {
-		store = cache.NewUndeltaStore(pushed.push, nil)
-		return store
-	}
-	runWithReflector(t, undelta, func(r *cachetest.Harness) {
+	store := cache.NewUndeltaStore(pushed.push, nil)
+	runWithReflector(t, store, func(r *cachetest.Harness) {
 		expect := func(want string) {
 			t.Helper()
 			synctest.Wait()
@@ -211,7 +188,7 @@ func TestUndeltaStoreWithReflector(t *testing.T) {
 // receiver may wait for it.
 func TestUndeltaStorePushesEmptyList(t *testing.T) {
 	var pushed pushRecorder
-	runWithReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] { return cache.NewUndeltaStore(pushed.push, nil) }, func(*cachetest.Harness) {
+	runWithReflector(t, cache.NewUndeltaStore(pushed.push, nil), func(*cachetest.Harness) {
 		if got := pushed.take(); got != "[[]]" {
 			t.Errorf("pushed %s", got)
 		}
@@ -253,7 +230,7 @@ func TestReflectorReportsStoreErrors(t *testing.T) {
 		}
 		return nil
 	})
-	runWithReflector(t, func(*testing.T) cache.ReflectorStore[*corev1.Pod] { return store }, func(r *cachetest.Harness) {
+	runWithReflector(t, store, func(r *cachetest.Harness) {
 		r.Update(cachetest.Pod("a"))
 		r.Update(cachetest.Pod("b"))
 		synctest.Wait()

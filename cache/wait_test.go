@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -145,27 +144,17 @@ func TestWaitForObject(t *testing.T) {
 // each kind of client.
 func TestWaitForObjectOutOfScope(t *testing.T) {
 	config := &rest.Config{Host: "http://127.0.0.1:1"}
-	client, dynamicClient, metadataClient := clientset.NewForConfigOrDie(config), dynamic.NewForConfigOrDie(config), metadata.NewForConfigOrDie(config)
-	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	client := clientset.NewForConfigOrDie(config)
 	selected := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"x": "1"}))
 	onNode := func(options *metav1.ListOptions) { options.FieldSelector = "spec.nodeName=n1,metadata.name!=b" }
 	inside := cachetest.Pod("a", cachetest.WithVersion("9"), cachetest.WithLabel("x", "1"), func(p *corev1.Pod) { p.Spec.NodeName = "n1" })
+	obj := cachetest.Pod("a", cachetest.WithVersion("9"), func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
 	for name, lw := range map[string]*cache.ListWatch{
 		"namespace": cache.ListWatchOf(client.CoreV1().Pods("other")),
 		"rest":      cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "other", nil),
-		"dynamic":   cache.ListWatchOf(dynamicClient.Resource(pods).Namespace("other")).InNamespace("other"),
 		"label":     cache.ListWatchOf(client.CoreV1().Pods(""), selected),
 		"field":     cache.ListWatchOf(client.CoreV1().Pods(""), onNode),
 	} {
-		obj := cachetest.Pod("a", cachetest.WithVersion("9"), func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
-		if name == "dynamic" {
-			lw = cache.ListWatchOf(metadataClient.Resource(pods).Namespace("other")).InNamespace("other")
-			meta := &metav1.PartialObjectMetadata{ObjectMeta: obj.ObjectMeta}
-			if err := cache.NewSharedInformer(lw, meta, cache.InformerOptions[*metav1.PartialObjectMetadata]{}).WaitForObject(t.Context(), meta); !errors.Is(err, cache.ErrNotSelected) {
-				t.Errorf("metadata: %v", err)
-			}
-			continue
-		}
 		informer := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
 		if err := informer.WaitForObject(t.Context(), obj); !errors.Is(err, cache.ErrNotSelected) {
 			t.Errorf("%s: %v", name, err)
@@ -177,6 +166,11 @@ func TestWaitForObjectOutOfScope(t *testing.T) {
 				t.Errorf("%s, inside: %v", name, err)
 			}
 		}
+	}
+	lw := cache.ListWatchOf(metadata.NewForConfigOrDie(config).Resource(podGVR).Namespace("other")).InNamespace("other")
+	meta := &metav1.PartialObjectMetadata{ObjectMeta: obj.ObjectMeta}
+	if err := cache.NewSharedInformer(lw, meta, cache.InformerOptions[*metav1.PartialObjectMetadata]{}).WaitForObject(t.Context(), meta); !errors.Is(err, cache.ErrNotSelected) {
+		t.Errorf("metadata: %v", err)
 	}
 }
 
