@@ -189,8 +189,7 @@ func TestFactoryOptions(t *testing.T) {
 		informer := factory.Core().V1().Pods().Informer()
 		handler := &recordingHandler{}
 		withHandler(t, handler)(informer)
-		stop := make(chan struct{})
-		factory.Start(stop)
+		startFactory(t, factory)
 		synctest.Wait()
 		if tweaked.Load() == 0 {
 			t.Error("TweakListOptions was not called")
@@ -208,8 +207,6 @@ func TestFactoryOptions(t *testing.T) {
 		if got := handler.take(); len(got) != 1 || got[0] != "U b" {
 			t.Errorf("after the resync period the handler received %q", got)
 		}
-		close(stop)
-		factory.Shutdown()
 	})
 }
 
@@ -235,15 +232,11 @@ func TestInformerForAdoptsClientGoInformer(t *testing.T) {
 		if factory.Core().V1().Pods().Informer().GetIndexer() != informer.GetIndexer() {
 			t.Error("the accessor returns another informer")
 		}
-		stop := make(chan struct{})
-		factory.Start(stop)
-		factory.WaitForCacheSync(stop)
+		factory.WaitForCacheSync(startFactory(t, factory))
 		found, err := informer.GetIndexer().ByIndex("name", "b")
 		if err != nil || len(found) != 1 || found[0].(*corev1.Pod).ManagedFields[0].Manager != "seen" || len(informer.GetStore().List()) != 1 {
 			t.Errorf("the store has %v, %v", informer.GetStore().List(), err)
 		}
-		close(stop)
-		factory.Shutdown()
 	})
 }
 
@@ -284,17 +277,13 @@ func TestResourceFactories(t *testing.T) {
 			if generic.Informer() != factory.ForResource(resource).Informer() || !isAdapter(generic.Informer()) {
 				t.Error("ForResource returned two informers, or not an adapter")
 			}
-			stop := make(chan struct{})
-			factory.Start(stop)
-			if synced := factory.WaitForCacheSync(stop); !synced[resource] {
+			if synced := factory.WaitForCacheSync(startFactory(t, factory)); !synced[resource] {
 				t.Errorf("synced informers: %v", synced)
 			}
 			obj, err := generic.Lister().ByNamespace("ns").Get("a")
 			if err != nil || reflect.TypeOf(obj) != reflect.TypeOf(test.example) {
 				t.Errorf("the lister returned %v, %v", obj, err)
 			}
-			close(stop)
-			factory.Shutdown()
 		})
 	}
 }
@@ -316,12 +305,8 @@ func TestFactoryLeavesTheOptionsOfItsCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	factory.StartWithContext(ctx)
-	factory.WaitForCacheSyncWithContext(ctx)
+	factory.WaitForCacheSync(startFactory(t, factory))
 	if keys := generic.Informer().GetStore().ListKeys(); len(keys) != 1 {
 		t.Errorf("the store has %q", keys)
 	}
-	cancel()
-	factory.Shutdown()
 }

@@ -98,6 +98,22 @@ func background(t *testing.T, run func(ctx context.Context)) (stop func()) {
 	return stop
 }
 
+// startFactory starts the informers of a factory until the end of the test, and returns the channel
+// that stops them.
+func startFactory(t *testing.T, factory interface {
+	Start(stopCh <-chan struct{})
+	Shutdown()
+}) (stop <-chan struct{}) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	factory.Start(ctx.Done())
+	t.Cleanup(func() {
+		cancel()
+		factory.Shutdown()
+	})
+	return ctx.Done()
+}
+
 // withTransform returns a function that sets the transform of an informer.
 func withTransform(t *testing.T, transform clientcache.TransformFunc) func(clientcache.SharedIndexInformer) {
 	t.Helper()

@@ -4,7 +4,6 @@
 package clientgo_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -24,8 +23,7 @@ import (
 // TestOmitFields checks, for each type of client, streaming and not, that the stored objects lack
 // the fields and have the others.
 func TestOmitFields(t *testing.T) {
-	config, closeServer := cluster()
-	defer closeServer()
+	config := startCluster(t)
 	tapped := rest.CopyConfig(config)
 	cache.EnableStreaming(tapped)
 	whole := contents(t, config, clientgo.Options{}, false)
@@ -49,8 +47,7 @@ func TestOmitFields(t *testing.T) {
 // TestInvalidOmitFieldsOfAFactory covers an informer that cannot run: its Status and the log say
 // why, and the error of the factory's wait does, too.
 func TestInvalidOmitFieldsOfAFactory(t *testing.T) {
-	config, closeServer := cluster()
-	defer closeServer()
+	config := startCluster(t)
 	for _, options := range []clientgo.Options{
 		{OmitFields: []string{"spec.colour"}, NeverWritten: true},
 		{OmitFields: []string{"spec.nodeName"}},
@@ -71,18 +68,13 @@ func TestInvalidOmitFieldsOfAFactory(t *testing.T) {
 
 // TestUpdateWithObjectOfAdapterIsRefused covers updates with objects of an adapted informer.
 func TestUpdateWithObjectOfAdapterIsRefused(t *testing.T) {
-	config, closeServer := cluster()
-	defer closeServer()
+	config := startCluster(t)
 	cache.EnableStreaming(config)
 	client := kubernetes.NewForConfigOrDie(config)
 	factory := clientgo.With(clientgo.Options{OmitFields: []string{"metadata.labels"}, NeverWritten: true, Packed: true}).NewSharedInformerFactory(client, 0)
 	pods := factory.Core().V1().Pods()
 	informer := pods.Informer()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer factory.Shutdown()
-	defer cancel()
-	factory.StartWithContext(ctx)
-	if !clientcache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+	if !clientcache.WaitForCacheSync(startFactory(t, factory), informer.HasSynced) {
 		t.Fatal("the informer has not synced")
 	}
 	cached, err := pods.Lister().Pods("default").Get("web-0")

@@ -23,8 +23,7 @@ import (
 // TestStreamingReflector checks that a reflector with Options.Streaming writes the objects that the
 // client would have decoded.
 func TestStreamingReflector(t *testing.T) {
-	config, closeServer := cluster()
-	defer closeServer()
+	config := startCluster(t)
 	cache.EnableStreaming(config)
 	want, _ := storedByReflector(t, config, clientgo.Options{DisableStreaming: true})
 	got, log := storedByReflector(t, config, clientgo.Options{Streaming: true, ShareEqual: true})
@@ -69,8 +68,7 @@ func (s *replacedStore) Replace(objs []any, resourceVersion string) error {
 // TestReflectorWarnsOfOptionsWithoutEffect checks that a reflector warns once of the options that
 // it does not apply, and of no others.
 func TestReflectorWarnsOfOptionsWithoutEffect(t *testing.T) {
-	config, closeServer := cluster()
-	defer closeServer()
+	config := startCluster(t)
 	const warning = "Warning: options have no effect"
 	for name, c := range map[string]struct {
 		options clientgo.Options

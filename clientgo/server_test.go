@@ -7,6 +7,7 @@ import (
 	"context"
 	"strconv"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	clientfake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	clientcache "k8s.io/client-go/tools/cache"
 
@@ -154,6 +156,14 @@ func podsOf(client kubernetes.Interface) clientcache.ListerWatcher {
 			return client.CoreV1().Pods("").Watch(ctx, options)
 		},
 	}, client)
+}
+
+// startCluster returns the configuration of a server that is closed when the test ends.
+func startCluster(t *testing.T) *rest.Config {
+	t.Helper()
+	config, closeServer := cluster()
+	t.Cleanup(closeServer)
+	return config
 }
 
 // failLists makes lists of a resource fail with an error while failing returns true.

@@ -158,8 +158,7 @@ func TestUnsyncedFactoryHasCause(t *testing.T) {
 		factory := plain.NewSharedInformerFactory(client, 0)
 		factory.Core().V1().Pods().Informer()
 		factory.Core().V1().Services().Informer()
-		running, stop := context.WithCancel(t.Context())
-		factory.StartWithContext(running)
+		startFactory(t, factory)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err := factory.WaitForCacheSyncWithContext(ctx).Err
@@ -169,8 +168,6 @@ func TestUnsyncedFactoryHasCause(t *testing.T) {
 		if !strings.Contains(err.Error(), "Pod: list") || strings.Contains(err.Error(), "Service: ") {
 			t.Errorf("the error names the wrong informer: %v", err)
 		}
-		stop()
-		factory.Shutdown()
 	})
 }
 

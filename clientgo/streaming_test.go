@@ -44,8 +44,7 @@ func informersOf(config *rest.Config, options clientgo.Options) map[string]clien
 // streaming and packing store the same objects, and that they stream only if EnableStreaming has
 // prepared the client.
 func TestStreamingAndPacking(t *testing.T) {
-	config, closeServer := cluster()
-	defer closeServer()
+	config := startCluster(t)
 	tapped := rest.CopyConfig(config)
 	cache.EnableStreaming(tapped)
 	decoded := contents(t, config, clientgo.Options{}, false) // without EnableStreaming
@@ -88,8 +87,7 @@ func contents(t *testing.T, config *rest.Config, options clientgo.Options, strea
 // TestStreamingAndPackingWithTransform checks that a packed object is the transform's result, not
 // the bytes of the response.
 func TestStreamingAndPackingWithTransform(t *testing.T) {
-	config, closeServer := cluster()
-	defer closeServer()
+	config := startCluster(t)
 	cache.EnableStreaming(config)
 	constructors := clientgo.With(clientgo.Options{Packed: true})
 	factory := constructors.NewSharedInformerFactoryWithOptions(kubernetes.NewForConfigOrDie(config), 0, constructors.WithTransform(func(obj any) (any, error) {
@@ -98,9 +96,7 @@ func TestStreamingAndPackingWithTransform(t *testing.T) {
 	}))
 	pods := factory.Core().V1().Pods()
 	informer := pods.Informer()
-	ctx, cancel := context.WithCancel(t.Context())
-	factory.StartWithContext(ctx)
-	factory.WaitForCacheSyncWithContext(ctx)
+	factory.WaitForCacheSync(startFactory(t, factory))
 	pod, err := pods.Lister().Pods("default").Get("web-0")
 	if err != nil || pod.Labels["transformed"] != "yes" || len(pod.Labels) != 1 {
 		t.Errorf("the store has %v, %v", pod, err)
@@ -108,15 +104,12 @@ func TestStreamingAndPackingWithTransform(t *testing.T) {
 	if streaming, reason := clientgo.Streaming(informer); !streaming {
 		t.Errorf("the informer does not stream: %s", reason)
 	}
-	cancel()
-	factory.Shutdown()
 }
 
 // TestWarningOfInformerThatDoesNotStream checks that an informer warns once, with the remedy, if
 // the program has asked for streaming, by an option or by EnableStreaming, and it does not stream.
 func TestWarningOfInformerThatDoesNotStream(t *testing.T) {
-	config, closeServer := cluster()
-	defer closeServer()
+	config := startCluster(t)
 	tapped := rest.CopyConfig(config)
 	cache.EnableStreaming(tapped)
 	ofPods := func(options clientgo.Options, config *rest.Config) clientcache.SharedIndexInformer {
