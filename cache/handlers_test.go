@@ -21,25 +21,18 @@ import (
 // TestHandlerReceivesEveryEvent checks the events of the initial list, of watches and of a relist.
 func TestHandlerReceivesEveryEvent(t *testing.T) {
 	recorder := &eventRecorder{}
-	runWithHandler(t, 0, recorder, func(r *cachetest.Harness) {
-		if got := recorder.take(); got != "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4" {
-			t.Errorf("initial events [%s]", got)
-		}
-		r.Update(cachetest.Pod("a"))
-		r.Create(cachetest.Pod("d"))
-		r.Delete("ns/b")
-		synctest.Wait()
-		if got := recorder.take(); got != "Update ns/a a@2 a@5, Add ns/d d@6, Delete ns/b b@7" {
-			t.Errorf("events [%s]", got)
-		}
-		r.Expire()
-		r.Delete("ns/c")
-		r.Create(cachetest.Pod("e"))
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
+		s.expect(recorder, "Addi ns/a a@2, Addi ns/b b@3, Addi ns/c c@4")
+		s.Update(cachetest.Pod("a"))
+		s.Create(cachetest.Pod("d"))
+		s.Delete("ns/b")
+		s.expect(recorder, "Update ns/a a@2 a@5, Add ns/d d@6, Delete ns/b b@7")
+		s.Expire()
+		s.Delete("ns/c")
+		s.Create(cachetest.Pod("e"))
 		cachetest.Advance(2 * time.Second)
-		if got := recorder.take(); got != "Delete ns/c c@4, Add ns/e e@9" {
-			t.Errorf("events of a relist [%s]", got)
-		}
-	})
+		s.expect(recorder, "Delete ns/c c@4, Add ns/e e@9")
+	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{}) })
 }
 
 // TestEventObjectIsLatestState calls Event.Object for each type of event.
@@ -107,47 +100,40 @@ func TestFilteringHandler(t *testing.T) {
 		Handler:    recorder,
 	}
 	mine, others := cachetest.WithLabel("mine", "yes"), cachetest.WithLabel("mine", "no")
-	runWithHandler(t, 0, filter, func(r *cachetest.Harness) {
-		expect := func(want string) {
-			t.Helper()
-			synctest.Wait()
-			if got := recorder.take(); got != want {
-				t.Errorf("events [%s], want [%s]", got, want)
-			}
-		}
-		expect("")
-		r.Create(cachetest.Pod("d", others))
-		r.Update(cachetest.Pod("d", others))
-		r.Delete("ns/d")
-		expect("")
-		r.Update(cachetest.Pod("a", mine))
-		expect("Add ns/a a@8")
-		r.Update(cachetest.Pod("a", mine))
-		expect("Update ns/a a@8 a@9")
-		r.Update(cachetest.Pod("a", others))
-		expect("Deleted ns/a a@10")
-		r.Update(cachetest.Pod("a", others))
-		expect("")
-		r.Create(cachetest.Pod("e", mine))
-		r.Delete("ns/e")
-		expect("Add ns/e e@12, Delete ns/e e@13")
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
+		s.expect(recorder, "")
+		s.Create(cachetest.Pod("d", others))
+		s.Update(cachetest.Pod("d", others))
+		s.Delete("ns/d")
+		s.expect(recorder, "")
+		s.Update(cachetest.Pod("a", mine))
+		s.expect(recorder, "Add ns/a a@8")
+		s.Update(cachetest.Pod("a", mine))
+		s.expect(recorder, "Update ns/a a@8 a@9")
+		s.Update(cachetest.Pod("a", others))
+		s.expect(recorder, "Deleted ns/a a@10")
+		s.Update(cachetest.Pod("a", others))
+		s.expect(recorder, "")
+		s.Create(cachetest.Pod("e", mine))
+		s.Delete("ns/e")
+		s.expect(recorder, "Add ns/e e@12, Delete ns/e e@13")
 
 		// The filter does not accept the state at deletion. The handler has received the object, so
 		// it receives the deletion.
-		r.Create(cachetest.Pod("f", mine))
-		r.SkipVersions(10)
-		final := r.Update(cachetest.Pod("f", mine))
+		s.Create(cachetest.Pod("f", mine))
+		s.SkipVersions(10)
+		final := s.Update(cachetest.Pod("f", mine))
 		final.Labels = map[string]string{"mine": "no"}
 		final.ResourceVersion = "26"
-		r.Send(watch.Event{Type: watch.Deleted, Object: final})
-		expect("Add ns/f f@14, Update ns/f f@14 f@25, Delete ns/f f@26")
+		s.Send(watch.Event{Type: watch.Deleted, Object: final})
+		s.expect(recorder, "Add ns/f f@14, Update ns/f f@14 f@25, Delete ns/f f@26")
 		// The filter accepts only the state at deletion, so the handler receives nothing.
-		final = r.Create(cachetest.Pod("g", others))
+		final = s.Create(cachetest.Pod("g", others))
 		final.Labels = map[string]string{"mine": "yes"}
 		final.ResourceVersion = "27"
-		r.Send(watch.Event{Type: watch.Deleted, Object: final})
-		expect("")
-	})
+		s.Send(watch.Event{Type: watch.Deleted, Object: final})
+		s.expect(recorder, "")
+	}, func(s *sharedHarness) { s.add(filter, cache.HandlerOptions{}) })
 }
 
 // TestNestedFilteringHandlers delivers only the objects that both filters accept.
@@ -159,17 +145,13 @@ func TestNestedFilteringHandlers(t *testing.T) {
 	nested := cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: labelled("x"),
 		Handler: cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: labelled("y"), Handler: recorder}}
 	both := func(p *corev1.Pod) { p.Labels = map[string]string{"x": "1", "y": "1"} }
-	runWithHandler(t, 0, nested, func(r *cachetest.Harness) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		for _, edit := range []func(*corev1.Pod){cachetest.WithLabel("x", "1"), both, cachetest.WithLabel("y", "1"), both, cachetest.WithLabel("x", "1"), both} {
-			r.Update(cachetest.Pod("a", edit))
+			s.Update(cachetest.Pod("a", edit))
 		}
-		r.Delete("ns/a")
-		synctest.Wait()
-		want := "Add ns/a a@6, Deleted ns/a a@7, Add ns/a a@8, Deleted ns/a a@9, Add ns/a a@10, Delete ns/a a@11"
-		if got := recorder.take(); got != want {
-			t.Errorf("events [%s], want [%s]", got, want)
-		}
-	})
+		s.Delete("ns/a")
+		s.expect(recorder, "Add ns/a a@6, Deleted ns/a a@7, Add ns/a a@8, Deleted ns/a a@9, Add ns/a a@10, Delete ns/a a@11")
+	}, func(s *sharedHarness) { s.add(nested, cache.HandlerOptions{}) })
 }
 
 // TestObjectLeavingSelectorIsDeleted changes a Pod so that the label selector of the watch no

@@ -19,29 +19,23 @@ import (
 // period, and makes no request.
 func TestResyncUpdatesStoredObjects(t *testing.T) {
 	recorder := &eventRecorder{}
-	runWithHandler(t, time.Minute, recorder, func(r *cachetest.Harness) {
+	options := cache.InformerOptions[*corev1.Pod]{ResyncPeriod: time.Minute, Start: cache.StartAny}
+	runShared(t, options, func(s *sharedHarness) {
 		recorder.take()
-		for period := range 5 {
+		for range 5 {
 			cachetest.Advance(time.Minute)
-			if got := recorder.take(); got != "Update ns/a a@2 a@2, Update ns/b b@3 b@3, Update ns/c c@4 c@4" {
-				t.Errorf("events of period %d: [%s]", period, got)
-			}
+			s.expect(recorder, "Update ns/a a@2 a@2, Update ns/b b@3 b@3, Update ns/c c@4 c@4")
 		}
 		cachetest.Advance(30 * time.Second)
-		r.Delete("ns/a")
-		r.Update(cachetest.Pod("b"))
-		synctest.Wait()
-		if got := recorder.take(); got != "Delete ns/a a@5, Update ns/b b@3 b@6" {
-			t.Errorf("events between two periods: [%s]", got)
-		}
+		s.Delete("ns/a")
+		s.Update(cachetest.Pod("b"))
+		s.expect(recorder, "Delete ns/a a@5, Update ns/b b@3 b@6")
 		cachetest.Advance(30 * time.Second)
-		if got := recorder.take(); got != "Update ns/b b@6 b@6, Update ns/c c@4 c@4" {
-			t.Errorf("events of the next period: [%s]", got)
-		}
-		if lists := r.Controller.Status().Lists; lists != 1 {
+		s.expect(recorder, "Update ns/b b@6 b@6, Update ns/c c@4 c@4")
+		if lists := s.Status().Lists; lists != 1 {
 			t.Errorf("%d lists, want 1", lists)
 		}
-	})
+	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{}) })
 }
 
 // TestResyncOldAndNewAreSame checks that Old and New are the stored object.
