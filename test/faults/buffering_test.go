@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
@@ -91,19 +92,17 @@ func (b *bufferingWriter) send() {
 // arrive as late as the proxy sends them.
 func TestBufferedWatchIsNoFault(t *testing.T) {
 	const buffered = 4 * time.Minute
-	eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-		cachetest.InBubble(t, func(h *cachetest.Harness) {
-			cachetest.Advance(time.Second) // for which the initial list waits for the watch
-			h.ExpectSynced()
-			for range 20 {
-				h.Update(cachetest.Pod("a"))
-				cachetest.Advance(buffered + time.Second)
-				h.ExpectStored(h.Served())
-			}
-			h.ExpectNoError()
-			if lists := wholeLists(h.Requests()); lists != 1 {
-				t.Errorf("%d lists, want the initial one", lists)
-			}
-		}, func(h *cachetest.Harness) { connect(h).bufferWatches(buffered) })
-	})
+	overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, _ *network) {
+		cachetest.Advance(time.Second) // for which the initial list waits for the watch
+		h.ExpectSynced()
+		for range 20 {
+			h.Update(cachetest.Pod("a"))
+			cachetest.Advance(buffered + time.Second)
+			h.ExpectStored(h.Served())
+		}
+		h.ExpectNoError()
+		if lists := wholeLists(h.Requests()); lists != 1 {
+			h.T.Errorf("%d lists, want the initial one", lists)
+		}
+	}, func(_ *cachetest.Harness, n *network) { n.bufferWatches(buffered) })
 }

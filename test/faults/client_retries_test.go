@@ -76,10 +76,9 @@ func TestClientDoesNotRepeatRequests(t *testing.T) {
 		for _, verb := range []string{"list", "watch"} {
 			for _, refused := range []error{fake.TooManyRequests(1), unavailable(1), errBroken} {
 				t.Run(fmt.Sprintf("%s, %s, %v", name, verb, refused), func(t *testing.T) {
-					var n *network
 					var works *atomic.Bool
 					var logged logBuffer
-					cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
+					overNetwork(t, http1, decodingClient, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness, n *network) {
 						cachetest.Advance(10 * time.Minute)
 						n.expectRequestRate()
 						if strings.Contains(logged.String(), clientRetriesWarning) {
@@ -88,8 +87,7 @@ func TestClientDoesNotRepeatRequests(t *testing.T) {
 						works.Store(true)
 						cachetest.Advance(time.Minute)
 						h.ExpectStored("a@2 b@3 c@4")
-					}, func(h *cachetest.Harness) {
-						n = connectOver(h, http1, decodingClient)
+					}, func(h *cachetest.Harness, n *network) {
 						n.transport.DisableKeepAlives = true // it repeats requests that fail on a used connection
 						h.Source = source(n)
 						works = refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { cachetest.ServeError(w, refused) })
@@ -112,8 +110,7 @@ func TestRetryAfterOfARESTClientIsHonored(t *testing.T) {
 	} {
 		for _, verb := range []string{"list", "watch"} {
 			t.Run(verb+", "+name, func(t *testing.T) {
-				var n *network
-				cachetest.InBubble(t, func(*cachetest.Harness) {
+				overNetwork(t, http1, decodingClient, cache.ReflectorOptions{}, func(_ *cachetest.Harness, n *network) {
 					cachetest.Advance(5 * time.Minute)
 					received := slices.DeleteFunc(n.allReceived(), func(r received) bool { return !strings.HasPrefix(r.String(), verb) })
 					for i, r := range received[1:] {
@@ -124,10 +121,7 @@ func TestRetryAfterOfARESTClientIsHonored(t *testing.T) {
 					if len(received) < 3 {
 						t.Errorf("%d requests", len(received))
 					}
-				}, func(h *cachetest.Harness) {
-					n = connectOver(h, http1, decodingClient)
-					refuse(n, verb, respond)
-				})
+				}, func(_ *cachetest.Harness, n *network) { refuse(n, verb, respond) })
 			})
 		}
 	}
@@ -139,9 +133,8 @@ func TestRetryAfterOfARESTClientIsHonored(t *testing.T) {
 func TestRepeatedRequestsOfTheClientAreLoggedOnce(t *testing.T) {
 	for _, verb := range []string{"list", "watch"} {
 		t.Run(verb, func(t *testing.T) {
-			var n *network
 			var logged logBuffer
-			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
+			overNetwork(t, http1, decodingClient, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness, n *network) {
 				cachetest.Advance(5 * time.Minute)
 				attempts, requests := len(h.TakeErrors()), len(n.allReceived())
 				if attempts < 3 || requests < 11*attempts {
@@ -150,8 +143,7 @@ func TestRepeatedRequestsOfTheClientAreLoggedOnce(t *testing.T) {
 				if count := strings.Count(logged.String(), clientRetriesWarning); count != 1 {
 					t.Errorf("logged %d times: %s", count, &logged)
 				}
-			}, func(h *cachetest.Harness) {
-				n = connectOver(h, http1, decodingClient)
+			}, func(h *cachetest.Harness, n *network) {
 				h.Source = typedClient(n, false)
 				refuse(n, verb, func(w http.ResponseWriter, _ *http.Request) { cachetest.ServeError(w, fake.TooManyRequests(1)) })
 			})

@@ -44,25 +44,19 @@ func (d deadConnection) reach(h *cachetest.Harness) {
 func TestDeadConnectionIsReplaced(t *testing.T) {
 	for _, d := range deadConnections() {
 		t.Run(d.String(), func(t *testing.T) {
-			eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-				var n *network
-				cachetest.InBubble(t, func(h *cachetest.Harness) {
-					d.reach(h)
-					n.each((*connection).kill)
-					died := time.Now()
-					h.Update(cachetest.Pod("a"))
-					if d.bookmarks > 0 {
-						cachetest.Advance(5 * time.Minute)
-					} else {
-						cachetest.Advance(15 * time.Minute)
-					}
-					h.ExpectStored(h.Served())
-					h.ExpectRates(died)
-				}, func(h *cachetest.Harness) {
-					n = connect(h)
-					h.BookmarkEvery(d.bookmarks)
-				})
-			})
+			overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
+				d.reach(h)
+				n.each((*connection).kill)
+				died := time.Now()
+				h.Update(cachetest.Pod("a"))
+				if d.bookmarks > 0 {
+					cachetest.Advance(5 * time.Minute)
+				} else {
+					cachetest.Advance(15 * time.Minute)
+				}
+				h.ExpectStored(h.Served())
+				h.ExpectRates(died)
+			}, func(h *cachetest.Harness, _ *network) { h.BookmarkEvery(d.bookmarks) })
 		})
 	}
 }
@@ -74,8 +68,7 @@ func TestDeadConnectionIsReplaced(t *testing.T) {
 func TestDeadConnectionWithoutPingsIsReported(t *testing.T) {
 	for _, d := range deadConnections() {
 		t.Run(d.String(), func(t *testing.T) {
-			var n *network
-			cachetest.InBubble(t, func(h *cachetest.Harness) {
+			overNetwork(t, http2, streamingClient, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
 				d.reach(h)
 				n.each((*connection).kill)
 				h.Update(cachetest.Pod("a"))
@@ -88,8 +81,7 @@ func TestDeadConnectionWithoutPingsIsReported(t *testing.T) {
 				cachetest.Advance(time.Minute)
 				h.ExpectStored(h.Served())
 				h.ExpectEvents("U a@2→5")
-			}, func(h *cachetest.Harness) {
-				n = connectOver(h, http2, streamingClient)
+			}, func(h *cachetest.Harness, n *network) {
 				n.transport.HTTP2 = &http.HTTP2Config{}
 				h.BookmarkEvery(d.bookmarks)
 			})
@@ -103,27 +95,22 @@ func TestDeadConnectionWithoutPingsIsReported(t *testing.T) {
 func TestFrozenServerIsGivenUpOverHTTP(t *testing.T) {
 	for _, d := range deadConnections() {
 		t.Run(d.String(), func(t *testing.T) {
-			eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-				cachetest.InBubble(t, func(h *cachetest.Harness) {
-					d.reach(h)
-					freeze(h)
-					frozen := time.Now()
-					h.CloseWatches()
-					h.Update(cachetest.Pod("a"))
-					cachetest.Advance(2 * time.Hour)
-					h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
-					if err := h.Controller.HealthCheck(cache.HealthOptions{MaxStaleness: 30 * time.Minute})(nil); err == nil || h.Controller.Status().FreshAt.After(frozen) {
-						t.Errorf("healthy: %v, status %+v", errors.Is(err, nil), h.Controller.Status())
-					}
-					h.ExpectRates(frozen)
-					h.ClearFaults()
-					cachetest.Advance(untilGivenUp)
-					h.ExpectStored(h.Served())
-				}, func(h *cachetest.Harness) {
-					connect(h)
-					h.BookmarkEvery(d.bookmarks)
-				})
-			})
+			overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, _ *network) {
+				d.reach(h)
+				freeze(h)
+				frozen := time.Now()
+				h.CloseWatches()
+				h.Update(cachetest.Pod("a"))
+				cachetest.Advance(2 * time.Hour)
+				h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
+				if err := h.Controller.HealthCheck(cache.HealthOptions{MaxStaleness: 30 * time.Minute})(nil); err == nil || h.Controller.Status().FreshAt.After(frozen) {
+					h.T.Errorf("healthy: %v, status %+v", errors.Is(err, nil), h.Controller.Status())
+				}
+				h.ExpectRates(frozen)
+				h.ClearFaults()
+				cachetest.Advance(untilGivenUp)
+				h.ExpectStored(h.Served())
+			}, func(h *cachetest.Harness, _ *network) { h.BookmarkEvery(d.bookmarks) })
 		})
 	}
 }

@@ -107,8 +107,7 @@ func manyHeaders(w http.ResponseWriter, _ *http.Request) {
 func TestHostileResponsesAreBounded(t *testing.T) {
 	for name, hostile := range hostileResponses {
 		t.Run(name, func(t *testing.T) {
-			var n *network
-			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Limits: hostileLimits}, func(h *cachetest.Harness) {
+			overNetwork(t, http1, streamingClient, cache.ReflectorOptions{Limits: hostileLimits}, func(h *cachetest.Harness, n *network) {
 				cachetest.Advance(time.Minute)
 				h.ExpectSynced()
 				works := refuse(n, hostile.verb, hostile.respond)
@@ -124,7 +123,7 @@ func TestHostileResponsesAreBounded(t *testing.T) {
 				works.Store(true)
 				h.CloseWatches()
 				recovers(h, 2*time.Minute)
-			}, func(h *cachetest.Harness) { n = connectOver(h, http1, streamingClient) })
+			})
 		})
 	}
 }
@@ -156,8 +155,7 @@ func TestHostileResponseNeedsLittleMemory(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			var n *network
-			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Limits: hostileLimits}, func(h *cachetest.Harness) {
+			overNetwork(t, http1, streamingClient, cache.ReflectorOptions{Limits: hostileLimits}, func(h *cachetest.Harness, n *network) {
 				cachetest.Advance(time.Second)
 				before := len(n.allReceived())
 				refuse(n, hostile.verb, hostile.respond)
@@ -168,7 +166,7 @@ func TestHostileResponseNeedsLittleMemory(t *testing.T) {
 				if requests := len(n.allReceived()) - before; allocated > uint64(requests)*memory.Slack {
 					t.Errorf("%d bytes allocated for %d requests", allocated, requests)
 				}
-			}, func(h *cachetest.Harness) { n = connectOver(h, http1, streamingClient) })
+			})
 		})
 	}
 }
@@ -178,8 +176,7 @@ func TestHostileResponseNeedsLittleMemory(t *testing.T) {
 func TestEmptyItemsDoNotFloodTheLog(t *testing.T) {
 	const items = 100_000
 	body := []byte(podListHead + `},"items":[` + strings.Repeat("{},", items) + `{"metadata":{"name":"a","namespace":"ns","uid":"x","resourceVersion":"8"}}]}`)
-	var n *network
-	cachetest.InBubble(t, func(h *cachetest.Harness) {
+	overNetwork(t, http1, streamingClient, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
 		cachetest.Advance(time.Second)
 		refuse(n, "list", cachetest.Serve("application/json", body))
 		h.Expire()
@@ -196,5 +193,5 @@ func TestEmptyItemsDoNotFloodTheLog(t *testing.T) {
 		if reported != 10 {
 			t.Errorf("%d items were reported, want 10", reported)
 		}
-	}, func(h *cachetest.Harness) { n = connectOver(h, http1, streamingClient) })
+	})
 }

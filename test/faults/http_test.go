@@ -73,16 +73,6 @@ const (
 	decodingClient  client = "decoded"
 )
 
-// eachProtocol runs a test for each protocol, with a streaming client.
-func eachProtocol(t *testing.T, test func(t *testing.T, connect func(h *cachetest.Harness) *network)) {
-	t.Helper()
-	for _, version := range []protocol{http1, http2} {
-		t.Run(string(version), func(t *testing.T) {
-			test(t, func(h *cachetest.Harness) *network { return connectOver(h, version, streamingClient) })
-		})
-	}
-}
-
 // eachClient runs a test for each protocol and client.
 func eachClient(t *testing.T, test func(t *testing.T, connect func(h *cachetest.Harness) *network)) {
 	t.Helper()
@@ -90,6 +80,30 @@ func eachClient(t *testing.T, test func(t *testing.T, connect func(h *cachetest.
 		for _, reads := range []client{streamingClient, decodingClient} {
 			t.Run(string(version)+", "+string(reads), func(t *testing.T) {
 				test(t, func(h *cachetest.Harness) *network { return connectOver(h, version, reads) })
+			})
+		}
+	}
+}
+
+// overNetwork is cachetest.InBubbleWithOptions with an informer that reads over a network.
+func overNetwork(t *testing.T, version protocol, reads client, options cache.ReflectorOptions, test func(h *cachetest.Harness, n *network), before ...func(h *cachetest.Harness, n *network)) {
+	t.Helper()
+	var n *network
+	cachetest.InBubbleWithOptions(t, options, func(h *cachetest.Harness) { test(h, n) }, func(h *cachetest.Harness) {
+		n = connectOver(h, version, reads)
+		for _, prepare := range before {
+			prepare(h, n)
+		}
+	})
+}
+
+// overEachClient is overNetwork for each protocol and client.
+func overEachClient(t *testing.T, options cache.ReflectorOptions, test func(h *cachetest.Harness, n *network), before ...func(h *cachetest.Harness, n *network)) {
+	t.Helper()
+	for _, version := range []protocol{http1, http2} {
+		for _, reads := range []client{streamingClient, decodingClient} {
+			t.Run(string(version)+", "+string(reads), func(t *testing.T) {
+				overNetwork(t, version, reads, options, test, before...)
 			})
 		}
 	}
@@ -223,13 +237,6 @@ func (e *clientEnd) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return e.Conn.Write(p)
-}
-
-// setIntercept sets intercept while the server runs.
-func (n *network) setIntercept(intercept func(w http.ResponseWriter, r *http.Request) bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.intercept = intercept
 }
 
 // ServeHTTP answers lists and watches.

@@ -109,22 +109,19 @@ func TestReconnectsLeakNothing(t *testing.T) {
 
 // TestReconnectsOverHTTPLeakNothing ends hundreds of watches with their connections.
 func TestReconnectsOverHTTPLeakNothing(t *testing.T) {
-	eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-		c := &countingClock{}
-		var n *network
-		cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Clock: c}, func(h *cachetest.Harness) {
-			reconnect := func(times int) {
-				for range times {
-					n.each(func(c *connection) { _ = c.server.Close() })
-					n.forget()
-					cachetest.Advance(3 * time.Minute)
-				}
+	c := &countingClock{}
+	overEachClient(t, cache.ReflectorOptions{Clock: c}, func(h *cachetest.Harness, n *network) {
+		reconnect := func(times int) {
+			for range times {
+				n.each(func(c *connection) { _ = c.server.Close() })
+				n.forget()
+				cachetest.Advance(3 * time.Minute)
 			}
-			reconnect(10)
-			before := c.usage()
-			reconnect(leakCycles / 20)
-			c.expectUsage(t, before)
-		}, func(h *cachetest.Harness) { n = connect(h) })
+		}
+		reconnect(10)
+		before := c.usage()
+		reconnect(leakCycles / 20)
+		c.expectUsage(h.T, before)
 	})
 }
 

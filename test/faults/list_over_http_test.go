@@ -4,7 +4,6 @@
 package faults_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -27,36 +26,27 @@ func TestListBodyWithoutVersionKeepsTheStore(t *testing.T) {
 		"one item, no version":     `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"9"}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-				var n *network
-				cachetest.InBubble(t, func(h *cachetest.Harness) {
-					cachetest.Advance(time.Second)
-					h.ExpectSynced()
-					served := n.requests()
-					n.setIntercept(func(w http.ResponseWriter, r *http.Request) bool {
-						if r.URL.Query().Has("watch") {
-							return false
-						}
-						cachetest.Serve("application/json", []byte(body))(w, r)
-						return true
-					})
-					h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-					h.CloseWatches()
-					h.Update(cachetest.Pod("a"))
-					h.Delete("ns/b")
-					cachetest.Advance(5 * time.Minute)
-					h.ExpectStored("a@2 b@3 c@4")
-					h.ExpectEvents()
-					if status := h.Controller.Status(); status.Err == nil || status.Phase != cache.PhaseRetrying {
-						t.Errorf("status %+v", status)
-					}
-					if later := strings.TrimPrefix(n.requests(), served+" watch@4 "); strings.Contains(later, "watch") {
-						t.Errorf("requests after the watch expired: [%s]", later)
-					}
-					n.setIntercept(nil)
-					cachetest.Advance(time.Minute)
-					h.ExpectEvents("D b@3", "U a@2→5")
-				}, func(h *cachetest.Harness) { n = connect(h) })
+			overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
+				cachetest.Advance(time.Second)
+				h.ExpectSynced()
+				served := n.requests()
+				works := refuse(n, "list", cachetest.Serve("application/json", []byte(body)))
+				h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+				h.CloseWatches()
+				h.Update(cachetest.Pod("a"))
+				h.Delete("ns/b")
+				cachetest.Advance(5 * time.Minute)
+				h.ExpectStored("a@2 b@3 c@4")
+				h.ExpectEvents()
+				if status := h.Controller.Status(); status.Err == nil || status.Phase != cache.PhaseRetrying {
+					h.T.Errorf("status %+v", status)
+				}
+				if later := strings.TrimPrefix(n.requests(), served+" watch@4 "); strings.Contains(later, "watch") {
+					h.T.Errorf("requests after the watch expired: [%s]", later)
+				}
+				works.Store(true)
+				cachetest.Advance(time.Minute)
+				h.ExpectEvents("D b@3", "U a@2→5")
 			})
 		})
 	}

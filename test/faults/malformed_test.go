@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
@@ -38,24 +39,21 @@ func TestRequestRateIsBoundedForMalformedResponses(t *testing.T) {
 	for name, respond := range malformedResponses {
 		for _, verb := range []string{"list", "watch"} {
 			t.Run(name+" to each "+verb, func(t *testing.T) {
-				eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-					var n *network
-					cachetest.InBubble(t, func(h *cachetest.Harness) {
-						cachetest.Advance(time.Minute)
-						h.ExpectSynced()
-						works := refuse(n, verb, respond)
-						h.UpdateEverySecond(660)
-						h.CloseWatches()
-						cachetest.Advance(11 * time.Minute)
-						n.expectRequestRate()
-						if got := h.Store.Len(); got != 3 {
-							t.Errorf("%d objects stored, want 3", got)
-						}
-						works.Store(true)
-						h.CloseWatches()
-						recovers(h, 2*time.Minute)
-						n.expectRequestRate()
-					}, func(h *cachetest.Harness) { n = connect(h) })
+				overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
+					cachetest.Advance(time.Minute)
+					h.ExpectSynced()
+					works := refuse(n, verb, respond)
+					h.UpdateEverySecond(660)
+					h.CloseWatches()
+					cachetest.Advance(11 * time.Minute)
+					n.expectRequestRate()
+					if got := h.Store.Len(); got != 3 {
+						h.T.Errorf("%d objects stored, want 3", got)
+					}
+					works.Store(true)
+					h.CloseWatches()
+					recovers(h, 2*time.Minute)
+					n.expectRequestRate()
 				})
 			})
 		}

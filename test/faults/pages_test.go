@@ -23,41 +23,38 @@ func TestPagesOfTwoSnapshotsAreNotCombined(t *testing.T) {
 	for expired := 2; expired <= 5; expired++ {
 		for _, initial := range []bool{true, false} {
 			t.Run(fmt.Sprintf("page %d, initial list: %v", expired, initial), func(t *testing.T) {
-				eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-					states := make(map[string]string) // of the server, by version
-					inject := func(h *cachetest.Harness) {
-						h.InjectListFault(expired-1, fake.Fault{EditList: changeAfterPage(h, states)})
-						h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
-						h.InjectListFault(5, fake.Fault{EditList: changeAfterPage(h, states)})
-						h.InjectWatchFault(1, fake.Fault{Delay: time.Minute}) // the list's state stays for so long
-					}
-					cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 1}, func(h *cachetest.Harness) {
-						if !initial {
-							cachetest.Advance(time.Minute)
-							h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-							inject(h)
-							h.CloseWatches()
-						}
-						cachetest.Advance(50 * time.Second)
-						snapshot := h.Store.Snapshot()
-						if want, ok := states[snapshot.ResourceVersion()]; !ok || cachetest.Describe(snapshot.List()) != want {
-							t.Errorf("the list at %q is [%s], want [%s]", snapshot.ResourceVersion(), cachetest.Describe(snapshot.List()), want)
-						}
-						h.CheckHandlerState()
-						expectCompleteLists(h)
-						h.ClearFaults()
+				states := make(map[string]string) // of the server, by version
+				inject := func(h *cachetest.Harness) {
+					h.InjectListFault(expired-1, fake.Fault{EditList: changeAfterPage(h, states)})
+					h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
+					h.InjectListFault(5, fake.Fault{EditList: changeAfterPage(h, states)})
+					h.InjectWatchFault(1, fake.Fault{Delay: time.Minute}) // the list's state stays for so long
+				}
+				overEachClient(t, cache.ReflectorOptions{PageSize: 1}, func(h *cachetest.Harness, _ *network) {
+					if !initial {
 						cachetest.Advance(time.Minute)
-						h.ExpectStored(h.Served())
-					}, func(h *cachetest.Harness) {
-						for _, name := range []string{"d", "e"} {
-							h.Create(cachetest.Pod(name))
-						}
-						connect(h)
-						if initial {
-							h.InjectListFault(1, fake.Fault{Err: fake.Expired()}) // a consistent read has pages
-							inject(h)
-						}
-					})
+						h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+						inject(h)
+						h.CloseWatches()
+					}
+					cachetest.Advance(50 * time.Second)
+					snapshot := h.Store.Snapshot()
+					if want, ok := states[snapshot.ResourceVersion()]; !ok || cachetest.Describe(snapshot.List()) != want {
+						h.T.Errorf("the list at %q is [%s], want [%s]", snapshot.ResourceVersion(), cachetest.Describe(snapshot.List()), want)
+					}
+					h.CheckHandlerState()
+					expectCompleteLists(h)
+					h.ClearFaults()
+					cachetest.Advance(time.Minute)
+					h.ExpectStored(h.Served())
+				}, func(h *cachetest.Harness, _ *network) {
+					for _, name := range []string{"d", "e"} {
+						h.Create(cachetest.Pod(name))
+					}
+					if initial {
+						h.InjectListFault(1, fake.Fault{Err: fake.Expired()}) // a consistent read has pages
+						inject(h)
+					}
 				})
 			})
 		}

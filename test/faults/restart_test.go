@@ -112,25 +112,22 @@ func expectResumed(t *testing.T, requests []fake.Request, lost time.Time, inform
 func TestRefusedConnectionsKeepTheVersion(t *testing.T) {
 	for _, down := range []time.Duration{time.Second, time.Minute, time.Hour} {
 		t.Run(fmt.Sprint(down), func(t *testing.T) {
-			eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-				var n *network
-				cachetest.InBubble(t, func(h *cachetest.Harness) {
-					cachetest.Advance(time.Minute)
-					h.ExpectSynced()
-					n.stop()
-					h.Update(cachetest.Pod("a"))
-					cachetest.Advance(down)
-					h.ExpectStored("a@2 b@3 c@4")
-					if status := h.Controller.Status(); !cachetest.ErrorContains("connection refused")(status.Err) {
-						t.Errorf("status %+v", status)
-					}
-					n.start()
-					cachetest.Advance(31 * time.Second)
-					h.ExpectEvents("U a@2→5")
-					if requests := n.requests(); strings.Count(requests, "list") != 1 || !strings.HasSuffix(requests, "watch@4 watch@4") {
-						t.Errorf("requests [%s]", requests)
-					}
-				}, func(h *cachetest.Harness) { n = connect(h) })
+			overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
+				cachetest.Advance(time.Minute)
+				h.ExpectSynced()
+				n.stop()
+				h.Update(cachetest.Pod("a"))
+				cachetest.Advance(down)
+				h.ExpectStored("a@2 b@3 c@4")
+				if status := h.Controller.Status(); !cachetest.ErrorContains("connection refused")(status.Err) {
+					h.T.Errorf("status %+v", status)
+				}
+				n.start()
+				cachetest.Advance(31 * time.Second)
+				h.ExpectEvents("U a@2→5")
+				if requests := n.requests(); strings.Count(requests, "list") != 1 || !strings.HasSuffix(requests, "watch@4 watch@4") {
+					h.T.Errorf("requests [%s]", requests)
+				}
 			})
 		})
 	}

@@ -85,28 +85,22 @@ func TestThrottledRequestWaitsForRetryAfter(t *testing.T) {
 	for header, want := range retryAfters {
 		for _, o := range throttlings() {
 			t.Run(fmt.Sprintf("%s, %q", o, header), func(t *testing.T) {
-				eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-					var n *network
-					var throttled *time.Time
-					cachetest.InBubbleWithOptions(t, o.options(), func(h *cachetest.Harness) {
-						cachetest.Advance(10 * time.Minute)
-						failed := 1 // position of the request that was answered with 429
-						if o.verb == "watch" {
-							failed = 2
-						}
-						if waited := n.received[failed].at.Sub(*throttled); waited < want.min || waited > want.max {
-							t.Errorf("the next request followed after %v, want %v to %v", waited, want.min, want.max)
-						}
-						if words := strings.Fields(n.requests()); words[failed] != words[failed-1] {
-							t.Errorf("%s was followed by %s", words[failed-1], words[failed])
-						}
-						h.ExpectSynced()
-						h.ExpectRequestRate(h.Requests()[0].Time)
-					}, func(h *cachetest.Harness) {
-						n = connect(h)
-						throttled = o.throttle(n, 1, header, want.seconds)
-					})
-				})
+				var throttled *time.Time
+				overEachClient(t, o.options(), func(h *cachetest.Harness, n *network) {
+					cachetest.Advance(10 * time.Minute)
+					failed := 1 // position of the request that was answered with 429
+					if o.verb == "watch" {
+						failed = 2
+					}
+					if waited := n.received[failed].at.Sub(*throttled); waited < want.min || waited > want.max {
+						h.T.Errorf("the next request followed after %v, want %v to %v", waited, want.min, want.max)
+					}
+					if words := strings.Fields(n.requests()); words[failed] != words[failed-1] {
+						h.T.Errorf("%s was followed by %s", words[failed-1], words[failed])
+					}
+					h.ExpectSynced()
+					h.ExpectRequestRate(h.Requests()[0].Time)
+				}, func(_ *cachetest.Harness, n *network) { throttled = o.throttle(n, 1, header, want.seconds) })
 			})
 		}
 	}
@@ -120,13 +114,9 @@ func TestWaitAfterThrottlingEndsWithTheContext(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %q", o, header), func(t *testing.T) {
 				const moments = 8
 				for i := range moments {
-					var n *network
-					cachetest.InBubbleWithOptions(t, o.options(), func(*cachetest.Harness) {
+					overNetwork(t, http1, streamingClient, o.options(), func(*cachetest.Harness, *network) {
 						cachetest.Advance(time.Minute + time.Duration(i)*max(want.min, 30*time.Second)/moments)
-					}, func(h *cachetest.Harness) {
-						n = connectOver(h, http1, streamingClient)
-						o.throttle(n, -1, header, want.seconds)
-					})
+					}, func(_ *cachetest.Harness, n *network) { o.throttle(n, -1, header, want.seconds) })
 				}
 			})
 		}

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
@@ -37,21 +38,18 @@ func tooLarge() map[string]error {
 func TestTooLargeVersionOfAListIsNotRetried(t *testing.T) {
 	for name, fault := range tooLarge() {
 		t.Run(name, func(t *testing.T) {
-			eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-				var n *network
-				cachetest.InBubble(t, func(h *cachetest.Harness) {
-					h.InjectListFault(1, fake.Fault{Err: fault})
-					relist(h)
-					began := time.Now()
-					cachetest.Advance(30 * time.Second)
-					if want := "list@0 watch@4 watch@4 list@4 list@ watch@6"; n.requests() != want {
-						t.Errorf("requests [%s], want [%s]", n.requests(), want)
-					}
-					if waited := n.since(began, 3); waited > 100*time.Millisecond {
-						t.Errorf("the list without a version followed after %v", waited)
-					}
-					h.ExpectEvents("D b@3", "U a@2→5")
-				}, func(h *cachetest.Harness) { n = connect(h) })
+			overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
+				h.InjectListFault(1, fake.Fault{Err: fault})
+				relist(h)
+				began := time.Now()
+				cachetest.Advance(30 * time.Second)
+				if want := "list@0 watch@4 watch@4 list@4 list@ watch@6"; n.requests() != want {
+					h.T.Errorf("requests [%s], want [%s]", n.requests(), want)
+				}
+				if waited := n.since(began, 3); waited > 100*time.Millisecond {
+					h.T.Errorf("the list without a version followed after %v", waited)
+				}
+				h.ExpectEvents("D b@3", "U a@2→5")
 			})
 		})
 	}
@@ -67,21 +65,18 @@ func TestTooLargeVersionOfAWatchIsResumedThenRead(t *testing.T) {
 			"in the stream":   {EditEvent: replaceBy(fake.ErrorEvent(fault))},
 		} {
 			t.Run(name+" "+carrier, func(t *testing.T) {
-				eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-					var n *network
-					cachetest.InBubble(t, func(h *cachetest.Harness) {
-						cachetest.Advance(time.Second)
-						h.ExpectSynced()
-						h.InjectWatchFault(5, injected)
-						h.CloseWatches()
-						h.Update(cachetest.Pod("a"))
-						cachetest.Advance(3 * time.Minute)
-						if want := "list@0 watch@4 watch@4 watch@4 watch@4 watch@4 watch@4 list@ watch@5"; n.requests() != want {
-							t.Errorf("requests [%s], want [%s]", n.requests(), want)
-						}
-						h.ExpectEvents("U a@2→5")
-						h.ExpectRequestRate(h.Requests()[0].Time)
-					}, func(h *cachetest.Harness) { n = connect(h) })
+				overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
+					cachetest.Advance(time.Second)
+					h.ExpectSynced()
+					h.InjectWatchFault(5, injected)
+					h.CloseWatches()
+					h.Update(cachetest.Pod("a"))
+					cachetest.Advance(3 * time.Minute)
+					if want := "list@0 watch@4 watch@4 watch@4 watch@4 watch@4 watch@4 list@ watch@5"; n.requests() != want {
+						h.T.Errorf("requests [%s], want [%s]", n.requests(), want)
+					}
+					h.ExpectEvents("U a@2→5")
+					h.ExpectRequestRate(h.Requests()[0].Time)
 				})
 			})
 		}

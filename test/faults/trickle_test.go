@@ -59,70 +59,60 @@ func large(p *corev1.Pod) { p.Annotations = map[string]string{"large": strings.R
 // TestTricklingListIsGivenUp sends a list a byte a second, so that no object arrives for longer
 // than the idle timeout. The list is given up and retried.
 func TestTricklingListIsGivenUp(t *testing.T) {
-	eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-		var n *network
-		cachetest.InBubble(t, func(h *cachetest.Harness) {
-			cachetest.Advance(4*time.Minute + 50*time.Second)
-			h.ExpectNoError()
-			cachetest.Advance(2 * time.Minute)
-			h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
-			if want := "list@0 list@0 watch@5"; n.requests() != want {
-				t.Errorf("requests [%s], want [%s]", n.requests(), want)
-			}
-			h.ExpectStored("a@5 b@3 c@4")
-		}, func(h *cachetest.Harness) {
-			h.Update(cachetest.Pod("a", large))
-			n = connect(h)
-			n.trickle(1, 1)
-		})
+	overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
+		cachetest.Advance(4*time.Minute + 50*time.Second)
+		h.ExpectNoError()
+		cachetest.Advance(2 * time.Minute)
+		h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
+		if want := "list@0 list@0 watch@5"; n.requests() != want {
+			h.T.Errorf("requests [%s], want [%s]", n.requests(), want)
+		}
+		h.ExpectStored("a@5 b@3 c@4")
+	}, func(h *cachetest.Harness, n *network) {
+		h.Update(cachetest.Pod("a", large))
+		n.trickle(1, 1)
 	})
 }
 
 // TestSlowListIsNotGivenUp sends a list so slowly that it takes longer than the idle timeout,
 // although an object arrives every few minutes. A streaming client waits for it.
 func TestSlowListIsNotGivenUp(t *testing.T) {
-	eachProtocol(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-		var n *network
-		cachetest.InBubble(t, func(h *cachetest.Harness) {
-			cachetest.Advance(7 * time.Minute)
-			if h.Controller.HasDelivered() {
-				t.Error("synced before the list ended")
-			}
-			cachetest.Advance(5 * time.Minute)
-			h.ExpectNoError()
-			h.ExpectStored("a@5 b@6 c@7")
-			if want := "list@0 watch@7"; n.requests() != want {
-				t.Errorf("requests [%s], want [%s]", n.requests(), want)
-			}
-		}, func(h *cachetest.Harness) {
-			for _, name := range []string{"a", "b", "c"} {
-				h.Update(cachetest.Pod(name, large))
-			}
-			n = connect(h)
-			n.trickle(1, 5)
+	for _, version := range []protocol{http1, http2} {
+		t.Run(string(version), func(t *testing.T) {
+			overNetwork(t, version, streamingClient, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
+				cachetest.Advance(7 * time.Minute)
+				if h.Controller.HasDelivered() {
+					t.Error("synced before the list ended")
+				}
+				cachetest.Advance(5 * time.Minute)
+				h.ExpectNoError()
+				h.ExpectStored("a@5 b@6 c@7")
+				if want := "list@0 watch@7"; n.requests() != want {
+					t.Errorf("requests [%s], want [%s]", n.requests(), want)
+				}
+			}, func(h *cachetest.Harness, n *network) {
+				for _, name := range []string{"a", "b", "c"} {
+					h.Update(cachetest.Pod(name, large))
+				}
+				n.trickle(1, 5)
+			})
 		})
-	})
+	}
 }
 
 // TestTricklingWatchIsGivenUp sends the first event of a watch a byte a second, although the watch
 // was to end after its timeout. The watch is given up and resumed.
 func TestTricklingWatchIsGivenUp(t *testing.T) {
-	eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-		var n *network
-		cachetest.InBubble(t, func(h *cachetest.Harness) {
-			h.ExpectSynced()
-			h.Update(cachetest.Pod("a", large))
-			cachetest.Advance(untilGivenUp)
-			h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
-			if want := "list@0 watch@4 watch@4"; !strings.HasPrefix(n.requests(), want) { // a third follows two short ones
-				t.Errorf("requests [%s], want [%s]", n.requests(), want)
-			}
-			h.ExpectEvents("U a@2→5")
-		}, func(h *cachetest.Harness) {
-			n = connect(h)
-			n.trickle(2, 1)
-		})
-	})
+	overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, n *network) {
+		h.ExpectSynced()
+		h.Update(cachetest.Pod("a", large))
+		cachetest.Advance(untilGivenUp)
+		h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
+		if want := "list@0 watch@4 watch@4"; !strings.HasPrefix(n.requests(), want) { // a third follows two short ones
+			h.T.Errorf("requests [%s], want [%s]", n.requests(), want)
+		}
+		h.ExpectEvents("U a@2→5")
+	}, func(_ *cachetest.Harness, n *network) { n.trickle(2, 1) })
 }
 
 // TestTrickleEndsWithTheContext cancels the informer while a response trickles. InBubble checks
@@ -130,12 +120,10 @@ func TestTricklingWatchIsGivenUp(t *testing.T) {
 func TestTrickleEndsWithTheContext(t *testing.T) {
 	for nth, what := range []string{"list", "watch"} {
 		t.Run(what, func(t *testing.T) {
-			eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-				cachetest.InBubble(t, func(h *cachetest.Harness) {
-					h.Update(cachetest.Pod("a", large))
-					cachetest.Advance(time.Minute)
-				}, func(h *cachetest.Harness) { connect(h).trickle(nth+1, 1) })
-			})
+			overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, _ *network) {
+				h.Update(cachetest.Pod("a", large))
+				cachetest.Advance(time.Minute)
+			}, func(_ *cachetest.Harness, n *network) { n.trickle(nth+1, 1) })
 		})
 	}
 }

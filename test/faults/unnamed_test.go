@@ -28,23 +28,18 @@ func TestItemWithoutNameIsRefusedAlone(t *testing.T) {
 			return list
 		}}
 		t.Run(name, func(t *testing.T) {
-			eachClient(t, func(t *testing.T, connect func(*cachetest.Harness) *network) {
-				cachetest.InBubble(t, func(h *cachetest.Harness) {
-					cachetest.Advance(time.Second)
-					expectUnnamed(h, "a@2 c@4")
-					h.ExpectEvents("A a@2", "A c@4")
-					cachetest.Advance(time.Hour)
-					h.ExpectEvents("A b@3")
-					h.InjectListFault(1, fault)
-					h.Expire()
-					h.Update(cachetest.Pod("a"))
-					cachetest.Advance(3 * time.Second)
-					expectUnnamed(h, "a@5 c@4")
-				}, func(h *cachetest.Harness) {
-					connect(h)
-					h.InjectListFault(1, fault)
-				})
-			})
+			overEachClient(t, cache.ReflectorOptions{}, func(h *cachetest.Harness, _ *network) {
+				cachetest.Advance(time.Second)
+				expectUnnamed(h, "a@2 c@4")
+				h.ExpectEvents("A a@2", "A c@4")
+				cachetest.Advance(time.Hour)
+				h.ExpectEvents("A b@3")
+				h.InjectListFault(1, fault)
+				h.Expire()
+				h.Update(cachetest.Pod("a"))
+				cachetest.Advance(3 * time.Second)
+				expectUnnamed(h, "a@5 c@4")
+			}, func(h *cachetest.Harness, _ *network) { h.InjectListFault(1, fault) })
 		})
 	}
 }
