@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -176,13 +177,18 @@ var lastingWatchFaults = map[string]lastingFault{
 	"older bookmark":                 endWatches(watch.Event{Type: watch.Bookmark, Object: cachetest.Pod("", cachetest.WithVersion("1"))}),
 	"closed at once":                 func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: -1}) },
 	"closed after an event":          func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1}) },
-	"closed after a millisecond":     closeWatches(time.Millisecond),
-	"closed after 5 s":               closeWatches(5 * time.Second),
-	"closed after 30 s":              closeWatches(30 * time.Second),
-	"closed after 45 s":              closeWatches(45 * time.Second),
-	"closed after 2 min":             closeWatches(2 * time.Minute),
-	"no answer":                      func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{Hold: make(chan struct{})}) },
-	"no event":                       func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{Stall: true}) },
+	"closed after a bookmark": func(s *faultySource) {
+		s.BookmarkEvery(time.Millisecond)
+		s.InjectWatchFault(-1, fake.Fault{CloseAfterEvents: 1})
+	},
+	"closed after a millisecond": closeWatches(time.Millisecond),
+	"closed after 2 s":           closeWatches(2 * time.Second),
+	"closed after 5 s":           closeWatches(5 * time.Second),
+	"closed after 30 s":          closeWatches(30 * time.Second),
+	"closed after 45 s":          closeWatches(45 * time.Second),
+	"closed after 2 min":         closeWatches(2 * time.Minute),
+	"no answer":                  func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{Hold: make(chan struct{})}) },
+	"no event":                   func(s *faultySource) { s.InjectWatchFault(-1, fake.Fault{Stall: true}) },
 	"no end of the initial state": func(s *faultySource) {
 		s.InjectWatchFault(-1, fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark})
 	},
@@ -196,10 +202,35 @@ var lastingWatchFaults = map[string]lastingFault{
 	},
 }
 
+// failAll makes all requests fail.
+func failAll(err error) lastingFault {
+	return func(s *faultySource) {
+		failLists(err)(s)
+		failWatches(err)(s)
+	}
+}
+
+// lastingFaults are faults of all lists and all watches.
+var lastingFaults = map[string]lastingFault{
+	"500":                failAll(fake.InternalError()),
+	"503":                failAll(apierrors.NewServiceUnavailable("starting")),
+	"429":                failAll(fake.TooManyRequests(0)),
+	"403":                failAll(fake.Forbidden()),
+	"404":                failAll(apierrors.NewNotFound(cachetest.PodResource, "")),
+	"410":                failAll(fake.Expired()),
+	"504 too large":      failAll(fake.TooLargeResourceVersion()),
+	"connection refused": failAll(cachetest.ErrConnectionRefused),
+	"no version, 410": func(s *faultySource) {
+		lastingListFaults["no version"](s)
+		lastingWatchFaults["410"](s)
+	},
+}
+
 // runFaulty runs a test with an informer whose source begins to fail before it runs, or after its
-// initial list, and checks the rate of requests during the failure. Once the source is repaired,
-// the store becomes equal to the server's state within some time.
-func runFaulty(t *testing.T, mode cache.ListMode, synced bool, lasting, within time.Duration, faults ...lastingFault) {
+// initial list, and checks the rate of requests during the failure, and that of lists if limitsLists
+// is true. Once the source is repaired, the store becomes equal to the server's state within some
+// time.
+func runFaulty(t *testing.T, mode cache.ListMode, synced, limitsLists bool, lasting, within time.Duration, faults ...lastingFault) {
 	t.Helper()
 	var source *faultySource
 	begin := func(h *cachetest.Harness) {
@@ -215,8 +246,12 @@ func runFaulty(t *testing.T, mode cache.ListMode, synced bool, lasting, within t
 			begin(h)
 			h.CloseWatches()
 		}
+		began := time.Now()
 		cachetest.Advance(lasting)
 		h.ExpectRequestRate(h.Requests()[0].Time)
+		if limitsLists {
+			h.ExpectRates(began.Add(time.Minute))
+		}
 		source.repair()
 		recovers(h, within)
 	}, func(h *cachetest.Harness) {
@@ -239,25 +274,26 @@ func recovers(h *cachetest.Harness, within time.Duration) {
 	h.ExpectRequestRate(h.Requests()[0].Time)
 }
 
-// recoveryFrom returns how long an informer may take to recover: two minutes, unless it waits for
-// an answer that does not come, until it gives the request up.
+// recoveryFrom returns how long an informer may take to recover: a minute for each fault, unless it
+// waits for an answer that does not come, until it gives the request up.
 func recoveryFrom(names ...string) time.Duration {
 	if slices.Contains(names, "no answer") || slices.Contains(names, "no event") {
 		return 13 * time.Minute
 	}
-	return 2 * time.Minute
+	return time.Duration(len(names)) * time.Minute
 }
 
-// TestRequestRateIsBoundedForEachLastingFault lets every list, or every watch, fail for eleven
+// TestRequestRateIsBoundedForEachLastingFault lets every list, every watch, or both fail for eleven
 // minutes. The informer makes at most 22 requests in any minute, and 130 in any ten minutes, from the
-// first one on.
+// first one on, and at most four lists in any minute from the second one on.
 func TestRequestRateIsBoundedForEachLastingFault(t *testing.T) {
-	for kind, faults := range map[string]map[string]lastingFault{"lists": lastingListFaults, "watches": lastingWatchFaults} {
+	for kind, faults := range map[string]map[string]lastingFault{"lists": lastingListFaults, "watches": lastingWatchFaults, "both": lastingFaults} {
 		for name, fault := range faults {
 			for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
 				for _, synced := range []bool{true, false} {
 					t.Run(fmt.Sprintf("%s: %s, by %s, synced before: %v", kind, name, mode, synced), func(t *testing.T) {
-						runFaulty(t, mode, synced, 11*time.Minute, recoveryFrom(name), fault)
+						limitsLists := !strings.Contains(name, "token") // each page is a list request
+						runFaulty(t, mode, synced, limitsLists, 11*time.Minute, recoveryFrom(name), fault)
 					})
 				}
 			}
@@ -276,7 +312,7 @@ func TestRequestRateIsBoundedForPairsOfFaults(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("lists: %s, watches: %s, by %s", listName, watchName, mode), func(t *testing.T) {
-					runFaulty(t, mode, true, 5*time.Minute, recoveryFrom(listName, watchName), list, watch)
+					runFaulty(t, mode, true, false, 5*time.Minute, recoveryFrom(listName, watchName), list, watch)
 				})
 			}
 		}
