@@ -4,16 +4,11 @@
 package faults_test
 
 import (
-	"context"
-	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
@@ -108,69 +103,6 @@ func TestRelistFollowsARestartAtOnce(t *testing.T) {
 			t.Errorf("the list follows after %v", delay)
 		}
 	})
-}
-
-// The watches of many informers that a restart of the server ends are resumed within 100 ms, but
-// not together, and no list precedes them. The probes of the resumed watches are spread over a
-// minute.
-func TestRestartCausesNoHerd(t *testing.T) {
-	const informers = 50
-	for name, end := range map[string]func(lw *fake.ListerWatcher[*corev1.Pod]){
-		"closed": func(lw *fake.ListerWatcher[*corev1.Pod]) { lw.CloseWatches() },
-		"reset":  func(lw *fake.ListerWatcher[*corev1.Pod]) { lw.Send(fake.ErrorEvent(cachetest.ErrConnectionReset)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				lw := fake.NewListerWatcher(&corev1.Pod{})
-				lw.Create(cachetest.Pod("a"))
-				done := make(chan error)
-				for range informers {
-					pods := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-						ErrorHandler: func(context.Context, error) {},
-					})
-					go func() { done <- pods.Run(ctx) }()
-				}
-				cachetest.Advance(4 * time.Minute)
-				before := len(lw.Requests())
-				end(lw)
-				restarted := time.Now()
-				cachetest.Advance(4 * time.Minute)
-				expectNoHerd(t, lw.Requests()[before:], restarted, informers)
-				cancel()
-				for range informers {
-					if err := <-done; err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		})
-	}
-}
-
-func expectNoHerd(t *testing.T, requests []fake.Request, restarted time.Time, informers int) {
-	t.Helper()
-	count := make(map[string]int)
-	for _, request := range requests {
-		after := request.Time.Sub(restarted)
-		if request.Verb == "watch" {
-			count[fmt.Sprintf("watches in the same 10 ms, %v after the restart", after.Truncate(10*time.Millisecond))]++
-		} else {
-			count[fmt.Sprintf("probes in the same second, %v after the restart", after.Truncate(time.Second))]++
-		}
-		if resumed := request.Verb == "watch"; resumed != (after <= 100*time.Millisecond) {
-			t.Errorf("%s %v after the restart", request.Verb, after)
-		}
-	}
-	for what, n := range count {
-		if n > informers/3 {
-			t.Errorf("%d %s, want at most %d", n, what, informers/3)
-		}
-	}
-	if len(requests) != 2*informers {
-		t.Errorf("%d requests, want a watch and a probe of each of %d informers", len(requests), informers)
-	}
 }
 
 // Many restarts in a row make no informer send more than its budget of requests, and a restored

@@ -36,7 +36,8 @@ func (n *network) shutDown() {
 }
 
 // TestLostConnectionsAreResumedWithoutAHerd ends all connections of many informers at once. Each
-// resumes its watch at the version reached, within 100 ms but not together, and makes no list.
+// resumes its watch at the version reached, within 100 ms but not together, and makes no list but a
+// probe.
 func TestLostConnectionsAreResumedWithoutAHerd(t *testing.T) {
 	for name, lose := range map[string]func(n *network){
 		"closed": func(n *network) { n.each(func(c *connection) { _ = c.server.Close() }) },
@@ -59,8 +60,8 @@ func TestLostConnectionsAreResumedWithoutAHerd(t *testing.T) {
 					before := len(h.Requests())
 					lose(n)
 					lost := time.Now()
-					cachetest.Advance(time.Second)
-					expectResumed(t, h.Requests()[before:], lost, informers)
+					cachetest.Advance(4 * time.Minute)
+					expectNoHerd(t, h.Requests()[before:], lost, informers)
 					stop()
 				})
 			})
@@ -86,24 +87,31 @@ func runInformers(h *cachetest.Harness, informers int) (stop func()) {
 	}
 }
 
-// expectResumed checks that each informer has made one request, a watch at the version reached, and
-// that they are spread over 100 ms.
-func expectResumed(t *testing.T, requests []fake.Request, lost time.Time, informers int) {
+// expectNoHerd checks that each informer has made two requests: within 100 ms, but not together, a
+// watch at the version reached, and later a probe. The probes are spread over a minute.
+func expectNoHerd(t *testing.T, requests []fake.Request, lost time.Time, informers int) {
 	t.Helper()
-	count := make(map[time.Duration]int)
+	count := make(map[string]int)
 	for _, request := range requests {
 		after := request.Time.Sub(lost)
-		if count[after.Truncate(10*time.Millisecond)]++; request.Verb != "watch" || request.Options.ResourceVersion != "4" || after > 100*time.Millisecond {
+		if request.Verb == "watch" {
+			count[fmt.Sprintf("watches in the 10 ms from %v on", after.Truncate(10*time.Millisecond))]++
+		} else {
+			count[fmt.Sprintf("probes in the second from %v on", after.Truncate(time.Second))]++
+		}
+		isResumed := request.Verb == "watch" && request.Options.ResourceVersion == "4" && after <= 100*time.Millisecond
+		isProbe := request.Verb == "list" && request.Options.Limit == 1 && after > 100*time.Millisecond
+		if !isResumed && !isProbe {
 			t.Errorf("%s at %q %v after the connections were lost", request.Verb, request.Options.ResourceVersion, after)
 		}
 	}
-	for at, n := range count {
+	for what, n := range count {
 		if n > informers/2 {
-			t.Errorf("%d watches in the 10 ms from %v on", n, at)
+			t.Errorf("%d %s, want at most %d", n, what, informers/2)
 		}
 	}
-	if len(requests) != informers {
-		t.Errorf("%d requests of %d informers", len(requests), informers)
+	if len(requests) != 2*informers {
+		t.Errorf("%d requests, want a watch and a probe of each of %d informers", len(requests), informers)
 	}
 }
 
