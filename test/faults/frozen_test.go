@@ -23,36 +23,6 @@ func freeze(h *cachetest.Harness) {
 	h.InjectWatchFault(-1, fake.Fault{Stall: true})
 }
 
-// A watch that was resumed before the server froze is given up although its probe receives no
-// answer either. The informer reports the error, and recovers with the server.
-func TestFrozenServerIsGivenUp(t *testing.T) {
-	for name, bookmarks := range map[string]time.Duration{"with bookmarks": time.Minute, "without bookmarks": 0} {
-		t.Run(name, func(t *testing.T) {
-			cachetest.InBubble(t, func(h *cachetest.Harness) {
-				h.ExpectSynced()
-				if bookmarks > 0 {
-					h.BookmarkEvery(bookmarks)
-				}
-				freeze(h)
-				frozen := time.Now()
-				h.CloseWatches()
-				h.Update(cachetest.Pod("a"))
-				cachetest.Advance(untilGivenUp)
-				h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
-				cachetest.Advance(6 * time.Hour)
-				h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
-				if status := h.Controller.Status(); status.Watches < 30 || status.FreshAt.After(frozen) {
-					t.Errorf("status after six hours: %+v", status)
-				}
-				h.ExpectRates(frozen)
-				h.ClearFaults()
-				cachetest.Advance(untilGivenUp)
-				h.ExpectStored(h.Served())
-			})
-		})
-	}
-}
-
 // A watch whose request is never answered is given up.
 func TestUnansweredWatchIsGivenUp(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
