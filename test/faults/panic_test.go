@@ -58,23 +58,23 @@ func (s panickingStream) Stop() {
 }
 
 // userPanics are the functions of a source that may panic, by calling their first argument.
-var userPanics = map[string]func(call func(), lw *fake.ListerWatcher[*corev1.Pod]) *cache.ListWatch{
-	"List": func(call func(), lw *fake.ListerWatcher[*corev1.Pod]) *cache.ListWatch {
+var userPanics = map[string]func(call func(), lw *podLister) *cache.ListWatch{
+	"List": func(call func(), lw *podLister) *cache.ListWatch {
 		return &cache.ListWatch{WatchFunc: lw.Watch, ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			call()
 			return lw.List(ctx, options)
 		}}
 	},
-	"Watch": func(call func(), lw *fake.ListerWatcher[*corev1.Pod]) *cache.ListWatch {
+	"Watch": func(call func(), lw *podLister) *cache.ListWatch {
 		return &cache.ListWatch{ListFunc: lw.List, WatchFunc: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			call()
 			return lw.Watch(ctx, options)
 		}}
 	},
-	"ResultChan": func(call func(), lw *fake.ListerWatcher[*corev1.Pod]) *cache.ListWatch {
+	"ResultChan": func(call func(), lw *podLister) *cache.ListWatch {
 		return watchingWith(lw, func(w watch.Interface) watch.Interface { return panickingStream{Interface: w, resultChan: call} })
 	},
-	"Stop": func(call func(), lw *fake.ListerWatcher[*corev1.Pod]) *cache.ListWatch {
+	"Stop": func(call func(), lw *podLister) *cache.ListWatch {
 		return watchingWith(lw, func(w watch.Interface) watch.Interface {
 			return panickingStream{Interface: w, stop: call}
 		})
@@ -82,7 +82,7 @@ var userPanics = map[string]func(call func(), lw *fake.ListerWatcher[*corev1.Pod
 }
 
 // watchingWith returns a ListWatch with streams that are changed by a function.
-func watchingWith(lw *fake.ListerWatcher[*corev1.Pod], change func(watch.Interface) watch.Interface) *cache.ListWatch {
+func watchingWith(lw *podLister, change func(watch.Interface) watch.Interface) *cache.ListWatch {
 	return &cache.ListWatch{ListFunc: lw.List, WatchFunc: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 		w, err := lw.Watch(ctx, options)
 		if err != nil {
@@ -124,24 +124,35 @@ func (b *logBuffer) expectPanicLogged(t *testing.T) {
 	}
 }
 
+// expectPanicInRun runs an informer for an hour at most. Run must panic, and the log have the panic,
+// its own stack, and the informer's name.
+func expectPanicInRun(t *testing.T, source cache.ListerWatcher) {
+	t.Helper()
+	var logged logBuffer
+	informer := cache.NewSharedInformer(source, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "my informer", Logger: logged.logger()})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	func() {
+		defer func() {
+			if v := recover(); v != errBoom {
+				t.Errorf("recovered %v from Run", v)
+			}
+		}()
+		_ = informer.Run(ctx)
+	}()
+	logged.expectPanicLogged(t)
+	if phase := informer.Status().Phase; phase != cache.PhaseStopped {
+		t.Errorf("phase %s", phase)
+	}
+}
+
 // TestPanicOfSourceIsRaisedInRun checks that a panic of a list or watch function, or of the stream
 // that it returned, can be recovered by the caller of Run. The log names the informer.
 func TestPanicOfSourceIsRaisedInRun(t *testing.T) {
 	for name, source := range userPanics {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				lw := fake.NewListerWatcher(&corev1.Pod{})
-				var logged logBuffer
-				informer := cache.NewSharedInformer(source(panicInUserCode, lw), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-					Name: "my informer", Logger: logged.logger(),
-				})
-				if got := runAndRecover(t, informer); got != errBoom {
-					t.Errorf("recovered %v from Run", got)
-				}
-				logged.expectPanicLogged(t)
-				if phase := informer.Status().Phase; phase != cache.PhaseStopped {
-					t.Errorf("phase %s", phase)
-				}
+				expectPanicInRun(t, source(panicInUserCode, fake.NewListerWatcher(&corev1.Pod{})))
 			})
 		})
 	}
@@ -153,31 +164,13 @@ func TestPanicOfProbeIsRaisedInRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw := fake.NewListerWatcher(&corev1.Pod{})
 		lw.Create(cachetest.Pod("a"))
-		var logged logBuffer
-		source := &cache.ListWatch{WatchFunc: lw.Watch, ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		expectPanicInRun(t, &cache.ListWatch{WatchFunc: lw.Watch, ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			if options.Limit == 1 {
 				panicInUserCode()
 			}
 			return lw.List(ctx, options)
-		}}
-		informer := cache.NewSharedInformer(source, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-			Name: "my informer", Logger: logged.logger(),
-		})
-		if got := runAndRecover(t, informer); got != errBoom {
-			t.Errorf("recovered %v from Run", got)
-		}
-		logged.expectPanicLogged(t)
+		}})
 	})
-}
-
-// runAndRecover runs an informer for an hour at most, and returns the value with which Run
-// panicked.
-func runAndRecover(t *testing.T, informer *cache.SharedInformer[*corev1.Pod]) (recovered any) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-	defer cancel()
-	defer func() { recovered = recover() }()
-	return informer.Run(ctx)
 }
 
 // TestPanicOfSourceIsAFailedAttempt disables ReallyCrash, and lets a function panic for ten
@@ -213,63 +206,51 @@ func TestPanicOfSourceIsAFailedAttempt(t *testing.T) {
 	}
 }
 
-// TestGoexitInSourceIsAFailedAttempt ends the goroutine of a list and of a watch function.
-func TestGoexitInSourceIsAFailedAttempt(t *testing.T) {
-	for _, name := range []string{"List", "Watch"} {
-		t.Run(name, func(t *testing.T) {
-			cachetest.InBubble(t, func(h *cachetest.Harness) {
-				h.ExpectError(cachetest.ErrorContains(name + " ended its goroutine"))
-				cachetest.Advance(5 * time.Second)
-				h.ExpectSynced()
-			}, func(h *cachetest.Harness) {
-				var once sync.Once
-				h.Source = userPanics[name](func() {
-					exit := false
-					once.Do(func() { exit = true })
-					if exit {
-						goruntime.Goexit()
-					}
-				}, h.ListerWatcher)
+// TestBrokenFunctionOfSourceIsAFailedAttempt makes the first call of a function of the source end its
+// goroutine, or return a nil pointer in place of a list, whose responses may be streamed, or a watch.
+func TestBrokenFunctionOfSourceIsAFailedAttempt(t *testing.T) {
+	exitOnce := func() func() {
+		var once sync.Once
+		return func() {
+			exits := false
+			once.Do(func() { exits = true })
+			if exits {
+				goruntime.Goexit()
+			}
+		}
+	}
+	for reported, source := range map[string]func(lw *podLister) *cache.ListWatch{
+		"List ended its goroutine":  func(lw *podLister) *cache.ListWatch { return userPanics["List"](exitOnce(), lw) },
+		"Watch ended its goroutine": func(lw *podLister) *cache.ListWatch { return userPanics["Watch"](exitOnce(), lw) },
+		"the watch is nil": func(lw *podLister) *cache.ListWatch {
+			watches := 0
+			return watchingWith(lw, func(w watch.Interface) watch.Interface {
+				if watches++; watches == 1 {
+					w.Stop()
+					return (*watch.FakeWatcher)(nil)
+				}
+				return w
 			})
+		},
+		"the list is nil": func(lw *podLister) *cache.ListWatch {
+			lists := 0
+			return &cache.ListWatch{Streaming: true, WatchFunc: lw.Watch, ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				if lists++; lists == 1 {
+					return (*corev1.PodList)(nil), nil
+				}
+				return lw.List(ctx, options)
+			}}
+		},
+	} {
+		t.Run(reported, func(t *testing.T) {
+			cachetest.InBubble(t, func(h *cachetest.Harness) {
+				h.ExpectError(cachetest.ErrorContains(reported))
+				cachetest.Advance(5 * time.Second)
+				h.Update(cachetest.Pod("a"))
+				h.ExpectEvents("A a@2", "A b@3", "A c@4", "U a@2→5")
+			}, func(h *cachetest.Harness) { h.Source = source(h.ListerWatcher) })
 		})
 	}
-}
-
-// TestNilPointerWatchIsAFailedAttempt returns a nil pointer in place of a stream.
-func TestNilPointerWatchIsAFailedAttempt(t *testing.T) {
-	cachetest.InBubble(t, func(h *cachetest.Harness) {
-		h.ExpectError(cachetest.ErrorContains("the watch is nil"))
-		cachetest.Advance(5 * time.Second)
-		h.Update(cachetest.Pod("a"))
-		h.ExpectEvents("A a@2", "A b@3", "A c@4", "U a@2→5")
-	}, func(h *cachetest.Harness) {
-		watches := 0
-		h.Source = watchingWith(h.ListerWatcher, func(w watch.Interface) watch.Interface {
-			if watches++; watches == 1 {
-				w.Stop()
-				return (*watch.FakeWatcher)(nil)
-			}
-			return w
-		})
-	})
-}
-
-// TestNilPointerListIsAFailedAttempt returns a nil pointer in place of a list, from a function
-// whose responses may be streamed.
-func TestNilPointerListIsAFailedAttempt(t *testing.T) {
-	cachetest.InBubble(t, func(h *cachetest.Harness) {
-		h.ExpectError(cachetest.ErrorContains("the list is nil"))
-		cachetest.Advance(5 * time.Second)
-		h.ExpectSynced()
-	}, func(h *cachetest.Harness) {
-		lists := 0
-		h.Source = &cache.ListWatch{Streaming: true, WatchFunc: h.Watch, ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			if lists++; lists == 1 {
-				return (*corev1.PodList)(nil), nil
-			}
-			return h.List(ctx, options)
-		}}
-	})
 }
 
 // TestPanicAfterTheRequestWasGivenUpIsLogged cancels an informer while its list function runs,
@@ -341,14 +322,7 @@ func (b panickingBody) Read(p []byte) (int, error) {
 func TestPanicOfTransportIsRaisedInRun(t *testing.T) {
 	for _, c := range []panickingTransport{{}, {inBody: true}, {watch: true}, {watch: true, inBody: true}} {
 		t.Run(fmt.Sprintf("watch %v, in the body %v", c.watch, c.inBody), func(t *testing.T) {
-			var logged logBuffer
-			informer := cache.NewSharedInformer(podsThrough(t, c, panicInUserCode), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-				Name: "my informer", Logger: logged.logger(),
-			})
-			if got := runAndRecover(t, informer); got != errBoom {
-				t.Errorf("recovered %v from Run", got)
-			}
-			logged.expectPanicLogged(t)
+			expectPanicInRun(t, podsThrough(t, c, panicInUserCode))
 		})
 	}
 }
