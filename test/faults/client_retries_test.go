@@ -152,10 +152,18 @@ func TestRepeatedRequestsOfTheClientAreLoggedOnce(t *testing.T) {
 }
 
 // TestRefusalsByFunctionsOfTheProgramAreNotAboutTheClient refuses requests with a Retry-After, by
-// functions that make no HTTP request.
+// functions that make no HTTP request, and by an event of a stream, which no client repeats.
 func TestRefusalsByFunctionsOfTheProgramAreNotAboutTheClient(t *testing.T) {
-	for _, verb := range []string{"list", "watch"} {
-		t.Run(verb, func(t *testing.T) {
+	refused := fake.TooManyRequests(1)
+	for name, refuse := range map[string]func(h *cachetest.Harness){
+		"list":  func(h *cachetest.Harness) { h.InjectListFault(3, fake.Fault{Err: refused}) },
+		"watch": func(h *cachetest.Harness) { h.InjectWatchFault(3, fake.Fault{Err: refused}) },
+		"event": func(h *cachetest.Harness) {
+			h.BookmarkEvery(time.Second)
+			h.InjectWatchFault(3, fake.Fault{EditEvent: replaceBy(fake.ErrorEvent(refused))})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
 			var logged logBuffer
 			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
 				cachetest.Advance(5 * time.Minute)
@@ -165,26 +173,7 @@ func TestRefusalsByFunctionsOfTheProgramAreNotAboutTheClient(t *testing.T) {
 				if strings.Contains(logged.String(), clientRetriesWarning) {
 					t.Errorf("logged %s", &logged)
 				}
-			}, func(h *cachetest.Harness) {
-				refused := fake.Fault{Err: fake.TooManyRequests(1)}
-				if verb == "list" {
-					h.InjectListFault(3, refused)
-				} else {
-					h.InjectWatchFault(3, refused)
-				}
-			})
+			}, refuse)
 		})
 	}
-}
-
-// TestErrorEventIsNotAboutTheClient sends a 429 as an event of a stream, which no client repeats.
-func TestErrorEventIsNotAboutTheClient(t *testing.T) {
-	var logged logBuffer
-	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{Logger: logged.logger()}, func(h *cachetest.Harness) {
-		h.Send(fake.ErrorEvent(fake.TooManyRequests(7)))
-		cachetest.Advance(time.Minute)
-		if strings.Contains(logged.String(), clientRetriesWarning) {
-			t.Errorf("logged %s", &logged)
-		}
-	})
 }

@@ -145,15 +145,7 @@ func runNodes(t *testing.T, s *cachetest.Script, options cache.InformerOptions[*
 	}, cache.HandlerOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	go func() { stopped <- h.nodes.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := cachetest.Next(t, stopped); err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
+	runUntilCleanup(t, h.nodes)
 	return h
 }
 

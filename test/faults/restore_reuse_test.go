@@ -4,7 +4,6 @@
 package faults_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -153,15 +152,9 @@ func runShared(t *testing.T, h *cachetest.Harness, options cache.InformerOptions
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- pods.Run(ctx) }()
-	synctest.Wait()
+	stop := runInformer(t, pods)
 	test(pods.Store())
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	stop()
 	return updates
 }
 

@@ -32,7 +32,6 @@ func rollBackAndOvertake(h *cachetest.Harness) {
 	h.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", "restored")))
 	h.SkipVersions(100)
 	h.TruncateWatchCache()
-	cachetest.Advance(10 * time.Second)
 }
 
 // podClient is a client of a harness's Pods.
@@ -66,7 +65,12 @@ func TestRelistFindsAVersionThatWasUsedTwice(t *testing.T) {
 		"WatchList":          {ListMode: cache.ListModeWatchList},
 		"WatchList packed":   {ListMode: cache.ListModeWatchList, Packed: true},
 	} {
-		t.Run(name, func(t *testing.T) { expectReuseIsDelivered(t, options, rollBackAndOvertake) })
+		t.Run(name, func(t *testing.T) {
+			expectReuseIsDelivered(t, options, func(h *cachetest.Harness) {
+				rollBackAndOvertake(h)
+				cachetest.Advance(10 * time.Second)
+			})
+		})
 	}
 }
 
@@ -80,17 +84,12 @@ func TestRelistOfAScopeFindsAVersionThatWasUsedTwice(t *testing.T) {
 				pods := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
 					Packed: packed, ErrorHandler: h.Report, Scopes: cache.NewScopes(cache.Scope{Namespace: "ns"}),
 				})
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error)
-				go func() { done <- pods.Run(ctx) }()
-				synctest.Wait()
+				stop := runInformer(t, pods)
 				rollBackAndOvertake(h)
+				cachetest.Advance(10 * time.Second)
 				a, _ := pods.Store().GetByKey("ns/a")
 				expectRestoredA(t, a)
-				cancel()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
+				stop()
 			})
 		})
 	}
@@ -101,14 +100,7 @@ func TestRelistOfAScopeFindsAVersionThatWasUsedTwice(t *testing.T) {
 func TestVersionThatWasUsedTwiceCausesAConsistentRead(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		h.ExpectSynced()
-		h.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", "lost")))
-		h.SkipVersions(50)
-		h.Bookmark()
-		synctest.Wait()
-		h.Restore("4")
-		h.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", "restored")))
-		h.SkipVersions(100)
-		h.TruncateWatchCache()
+		rollBackAndOvertake(h)
 		h.InjectListFault(1, fake.Fault{})
 		h.InjectListFault(1, fake.Fault{Err: errors.New("injected")})
 		cachetest.Advance(20 * time.Second)

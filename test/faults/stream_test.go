@@ -4,12 +4,10 @@
 package faults_test
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -184,7 +182,7 @@ func TestStreamedWatchList(t *testing.T) {
 // TestBrokenConnectionsAreNotLoggedByTheClient checks that client-go logs neither truncated bodies
 // nor cancelled requests.
 func TestBrokenConnectionsAreNotLoggedByTheClient(t *testing.T) {
-	var log syncBuffer
+	var log logBuffer
 	klog.LogToStderr(false)
 	klog.SetOutput(&log)
 	defer func() {
@@ -226,22 +224,4 @@ func expectNoEventUntil[T cache.Object](h *cachetest.NetworkHarness[T], requests
 		h.T.Errorf("event %s", event)
 	default:
 	}
-}
-
-// syncBuffer is a bytes.Buffer that is safe for concurrent use.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

@@ -77,7 +77,7 @@ func TestFailedTransformOfAListItemKeepsTheOthers(t *testing.T) {
 	}
 }
 
-// runInformer runs an informer until stop.
+// runInformer runs an informer in a bubble until stop.
 func runInformer(t *testing.T, informer *cache.SharedInformer[*corev1.Pod]) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
