@@ -7,9 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
@@ -63,9 +61,9 @@ func TestOlderBookmarksCauseNoLists(t *testing.T) {
 // If the probes are answered at an older version, too, while lists are not, at most one list in ten
 // minutes follows.
 func TestOlderBookmarksCauseFewLists(t *testing.T) {
-	between, _ := editLists(func(options metav1.ListOptions, list runtime.Object) error {
-		if accessor, err := meta.ListAccessor(list); err == nil && options.Limit == 1 {
-			accessor.SetResourceVersion("1")
+	between, _ := editLists(func(options metav1.ListOptions, list metav1.ListInterface) error {
+		if options.Limit == 1 {
+			list.SetResourceVersion("1")
 		}
 		return nil
 	})

@@ -4,84 +4,33 @@
 package faults_test
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// editedLists is a server whose lists are edited with their options.
-type editedLists struct {
-	*cachetest.Harness
-	mu   sync.Mutex // guards edit
-	edit func(options metav1.ListOptions, list runtime.Object) error
-}
-
-// setEdit replaces the function that edits lists; nil edits none.
-func (e *editedLists) setEdit(edit func(options metav1.ListOptions, list runtime.Object) error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.edit = edit
-}
-
-func (e *editedLists) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	list, err := e.ListerWatcher.List(ctx, options)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err == nil && e.edit != nil {
-		err = e.edit(options, list)
-	}
-	return list, err
-}
-
-func (e *editedLists) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	return e.Harness.Watch(ctx, options)
-}
-
-// editLists returns a function that puts an editedLists between the harness and the server.
-func editLists(edit func(options metav1.ListOptions, list runtime.Object) error) (between func(h *cachetest.Harness), source *editedLists) {
-	source = &editedLists{edit: edit}
-	return func(h *cachetest.Harness) {
-		source.Harness = h
-		h.Source = source
-	}, source
-}
-
 // A list whose pages continue forever is an error. The informer retries with backoff, within its
 // budget of requests, and syncs once the server answers correctly.
 func TestListThatDoesNotEndIsAnError(t *testing.T) {
-	withToken := func(token func() string) func(metav1.ListOptions, runtime.Object) error {
-		return func(options metav1.ListOptions, list runtime.Object) error {
-			accessor, err := meta.ListAccessor(list)
-			accessor.SetContinue(token())
-			return err
-		}
-	}
-	n := 0
-	for name, edit := range map[string]func(metav1.ListOptions, runtime.Object) error{
-		"one token forever": withToken(func() string { return "again" }),
-		"two tokens by turns": withToken(func() string {
-			n++
-			return fmt.Sprint(n % 2)
-		}),
-		"new tokens, the same objects": withToken(func() string {
-			n++
-			return fmt.Sprint(n)
-		}),
+	for name, token := range map[string]func(n int) string{
+		"one token forever":            func(int) string { return againToken },
+		"two tokens by turns":          func(n int) string { return fmt.Sprint(againToken, n%2) },
+		"new tokens, the same objects": func(n int) string { return fmt.Sprint(againToken, n) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			between, source := editLists(func(options metav1.ListOptions, list runtime.Object) error { return edit(options, list) })
+			n := 0
+			between, source := editLists(func(_ metav1.ListOptions, list metav1.ListInterface) error {
+				n++
+				list.SetContinue(token(n))
+				return nil
+			})
 			cachetest.InBubble(t, func(h *cachetest.Harness) {
 				cachetest.Advance(10 * time.Minute)
 				h.ExpectError(cachetest.ErrorContains("the list does not end"))
@@ -89,23 +38,11 @@ func TestListThatDoesNotEndIsAnError(t *testing.T) {
 					t.Error("synced from a list that does not end")
 				}
 				h.ExpectRequestRate(h.Requests()[0].Time)
-				source.setEdit(nil)
+				source.editLists(nil)
 				cachetest.Advance(3 * time.Minute)
 				h.ExpectSynced()
-			}, between, func(h *cachetest.Harness) { ignoreContinue(h) })
+			}, between)
 		})
-	}
-}
-
-// ignoreContinue makes the server send the first page for every token.
-func ignoreContinue(h *cachetest.Harness) {
-	source := h.Source.(*editedLists)
-	h.Source = &cache.ListWatch{
-		ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.Continue = ""
-			return source.List(ctx, options)
-		},
-		WatchFunc: source.Watch,
 	}
 }
 
@@ -114,7 +51,7 @@ func ignoreContinue(h *cachetest.Harness) {
 func TestExpiringContinueTokensCauseAWholeList(t *testing.T) {
 	between, source := editLists(nil)
 	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 1}, func(h *cachetest.Harness) {
-		source.setEdit(func(options metav1.ListOptions, _ runtime.Object) error {
+		source.editLists(func(options metav1.ListOptions, _ metav1.ListInterface) error {
 			if options.Continue != "" {
 				return fake.Expired()
 			}
@@ -147,7 +84,7 @@ func TestListFailuresAtOneVersionCauseAConsistentList(t *testing.T) {
 		"400": apierrors.NewBadRequest("resourceVersion: unknown"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			between, source := editLists(func(options metav1.ListOptions, _ runtime.Object) error {
+			between, source := editLists(func(options metav1.ListOptions, _ metav1.ListInterface) error {
 				if options.ResourceVersion != "" && options.ResourceVersion != "0" {
 					return err
 				}
@@ -163,7 +100,7 @@ func TestListFailuresAtOneVersionCauseAConsistentList(t *testing.T) {
 				h.ExpectRequests(n, "watch@4 list@4 list@4 list@4 list@4 list@4 list@ watch@5")
 				h.ExpectEvents("U a@2→5")
 
-				source.setEdit(nil)
+				source.editLists(nil)
 				n = len(h.Requests())
 				h.Send(fake.ErrorEvent(fake.Expired()))
 				cachetest.Advance(time.Minute)

@@ -61,11 +61,19 @@ func (s *faultySource) repair() {
 	s.CloseWatches()
 }
 
-// editLists edits each list with the options of its request.
+// againToken begins the continue tokens of edited lists, to which the server sends the first page.
+const againToken = "again"
+
+// editLists edits each list with the options of its request. If edit is nil, lists are as they are.
 func (s *faultySource) editLists(edit func(options metav1.ListOptions, list metav1.ListInterface) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.list = nil; edit == nil {
+		return
+	}
 	s.list = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		asked := options
-		if options.Continue == "again" {
+		if strings.HasPrefix(options.Continue, againToken) {
 			options.Continue = ""
 		}
 		list, err := s.Harness.List(ctx, options)
@@ -78,6 +86,16 @@ func (s *faultySource) editLists(edit func(options metav1.ListOptions, list meta
 		}
 		return list, edit(asked, accessor)
 	}
+}
+
+// editLists returns a source whose lists are edited, and a function that makes it that of a harness.
+func editLists(edit func(options metav1.ListOptions, list metav1.ListInterface) error) (between func(h *cachetest.Harness), source *faultySource) {
+	source = &faultySource{}
+	source.editLists(edit)
+	return func(h *cachetest.Harness) {
+		source.Harness = h
+		h.Source = source
+	}, source
 }
 
 // lastingFault is a fault of all lists, or of all watches, until the source is repaired.
@@ -143,14 +161,14 @@ var lastingListFaults = map[string]lastingFault{
 		return nil
 	}),
 	"one token forever": editEachList(func(_ metav1.ListOptions, list metav1.ListInterface) error {
-		list.SetContinue("again")
+		list.SetContinue(againToken)
 		return nil
 	}),
 	"every token expires": editEachList(func(options metav1.ListOptions, list metav1.ListInterface) error {
 		if options.Continue != "" {
 			return fake.Expired()
 		}
-		list.SetContinue("again")
+		list.SetContinue(againToken)
 		return nil
 	}),
 }

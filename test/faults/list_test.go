@@ -147,29 +147,6 @@ func TestInvalidListIsRejected(t *testing.T) {
 	}
 }
 
-// All pages of a list have one version. If a continue token expires, the pages are dropped and the
-// list starts again.
-func TestExpiredContinueTokenRestartsTheList(t *testing.T) {
-	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 1}, func(h *cachetest.Harness) {
-		h.ExpectRequests(0, "list@0 watch@4")
-		h.ExpectSynced()
-		h.CloseWatches()
-		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-		pages := 0
-		h.InjectListFault(2, fake.Fault{EditList: func(list runtime.Object) runtime.Object { pages++; return list }})
-		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})
-		h.Delete("ns/b")
-		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-		cachetest.Advance(time.Minute)
-		if pages != 2 {
-			t.Fatalf("%d pages before the fault", pages)
-		}
-		h.ExpectStored(h.Served())
-		h.ExpectEvents("D b@3")
-		expectCompleteLists(h)
-	})
-}
-
 // The pages of a first list whose continue token expires are not stored.
 func TestExpiredContinueTokenRestartsTheFirstList(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {

@@ -56,11 +56,7 @@ func serveAfter(contentType string, begin []byte, done <-chan struct{}, serve ht
 	return func(w http.ResponseWriter, r *http.Request) {
 		cachetest.Serve(contentType, begin)(w, r)
 		w.(http.Flusher).Flush()
-		select {
-		case <-done:
-			serve(w, r)
-		case <-r.Context().Done():
-		}
+		waitFor(done, serve)(w, r)
 	}
 }
 

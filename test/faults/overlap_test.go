@@ -123,16 +123,9 @@ func TestRestoreDuringTheConfirmDelayIsDetected(t *testing.T) {
 	})
 }
 
-// forgetfulSource is a server that starts each watch at its own version, whatever was requested.
-type forgetfulSource struct{ *cachetest.Harness }
-
-func (s forgetfulSource) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	options.ResourceVersion = s.ResourceVersion()
-	return s.Harness.Watch(ctx, options)
-}
-
-// TestServerThatRepeatsNothingIsNotAskedAgain checks that two lists without a difference end the
-// overlap, and that a list with another cause starts it again.
+// TestServerThatRepeatsNothingIsNotAskedAgain lets the server start each watch at its own version,
+// whatever was requested. Two lists without a difference end the overlap, and a list with another
+// cause starts it again.
 func TestServerThatRepeatsNothingIsNotAskedAgain(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		breakConnection := func() {
@@ -157,5 +150,10 @@ func TestServerThatRepeatsNothingIsNotAskedAgain(t *testing.T) {
 		}
 		h.ExpectStored(h.Served())
 		h.TakeErrors()
-	}, func(h *cachetest.Harness) { h.Source = forgetfulSource{h} })
+	}, func(h *cachetest.Harness) {
+		h.Source = &faultySource{Harness: h, watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.ResourceVersion = h.ResourceVersion()
+			return h.Watch(ctx, options)
+		}}
+	})
 }

@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/cache"
@@ -62,7 +61,7 @@ func TestServerThatRefusesResourceVersionMatchIsListedInOnePiece(t *testing.T) {
 		"422": apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			between, _ := editLists(func(options metav1.ListOptions, _ runtime.Object) error {
+			between, _ := editLists(func(options metav1.ListOptions, _ metav1.ListInterface) error {
 				if options.ResourceVersionMatch != "" {
 					return refusal
 				}

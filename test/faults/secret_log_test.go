@@ -195,11 +195,7 @@ func secretInformers(streams bool) map[string]func(ctx context.Context, config *
 			return runSecrets(ctx, secrets, example, packed)
 		}
 		informers["adapter"+suffix] = func(ctx context.Context, config *rest.Config) string {
-			secrets := corev1client.NewForConfigOrDie(config).Secrets("")
-			return runAdapter(ctx, &clientcache.ListWatch{
-				ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return secrets.List(ctx, o) },
-				WatchFuncWithContext: secrets.Watch,
-			}, clientgo.Options{Packed: packed, Streaming: true}, nil)
+			return runAdapter(ctx, config, clientgo.Options{Packed: packed, Streaming: true}, nil)
 		}
 	}
 	return informers
@@ -228,7 +224,12 @@ func runSecrets[T cache.Object](ctx context.Context, lw cache.ListerWatcher, exa
 	return fmt.Sprintln(status, <-stopped, informer.Status())
 }
 
-func runAdapter(ctx context.Context, lw clientcache.ListerWatcher, options clientgo.Options, transform clientcache.TransformFunc) string {
+func runAdapter(ctx context.Context, config *rest.Config, options clientgo.Options, transform clientcache.TransformFunc) string {
+	secrets := corev1client.NewForConfigOrDie(config).Secrets("")
+	lw := &clientcache.ListWatch{
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return secrets.List(ctx, o) },
+		WatchFuncWithContext: secrets.Watch,
+	}
 	informer := clientgo.With(options).NewSharedIndexInformer(lw, &corev1.Secret{}, 0, clientcache.Indexers{})
 	if err := informer.SetTransform(transform); err != nil {
 		return err.Error()
@@ -276,21 +277,22 @@ func TestErrorsAndLogsHaveNoContentOfObjects(t *testing.T) {
 
 func expectNoContent(t *testing.T, list, watch *body, streams bool, run func(context.Context, *rest.Config) string) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		n := connectOver(cachetest.New(t), http1, decodingClient)
-		serveSecrets(n, list, watch)
-		config := secretConfig(n, streams)
-		checkContent(t, func(ctx context.Context) string { return run(ctx, config) })
-	})
+	expectNoContentOf(t, func(n *network) { serveSecrets(n, list, watch) }, streams, run)
 }
 
-// secretConfig returns the configuration of a client with a credential.
-func secretConfig(n *network, streams bool) *rest.Config {
-	config := &rest.Config{Host: "http://server", QPS: -1, Transport: n.transport, BearerToken: bearerToken}
-	if streams {
-		cache.EnableStreaming(config)
-	}
-	return config
+// expectNoContentOf checks the content of an informer that runs with a client of a server, which has
+// a credential.
+func expectNoContentOf(t *testing.T, serve func(n *network), streams bool, run func(context.Context, *rest.Config) string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		n := connectOver(cachetest.New(t), http1, decodingClient)
+		serve(n)
+		config := &rest.Config{Host: "http://server", QPS: -1, Transport: n.transport, BearerToken: bearerToken}
+		if streams {
+			cache.EnableStreaming(config)
+		}
+		checkContent(t, func(ctx context.Context) string { return run(ctx, config) })
+	})
 }
 
 // logRecord matches the beginning of a record of the log.
@@ -339,16 +341,9 @@ func TestLogOfFailedTransformHasNoContent(t *testing.T) {
 	} {
 		for _, packed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, packed=%v", name, packed), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					n := connectOver(cachetest.New(t), http1, decodingClient)
-					serveSecrets(n, &body{runtime.ContentTypeJSON, `{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"4"},"items":[` + secretJSON + `]}`}, nil)
-					secrets := corev1client.NewForConfigOrDie(&rest.Config{Host: "http://server", QPS: -1, Transport: n.transport}).Secrets("")
-					checkContent(t, func(ctx context.Context) string {
-						return runAdapter(ctx, &clientcache.ListWatch{
-							ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return secrets.List(ctx, o) },
-							WatchFuncWithContext: secrets.Watch,
-						}, clientgo.Options{Packed: packed}, transform)
-					})
+				list := &body{runtime.ContentTypeJSON, `{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"4"},"items":[` + secretJSON + `]}`}
+				expectNoContent(t, list, nil, false, func(ctx context.Context, config *rest.Config) string {
+					return runAdapter(ctx, config, clientgo.Options{Packed: packed}, transform)
 				})
 			})
 		}

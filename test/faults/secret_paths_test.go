@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -117,11 +116,7 @@ func TestFailingServersHaveNoContentInLogs(t *testing.T) {
 				}
 				run := informers[informer]
 				t.Run(fmt.Sprintf("%s, %s, streaming=%v", name, informer, streams), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						n := connectOver(cachetest.New(t), http1, decodingClient)
-						serveFailing(n, failing.list, failing.page, failing.watch)
-						checkContent(t, func(ctx context.Context) string { return run(ctx, secretConfig(n, streams)) })
-					})
+					expectNoContentOf(t, func(n *network) { serveFailing(n, failing.list, failing.page, failing.watch) }, streams, run)
 				})
 			}
 		}
@@ -160,13 +155,10 @@ func TestFailingFunctionsHaveNoContentInLogs(t *testing.T) {
 	for name, fail := range failingFunctions {
 		for _, packed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, packed=%v", name, packed), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					n := connectOver(cachetest.New(t), http1, decodingClient)
-					serveFailing(n, nil, nil, failingServers["watch, updates"].watch)
-					options := cache.InformerOptions[*corev1.Secret]{Packed: packed}
-					fail(&options)
-					checkContent(t, func(ctx context.Context) string { return runFailing(ctx, secretConfig(n, true), options) })
-				})
+				options := cache.InformerOptions[*corev1.Secret]{Packed: packed}
+				fail(&options)
+				works := func(n *network) { serveFailing(n, nil, nil, failingServers["watch, updates"].watch) }
+				expectNoContentOf(t, works, true, func(ctx context.Context, config *rest.Config) string { return runFailing(ctx, config, options) })
 			})
 		}
 	}

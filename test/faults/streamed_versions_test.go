@@ -104,7 +104,7 @@ func TestStreamedListWithoutKindOrVersionIsRejected(t *testing.T) {
 	}
 }
 
-// waitFor returns a handler that waits for a value of proceed before it calls next.
+// waitFor returns a handler that waits for a value of proceed, or its end, before it calls next.
 func waitFor(proceed <-chan struct{}, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {

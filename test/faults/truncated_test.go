@@ -31,13 +31,7 @@ func TestTruncatedListIsRejected(t *testing.T) {
 			}
 			// A proxy that times out may end half a body without an error.
 			checked := make(chan struct{}) // closed when the whole list may be sent
-			lists = append(lists, cachetest.Serve(f.ListType, body[:len(body)/2]), func(w http.ResponseWriter, r *http.Request) {
-				select {
-				case <-checked:
-				case <-r.Context().Done():
-				}
-				cachetest.Serve(f.ListType, body)(w, r)
-			})
+			lists = append(lists, cachetest.Serve(f.ListType, body[:len(body)/2]), waitFor(checked, cachetest.Serve(f.ListType, body)))
 			s := cachetest.NewScript(t, lists, nil)
 			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, nil)}
 			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
