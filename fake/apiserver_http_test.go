@@ -20,10 +20,17 @@ import (
 // request sends an HTTP request and returns the status code, header and body of the response.
 func request(t *testing.T, method, url, body string, header ...string) (int, http.Header, string) {
 	t.Helper()
+	resp, text, err := send(t, method, url, body, header...)
+	must(t, err)
+	return resp.StatusCode, resp.Header, text
+}
+
+// send sends an HTTP request on a new connection and returns the response with the body up to its
+// end or an error.
+func send(t *testing.T, method, url, body string, header ...string) (*http.Response, string, error) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
@@ -31,22 +38,17 @@ func request(t *testing.T, method, url, body string, header ...string) (int, htt
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		t.Fatal(err)
+		return nil, "", err
 	}
-	defer func() { _ = resp.Body.Close() }()
+	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, resp.Header, string(data)
+	return resp, string(data), err
 }
 
 func TestHTTPStatusCodes(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	pods := server.URL() + "/api/v1/namespaces/ns/pods"
-	if err := server.Create(pod("a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Create(pod("a")))
 	for name, tc := range map[string]struct {
 		method, url, body string
 		header            []string
@@ -90,9 +92,7 @@ func TestLargeListsAreCompressed(t *testing.T) {
 	for i := range 100 {
 		p := fullPod(fmt.Sprint("p", i))
 		p.Annotations["filler"] = strings.Repeat("x", 2000)
-		if err := server.Create(p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, server.Create(p))
 	}
 	url := server.URL() + "/api/v1/pods"
 	_, header, plain := request(t, "GET", url, "")

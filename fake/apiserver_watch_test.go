@@ -53,94 +53,82 @@ func expectNext(t *testing.T, w watch.Interface, want ...string) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
 func TestWatchSelectorsOverHTTP(t *testing.T) {
-	for _, contentType := range contentTypes {
-		t.Run(contentType, func(t *testing.T) {
-			server, client := serve(t, contentType)
-			must(t, server.Create(pod("a")))
-			all := watchPods(t, client, "ns", metav1.ListOptions{})
-			labelled := watchPods(t, client, "", metav1.ListOptions{LabelSelector: "app=x", ResourceVersion: "2"})
-			onN1 := watchPods(t, client, "", metav1.ListOptions{FieldSelector: "spec.nodeName=n1", ResourceVersion: "2"})
-			elsewhere := watchPods(t, client, "other", metav1.ListOptions{AllowWatchBookmarks: true})
+	eachContentType(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
+		must(t, server.Create(pod("a")))
+		all := watchPods(t, client, "ns", metav1.ListOptions{})
+		labelled := watchPods(t, client, "", metav1.ListOptions{LabelSelector: "app=x", ResourceVersion: "2"})
+		onN1 := watchPods(t, client, "", metav1.ListOptions{FieldSelector: "spec.nodeName=n1", ResourceVersion: "2"})
+		elsewhere := watchPods(t, client, "other", metav1.ListOptions{AllowWatchBookmarks: true})
 
-			a := pod("a", label("app", "x"))
-			must(t, server.Update(a)) // 3
-			a.Spec.NodeName = "n1"
-			must(t, server.Update(a)) // 4
-			a.Labels = nil
-			must(t, server.Update(a)) // 5
-			must(t, server.Delete(a)) // 6
-			expectNext(t, all, "ADDED a@2", "MODIFIED a@3", "MODIFIED a@4", "MODIFIED a@5", "DELETED a@6")
-			expectNext(t, labelled, "ADDED a@3", "MODIFIED a@4", "DELETED a@5")
-			expectNext(t, onN1, "ADDED a@4", "MODIFIED a@5", "DELETED a@6")
-			server.Bookmark()
-			expectNext(t, elsewhere, "BOOKMARK @6")
+		a := pod("a", label("app", "x"))
+		must(t, server.Update(a)) // 3
+		a.Spec.NodeName = "n1"
+		must(t, server.Update(a)) // 4
+		a.Labels = nil
+		must(t, server.Update(a)) // 5
+		must(t, server.Delete(a)) // 6
+		expectNext(t, all, "ADDED a@2", "MODIFIED a@3", "MODIFIED a@4", "MODIFIED a@5", "DELETED a@6")
+		expectNext(t, labelled, "ADDED a@3", "MODIFIED a@4", "DELETED a@5")
+		expectNext(t, onN1, "ADDED a@4", "MODIFIED a@5", "DELETED a@6")
+		server.Bookmark()
+		expectNext(t, elsewhere, "BOOKMARK @6")
 
-			again := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "4"})
-			e := <-again.ResultChan()
-			full := e.Object.(*corev1.Pod)
-			if describe(e) != "MODIFIED a@5" || full.Namespace != "ns" || full.Spec.NodeName != "n1" || full.UID != a.UID {
-				t.Errorf("got %s of %+v", describe(e), full)
-			}
-		})
-	}
+		again := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "4"})
+		e := <-again.ResultChan()
+		full := e.Object.(*corev1.Pod)
+		if describe(e) != "MODIFIED a@5" || full.Namespace != "ns" || full.Spec.NodeName != "n1" || full.UID != a.UID {
+			t.Errorf("got %s of %+v", describe(e), full)
+		}
+	})
 }
 
 func TestWatchListOverHTTP(t *testing.T) {
-	for _, contentType := range contentTypes {
-		t.Run(contentType, func(t *testing.T) {
-			server, client := serve(t, contentType)
-			must(t, server.Create(pod("a")))
-			must(t, server.Create(pod("b")))
-			opts := metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
-			w := watchPods(t, client, "", opts)
-			expectNext(t, w, "ADDED a@2", "ADDED b@3", "BOOKMARK @3!")
-			must(t, server.Delete(pod("a")))
-			expectNext(t, w, "DELETED a@4")
-			opts.ResourceVersion = "99"
-			expectNext(t, watchPods(t, client, "", opts), "ERROR 504 Timeout", "closed")
-		})
-	}
+	eachContentType(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
+		must(t, server.Create(pod("a")))
+		must(t, server.Create(pod("b")))
+		opts := metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
+		w := watchPods(t, client, "", opts)
+		expectNext(t, w, "ADDED a@2", "ADDED b@3", "BOOKMARK @3!")
+		must(t, server.Delete(pod("a")))
+		expectNext(t, w, "DELETED a@4")
+		opts.ResourceVersion = "99"
+		expectNext(t, watchPods(t, client, "", opts), "ERROR 504 Timeout", "closed")
+	})
 }
 
 func TestWatchAtACompactedVersionGets410(t *testing.T) {
-	for _, contentType := range contentTypes {
-		t.Run(contentType, func(t *testing.T) {
-			server, client := serve(t, contentType)
-			must(t, server.Create(pod("a")))
-			open := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"})
-			expectNext(t, open, "ADDED a@2")
-			server.Compact()
-			expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"}), "ERROR 410 Expired", "closed")
-			must(t, server.Create(pod("b")))
-			expectNext(t, open, "ADDED b@3")
-			expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2"}), "ADDED b@3")
-		})
-	}
+	eachContentType(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
+		must(t, server.Create(pod("a")))
+		open := watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"})
+		expectNext(t, open, "ADDED a@2")
+		server.Compact()
+		expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "1"}), "ERROR 410 Expired", "closed")
+		must(t, server.Create(pod("b")))
+		expectNext(t, open, "ADDED b@3")
+		expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2"}), "ADDED b@3")
+	})
 }
 
 func TestTruncatedWatchCacheKeepsListsOverHTTP(t *testing.T) {
-	for _, contentType := range contentTypes {
-		t.Run(contentType, func(t *testing.T) {
-			server, client := serve(t, contentType)
-			must(t, server.Create(pod("a")))
-			must(t, server.Create(pod("b")))
-			server.TruncateWatchCache()
-			expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2"}), "ERROR 410 Expired", "closed")
-			list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{ResourceVersion: "2", Limit: 5})
-			must(t, err)
-			if len(list.Items) != 1 || list.ResourceVersion != "2" {
-				t.Errorf("list at version 2 with a limit: got %d items at version %s", len(list.Items), list.ResourceVersion)
-			}
-		})
-	}
+	eachContentType(t, func(t *testing.T, server *fake.APIServer, client *kubernetes.Clientset) {
+		must(t, server.Create(pod("a")))
+		must(t, server.Create(pod("b")))
+		server.TruncateWatchCache()
+		expectNext(t, watchPods(t, client, "", metav1.ListOptions{ResourceVersion: "2"}), "ERROR 410 Expired", "closed")
+		list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{ResourceVersion: "2", Limit: 5})
+		must(t, err)
+		if len(list.Items) != 1 || list.ResourceVersion != "2" {
+			t.Errorf("list at version 2 with a limit: got %d items at version %s", len(list.Items), list.ResourceVersion)
+		}
+	})
 }
 
 func TestPeriodicBookmarksAndTimeout(t *testing.T) {

@@ -5,7 +5,6 @@ package fake_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,28 +19,11 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// benchServer starts a server and closes it at the end of the benchmark.
-func benchServer(b *testing.B) *fake.APIServer {
-	b.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := server.Close(context.Background()); err != nil {
-			b.Error(err)
-		}
-	})
-	return server
-}
-
 // get sends a GET and returns the response body.
 func get(b *testing.B, server *fake.APIServer, path, accept string) io.ReadCloser {
 	b.Helper()
 	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL()+path, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	req.Header.Set("Accept", accept)
 	resp, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(req)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -62,20 +44,16 @@ func largePod(i int) *corev1.Pod {
 
 // BenchmarkList20000 lists 20,000 Pods of 5 KB.
 func BenchmarkList20000(b *testing.B) {
-	server := benchServer(b)
+	server := startServer(b, fake.APIServerOptions{})
 	for i := range 20_000 {
-		if err := server.Create(largePod(i)); err != nil {
-			b.Fatal(err)
-		}
+		must(b, server.Create(largePod(i)))
 	}
 	for _, accept := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
 		b.Run(strings.TrimPrefix(accept, "application/"), func(b *testing.B) {
 			for b.Loop() {
 				body := get(b, server, "/api/v1/pods", accept)
 				n, err := io.Copy(io.Discard, body)
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				b.SetBytes(n)
 				_ = body.Close()
 			}
@@ -86,7 +64,7 @@ func BenchmarkList20000(b *testing.B) {
 // BenchmarkWatchFanOut measures one write and its delivery to 1,000 watchers.
 func BenchmarkWatchFanOut(b *testing.B) {
 	const watchers = 1000
-	server := benchServer(b)
+	server := startServer(b, fake.APIServerOptions{})
 	received := make(chan struct{}, watchers)
 	for range watchers {
 		body := get(b, server, "/api/v1/pods?watch=true&resourceVersion=1", "application/json")
@@ -102,9 +80,7 @@ func BenchmarkWatchFanOut(b *testing.B) {
 		}()
 	}
 	p := largePod(0)
-	if err := server.Create(p); err != nil {
-		b.Fatal(err)
-	}
+	must(b, server.Create(p))
 	for range watchers {
 		<-received
 	}
@@ -112,9 +88,7 @@ func BenchmarkWatchFanOut(b *testing.B) {
 	for b.Loop() {
 		n++
 		p.Annotations["n"] = fmt.Sprint(n)
-		if err := server.Update(p); err != nil {
-			b.Fatal(err)
-		}
+		must(b, server.Update(p))
 		for range watchers {
 			<-received
 		}
@@ -123,7 +97,7 @@ func BenchmarkWatchFanOut(b *testing.B) {
 
 // BenchmarkWrite measures requests that write a Pod of 5 KB, or its status.
 func BenchmarkWrite(b *testing.B) {
-	server := benchServer(b)
+	server := startServer(b, fake.APIServerOptions{})
 	client := kubernetes.NewForConfigOrDie(server.Config()).CoreV1().Pods("ns")
 	n := 0
 	b.Run("create", func(b *testing.B) {
@@ -136,9 +110,7 @@ func BenchmarkWrite(b *testing.B) {
 		}
 	})
 	p, err := client.Create(b.Context(), largePod(0), metav1.CreateOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for name, write := range map[string]func() (*corev1.Pod, error){
 		"update": func() (*corev1.Pod, error) {
 			p.Annotations["n"] = fmt.Sprint(n)

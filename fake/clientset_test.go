@@ -86,9 +86,7 @@ func TestClientsetErrors(t *testing.T) {
 	fake.NewListerWatcher(&corev1.Pod{}).Serve(client, "pods")
 	pods, ctx := client.CoreV1().Pods("ns"), t.Context()
 	pod, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("create again: %v", err)
 	}

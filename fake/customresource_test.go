@@ -48,8 +48,7 @@ func TestCustomResourcesOfTheOptionsAreServed(t *testing.T) {
 		t.Errorf("get in v1beta1: got %v", beta.Object)
 	}
 	must(t, server.Create(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Sheep", "metadata": map[string]any{"name": "dolly"}}}))
-	client, err := dynamic.NewForConfig(server.Config())
-	must(t, err)
+	client := clientOf(t, server)
 	list, err := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sheep"}).List(t.Context(), metav1.ListOptions{})
 	must(t, err)
 	if len(list.Items) != 1 || list.Items[0].GetName() != "dolly" {
@@ -160,8 +159,7 @@ func TestInvalidSchemaIsAnError(t *testing.T) {
 // removal in process removes the objects and ends watches.
 func TestDefinitionUpdateAndDelete(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{widget}})
-	client, err := dynamic.NewForConfig(server.Config())
-	must(t, err)
+	client := clientOf(t, server)
 	objects := func(version string) dynamic.NamespaceableResourceInterface {
 		return client.Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "widgets"})
 	}
@@ -235,8 +233,7 @@ func definitionOf(t *testing.T, server *fake.APIServer) *unstructured.Unstructur
 // finalizer may delay.
 func TestDefinitionIsTerminatingUntilItsObjectsAreRemoved(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{widget}})
-	client, err := dynamic.NewForConfig(server.Config())
-	must(t, err)
+	client := clientOf(t, server)
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	widgets := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"})
 	a := newWidget("v1", "a")
@@ -295,8 +292,7 @@ func TestDefinitionWithFinalizers(t *testing.T) {
 	definition.SetFinalizers([]string{"example.com/wait"})
 	must(t, server.Create(definition))
 	must(t, server.Create(newWidget("v1", "a")))
-	client, err := dynamic.NewForConfig(server.Config())
-	must(t, err)
+	client := clientOf(t, server)
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	must(t, definitions.Delete(t.Context(), definition.GetName(), metav1.DeleteOptions{}))
 	if left := definitionOf(t, server); !slices.Equal(left.GetFinalizers(), []string{"example.com/wait"}) {
@@ -305,7 +301,7 @@ func TestDefinitionWithFinalizers(t *testing.T) {
 	if err := server.Create(newWidget("v1", "b")); !apierrors.IsForbidden(err) {
 		t.Errorf("create: got %v, want Forbidden", err)
 	}
-	_, err = definitions.Patch(t.Context(), definition.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	_, err := definitions.Patch(t.Context(), definition.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	must(t, err)
 	if err := server.Create(newWidget("v1", "b")); err == nil || !strings.Contains(err.Error(), "no resource for") {
 		t.Errorf("create after the last finalizer: got %v, want an error", err)
@@ -315,8 +311,7 @@ func TestDefinitionWithFinalizers(t *testing.T) {
 // An update of the spec ends the watches of all versions, and one of the metadata ends none.
 func TestUnservedVersionLeavesDiscovery(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{widget}})
-	client, err := dynamic.NewForConfig(server.Config())
-	must(t, err)
+	client := clientOf(t, server)
 	open := func(version string) watch.Interface {
 		w, err := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "widgets"}).Watch(t.Context(), metav1.ListOptions{})
 		must(t, err)

@@ -153,9 +153,7 @@ func TestWatchFaults(t *testing.T) {
 		lw.InjectWatchFault(1, fake.Fault{Stall: true})
 		ten := int64(10)
 		silent, err := lw.Watch(ctx, metav1.ListOptions{ResourceVersion: "2", TimeoutSeconds: &ten})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		time.Sleep(time.Hour)
 		lw.Update(pod("a"))
 		lw.Bookmark()

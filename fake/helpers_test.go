@@ -126,9 +126,7 @@ func expectItems(t *testing.T, got []string, want ...string) {
 func versionOf(t *testing.T, obj runtime.Object) string {
 	t.Helper()
 	accessor, err := meta.CommonAccessor(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return accessor.GetResourceVersion()
 }
 
@@ -136,8 +134,6 @@ func versionOf(t *testing.T, obj runtime.Object) string {
 func addVersions(t *testing.T, version string, n int) string {
 	t.Helper()
 	v, err := strconv.Atoi(version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strconv.Itoa(v + n)
 }

@@ -57,9 +57,7 @@ func TestInProcessWrites(t *testing.T) {
 func TestInProcessUpdateKeepsManagedFields(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	p := fullPod("a")
-	if err := server.Create(p); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Create(p))
 	for name, update := range map[string]func(fake.Object) error{"Update": server.Update, "UpdateStatus": server.UpdateStatus} {
 		p.ManagedFields = nil
 		if err := update(p); err != nil || !reflect.DeepEqual(p.ManagedFields, fullPod("a").ManagedFields) {

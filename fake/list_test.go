@@ -156,9 +156,7 @@ func TestListHasTheListType(t *testing.T) {
 	widgets := fake.NewListerWatcher(u)
 	w := u.DeepCopy()
 	w.SetName("w")
-	if err := unstructured.SetNestedField(w.Object, int64(3), "spec", "size"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unstructured.SetNestedField(w.Object, int64(3), "spec", "size"))
 	widgets.Create(w)
 	list, items := mustList(t, widgets, metav1.ListOptions{FieldSelector: "spec.size=3"})
 	expectItems(t, items, "w@2")

@@ -12,7 +12,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,7 +48,7 @@ func TestLoad(t *testing.T) {
 	l := newLoad(t, server, watchers)
 
 	filler := strings.Repeat("x", loadSize)
-	start, cpu, heap := time.Now(), process.CPU(), uint64(0)
+	start, cpu, heap := time.Now(), process.CPU(), 0.0
 	tick := time.NewTicker(time.Second / loadPerSecond)
 	defer tick.Stop()
 	writes := 0
@@ -61,21 +60,21 @@ func TestLoad(t *testing.T) {
 			write(t, server, writes, filler, l.start)
 		}
 		if heap == 0 && time.Since(start) > *loadFor/4 {
-			heap = heapInUse()
+			heap = process.LiveHeap()
 		}
 	}
-	heapAtEnd := heapInUse()
+	heapAtEnd := process.LiveHeap()
 	must(t, server.Create(pod("last")))
 	l.done.Wait()
 	seconds := time.Since(start).Seconds()
-	t.Logf("%d watchers, %.1f s: %d writes (%.0f/s), %d events (%.0f/s), maximum latency %v, CPU %.2f cores, heap %d KB after a quarter, %d KB at the end",
+	t.Logf("%d watchers, %.1f s: %d writes (%.0f/s), %d events (%.0f/s), maximum latency %v, CPU %.2f cores, heap %.0f KB after a quarter, %.0f KB at the end",
 		watchers, seconds, writes, float64(writes)/seconds, l.events.Load(), float64(l.events.Load())/seconds,
-		time.Duration(l.maxLatency.Load()).Round(time.Millisecond), (process.CPU()-cpu).Seconds()/seconds, heap>>10, heapAtEnd>>10)
+		time.Duration(l.maxLatency.Load()).Round(time.Millisecond), (process.CPU()-cpu).Seconds()/seconds, heap/1024, heapAtEnd/1024)
 	if want := int64(watchers * (writes + 1)); l.events.Load() != want {
 		t.Errorf("watchers received %d events, want %d", l.events.Load(), want)
 	}
 	if heapAtEnd > heap+heapGrowth {
-		t.Errorf("heap grew from %d KB to %d KB", heap>>10, heapAtEnd>>10)
+		t.Errorf("heap grew from %.0f KB to %.0f KB", heap/1024, heapAtEnd/1024)
 	}
 	exceedHistory(t, server)
 	must(t, conn.(*net.TCPConn).SetReadBuffer(1<<20)) // read the rest faster
@@ -200,12 +199,4 @@ func (l *load) recordLatency(line []byte) {
 	latency := time.Since(l.start).Nanoseconds() - at
 	for old := l.maxLatency.Load(); latency > old && !l.maxLatency.CompareAndSwap(old, latency); old = l.maxLatency.Load() {
 	}
-}
-
-// heapInUse returns the size of the live heap in bytes, after a garbage collection.
-func heapInUse() uint64 {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
 }

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -91,8 +90,7 @@ func TestTypedClientApplies(t *testing.T) {
 
 func TestDynamicClientAppliesCustomResource(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{InMemory: true, CustomResources: []fake.CustomResource{gear}})
-	client, err := dynamic.NewForConfig(server.Config())
-	must(t, err)
+	client := clientOf(t, server)
 	gears := client.Resource(gearsV1).Namespace("ns")
 	applied, err := gears.Apply(t.Context(), "a", newGear("a", map[string]any{"size": int64(4)}), metav1.ApplyOptions{FieldManager: "me"})
 	must(t, err)

@@ -28,26 +28,6 @@ func verb(want string) func(fake.APIRequest) bool {
 	return func(r fake.APIRequest) bool { return r.Verb == want }
 }
 
-// getBody sends a GET on a new connection and returns the response with the body up to its end or
-// an error.
-func getBody(t *testing.T, url string, header ...string) (*http.Response, string, error) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	must(t, err)
-	for i := 0; i < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	transport := &http.Transport{DisableCompression: true}
-	defer transport.CloseIdleConnections()
-	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		return nil, "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return resp, string(body), err
-}
-
 func TestRequestFaultsApplyInOrderToMatchingRequests(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	must(t, server.Create(pod("a")))
@@ -105,7 +85,7 @@ func TestFaultWithAnInvalidVersionPanics(t *testing.T) {
 func TestTooManyRequestsHasRetryAfter(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	server.InjectFault(1, nil, fake.RequestFault{Err: fake.TooManyRequests(7)})
-	resp, body, err := getBody(t, server.URL()+"/api/v1/pods")
+	resp, body, err := send(t, "GET", server.URL()+"/api/v1/pods", "")
 	must(t, err)
 	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "7" || !strings.Contains(body, `"reason":"TooManyRequests"`) {
 		t.Errorf("got %d, Retry-After %q, %s", resp.StatusCode, resp.Header.Get("Retry-After"), body)
@@ -170,20 +150,20 @@ func TestBodyIsCutAtTheGivenByte(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	must(t, server.Create(pod("a")))
 	url := server.URL() + "/api/v1/pods"
-	_, whole, err := getBody(t, url)
+	_, whole, err := send(t, "GET", url, "")
 	must(t, err)
 	for _, n := range []int{1, 10, len(whole) - 1} {
 		server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: n})
-		if _, body, err := getBody(t, url); err == nil || body != whole[:n] {
+		if _, body, err := send(t, "GET", url, ""); err == nil || body != whole[:n] {
 			t.Errorf("cut after %d bytes: got %q, %v", n, body, err)
 		}
 	}
 	server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: len(whole)})
-	if _, body, err := getBody(t, url); err != nil || body != whole {
+	if _, body, err := send(t, "GET", url, ""); err != nil || body != whole {
 		t.Errorf("cut after the end: got %d of %d bytes, %v", len(body), len(whole), err)
 	}
 	server.InjectFault(1, verb("watch"), fake.RequestFault{CutAfterBytes: 30})
-	if _, body, err := getBody(t, url+"?watch=true"); err == nil || len(body) != 30 {
+	if _, body, err := send(t, "GET", url+"?watch=true", ""); err == nil || len(body) != 30 {
 		t.Errorf("watch cut after 30 bytes: got %q, %v", body, err)
 	}
 }
@@ -276,7 +256,7 @@ func TestReadsFromAStaleReplica(t *testing.T) {
 	if _, err := pods.Get(ctx, "b", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("get of an object newer than the replica: got %v, want NotFound", err)
 	}
-	resp, _, err := getBody(t, server.URL()+"/api/v1/namespaces/ns/pods/a?resourceVersion=5")
+	resp, _, err := send(t, "GET", server.URL()+"/api/v1/namespaces/ns/pods/a?resourceVersion=5", "")
 	must(t, err)
 	if resp.StatusCode != http.StatusGatewayTimeout {
 		t.Errorf("get at a version newer than the replica: got %d, want 504", resp.StatusCode)

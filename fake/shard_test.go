@@ -4,6 +4,7 @@
 package fake_test
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/url"
@@ -267,15 +268,9 @@ func TestInvalidShardSelectorsAreInternalErrors(t *testing.T) {
 		}
 	}
 	_, err := clientFor(t, server, runtime.ContentTypeProtobuf).CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{ShardSelector: "shardRange(object.metadata.uid)"})
-	if status := apierrors.APIStatus(nil); !asStatus(err, &status) || status.Status().Code != 500 || status.Status().Message != message || status.Status().Reason != "" {
+	if status, ok := errors.AsType[*apierrors.StatusError](err); !ok || status.Status().Code != 500 || status.Status().Message != message || status.Status().Reason != "" {
 		t.Errorf("watch: got %#v", err)
 	}
-}
-
-func asStatus(err error, status *apierrors.APIStatus) bool {
-	found, ok := err.(apierrors.APIStatus)
-	*status = found
-	return ok
 }
 
 func TestDeleteCollectionOfShards(t *testing.T) {

@@ -194,9 +194,7 @@ func TestWatchEnds(t *testing.T) {
 		timed := mustWatch(t, lw, metav1.ListOptions{ResourceVersion: "3", TimeoutSeconds: &ten})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancelled, err := lw.Watch(ctx, metav1.ListOptions{ResourceVersion: "4"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
 		expectEvents(t, timed, "ADDED c@4")
