@@ -25,11 +25,17 @@ func startSharded(t *testing.T, m *Member) *cache.SharedInformer[*corev1.ConfigM
 	objects := fake.NewListerWatcher(&corev1.ConfigMap{})
 	objects.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "a"}})
 	informer := cache.NewSharedInformer(objects, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: m.Scopes()})
+	runInformer(t, informer)
+	return informer
+}
+
+// runInformer runs an informer until the test ends.
+func runInformer[T cache.Object](t *testing.T, informer *cache.SharedInformer[T]) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- informer.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	return informer
 }
 
 // expectUnassigned checks that an informer has not synced because its member has no assignment, and
@@ -65,16 +71,12 @@ func expectSynced(t *testing.T, informer *cache.SharedInformer[*corev1.ConfigMap
 // An informer whose member does not run yet must not tell the program that there are no objects.
 func TestInformerSyncsAfterFirstAssignment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leases := newLeaseServer()
-		m, err := New(leases, Options{Group: "web", Identity: "a"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newTestMember(t, newLeaseServer(), "a")
 		informer := startSharded(t, m)
 		expectUnassigned(t, informer, "")
 		<-time.After(24 * time.Hour)
 		expectUnassigned(t, informer, "")
-		runMember(t, m)
+		runMember(t.Context(), t, m)
 		expectSynced(t, informer, 1)
 	})
 }
@@ -87,11 +89,8 @@ func TestAssignmentOfNoSlotsCounts(t *testing.T) {
 			identity string
 			objects  int
 		}{{"a", 1}, {"b", 0}} {
-			m, err := New(leases, Options{Group: "web", Identity: member.identity, Slots: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			runMember(t, m)
+			m := newTestMember(t, leases, member.identity, withSlots(1))
+			runMember(t.Context(), t, m)
 			expectSynced(t, startSharded(t, m), member.objects)
 		}
 	})
@@ -101,12 +100,9 @@ func TestAssignmentOfNoSlotsCounts(t *testing.T) {
 // informer.
 func TestFailingAssignmentIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, err := New(slotForbidder{newLeaseServer()}, Options{Group: "web", Identity: "a"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newTestMember(t, refuseSlots(), "a")
 		informer := startSharded(t, m)
-		runMember(t, m)
+		runMember(t.Context(), t, m)
 		<-time.After(time.Hour)
 		expectUnassigned(t, informer, "take a slot")
 	})
@@ -118,10 +114,7 @@ func TestGroupMismatchIsReportedAsMissingAssignment(t *testing.T) {
 		leases := newLeaseServer()
 		startReplica(t, leases, "a")
 		synctest.Wait()
-		m, err := New(leases, Options{Group: "web", Identity: "b", Slots: 64})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newTestMember(t, leases, "b", withSlots(64))
 		informer := startSharded(t, m)
 		if err := m.Run(t.Context()); !errors.Is(err, ErrGroupMismatch) {
 			t.Fatal(err)
@@ -148,10 +141,7 @@ func TestMembersDividePartialObjects(t *testing.T) {
 				var informers []*cache.SharedInformer[*object]
 				for _, m := range members {
 					informer := cache.NewSharedInformer(objects, &object{}, cache.InformerOptions[*object]{Scopes: m.Scopes(), Packed: packed})
-					ctx, cancel := context.WithCancel(t.Context())
-					done := make(chan error, 1)
-					go func() { done <- informer.Run(ctx) }()
-					t.Cleanup(func() { cancel(); <-done })
+					runInformer(t, informer)
 					informers = append(informers, informer)
 				}
 				<-time.After(10 * time.Second)

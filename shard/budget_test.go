@@ -48,10 +48,33 @@ func (s *refusingServer) Update(ctx context.Context, lease *coordinationv1.Lease
 	return s.leaseServer.Update(ctx, lease, options)
 }
 
+// refuseAll makes the server refuse all writes, or accept them again.
+func (s *refusingServer) refuseAll(refuses bool) {
+	if !refuses {
+		s.refuse.Store(nil)
+		return
+	}
+	s.refuse.Store(new(forbidden))
+}
+
+// forbidden is the error of a write that is not permitted.
+func forbidden(name string) error { return apierrors.NewForbidden(leaseResource, name, nil) }
+
+// refuseSlots returns a server that forbids writes to the Leases of slots.
+func refuseSlots() *refusingServer {
+	server := &refusingServer{leaseServer: newLeaseServer()}
+	server.refuse.Store(new(func(name string) error {
+		if strings.Contains(name, slotInfix) {
+			return forbidden(name)
+		}
+		return nil
+	}))
+	return server
+}
+
 // A server that refuses a member's writes receives ten of them at once, and three more per
 // LeaseDuration. Once it accepts them, the member takes the slots.
 func TestRefusedRequestsAreBounded(t *testing.T) {
-	forbidden := func(name string) error { return apierrors.NewForbidden(leaseResource, name, nil) }
 	exists := func(name string) error { return apierrors.NewAlreadyExists(leaseResource, name) }
 	for _, test := range []struct {
 		name   string

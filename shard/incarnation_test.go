@@ -39,10 +39,7 @@ func (s *slowCreation) Create(ctx context.Context, lease *coordinationv1.Lease, 
 // only.
 func TestTermCountsFromRequestToJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, err := New(&slowCreation{leaseServer: newLeaseServer()}, Options{Group: "web", Identity: "a"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newTestMember(t, &slowCreation{leaseServer: newLeaseServer()}, "a")
 		began := time.Now()
 		i := m.join(t.Context())
 		if got := i.term.left(); got != 6*time.Second {
@@ -81,11 +78,8 @@ func TestStoppedMemberFinishesItsRequest(t *testing.T) {
 	for takes, cut := range map[time.Duration]int{time.Second: 0, time.Hour: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			leases := &slowUpdate{leaseServer: newLeaseServer(), takes: takes, started: make(chan struct{})}
-			m, err := New(leases, Options{Group: "web", Identity: "a"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			stop := runMember(t, m)
+			m := newTestMember(t, leases, "a")
+			stop := runMember(t.Context(), t, m)
 			<-leases.started
 			began := time.Now()
 			stop()

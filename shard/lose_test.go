@@ -60,10 +60,7 @@ func joinAndCrash(server *leaseServer, identity string) {
 }
 
 func TestSlotsAreLostOnce(t *testing.T) {
-	m, err := New(newLeaseServer(), Options{Group: "web", Identity: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newTestMember(t, newLeaseServer(), "a")
 	i := m.join(t.Context())
 	i.gain(make(gains), 3, i.options.takenBy(3, nil, 1, i.member, time.Now()), takeNew)
 	if got := m.Slots(); len(got) != 1 {

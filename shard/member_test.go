@@ -21,17 +21,31 @@ type replica struct {
 
 func startReplica(t *testing.T, leases LeaseClient, identity string) replica {
 	t.Helper()
-	m, err := New(leases, Options{Group: "web", Identity: identity})
+	m := newTestMember(t, leases, identity)
+	return replica{m, runMember(t.Context(), t, m)}
+}
+
+// newTestMember returns a member of group web, whose options may be changed.
+func newTestMember(t *testing.T, leases LeaseClient, identity string, change ...func(*Options)) *Member {
+	t.Helper()
+	options := Options{Group: "web", Identity: identity}
+	for _, change := range change {
+		change(&options)
+	}
+	m, err := New(leases, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return replica{m, runMember(t, m)}
+	return m
 }
 
+// withSlots sets the number of slots.
+func withSlots(slots int) func(*Options) { return func(o *Options) { o.Slots = slots } }
+
 // runMember runs a member until the returned function is called.
-func runMember(t *testing.T, m *Member) (stop func()) {
+func runMember(ctx context.Context, t *testing.T, m *Member) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
 	go func() { stopped <- m.Run(ctx) }()
 	stop = func() {
@@ -76,21 +90,6 @@ func expectOwned(t *testing.T, r replica, n int) {
 	if got := len(r.Scopes().All()); got != n {
 		t.Errorf("%s has %d scopes, want %d", r.options.Identity, got, n)
 	}
-}
-
-func TestGroupMismatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		leases := newLeaseServer()
-		startReplica(t, leases, "a")
-		synctest.Wait()
-		m, err := New(leases, Options{Group: "web", Identity: "b", Slots: 64})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Run(t.Context()); !errors.Is(err, ErrGroupMismatch) {
-			t.Errorf("Run with another number of slots: %v", err)
-		}
-	})
 }
 
 func TestGroupRecord(t *testing.T) {

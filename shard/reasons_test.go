@@ -4,49 +4,25 @@
 package shard
 
 import (
-	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 )
 
-// readOnlyLeases refuses the writes of a replica while it is set.
-type readOnlyLeases struct {
-	*leaseServer
-	refuses atomic.Bool
-}
-
-func (l *readOnlyLeases) Create(ctx context.Context, lease *coordinationv1.Lease, options metav1.CreateOptions) (*coordinationv1.Lease, error) {
-	if l.refuses.Load() {
-		return nil, apierrors.NewForbidden(leaseResource, lease.Name, errors.New("read-only"))
-	}
-	return l.leaseServer.Create(ctx, lease, options)
-}
-
-func (l *readOnlyLeases) Update(ctx context.Context, lease *coordinationv1.Lease, options metav1.UpdateOptions) (*coordinationv1.Lease, error) {
-	if l.refuses.Load() {
-		return nil, apierrors.NewForbidden(leaseResource, lease.Name, errors.New("read-only"))
-	}
-	return l.leaseServer.Update(ctx, lease, options)
-}
-
 // loggedReplica is a replica of group web with four slots, and what it logs of them.
 type loggedReplica struct {
 	*Member
-	leases *readOnlyLeases
+	leases *refusingServer
 	stop   func()
 
 	mu    sync.Mutex
@@ -55,27 +31,14 @@ type loggedReplica struct {
 
 func startLogged(t *testing.T, server *leaseServer, identity string) *loggedReplica {
 	t.Helper()
-	r := &loggedReplica{leases: &readOnlyLeases{leaseServer: server}}
-	member, err := New(r.leases, Options{Group: "web", Identity: identity, Slots: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &loggedReplica{leases: &refusingServer{leaseServer: server}}
+	r.Member = newTestMember(t, r.leases, identity, withSlots(4))
 	logger := funcr.New(func(_, line string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.lines = append(r.lines, line)
 	}, funcr.Options{})
-	r.Member = member
-	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
-	done := make(chan error, 1)
-	go func() { done <- member.Run(ctx) }()
-	r.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(r.stop)
+	r.stop = runMember(klog.NewContext(t.Context(), logger), t, r.Member)
 	return r
 }
 
@@ -108,7 +71,7 @@ func TestSlotsAreCountedByReason(t *testing.T) {
 		a.expect(t, "a beside b", map[string]uint64{"New": 4, "lost Balanced": 2})
 		b.expect(t, "b", map[string]uint64{"Balanced": 2})
 
-		b.leases.refuses.Store(true)
+		b.leases.refuseAll(true)
 		<-time.After(11 * time.Second)
 		b.expect(t, "b, which cannot renew", map[string]uint64{"Balanced": 2, "lost NotRenewed": 2})
 		if s := b.Status(); s.Members != 2 || s.RenewalAge <= s.RenewDeadline || !apierrors.IsForbidden(s.Err) {
@@ -116,7 +79,7 @@ func TestSlotsAreCountedByReason(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		a.expect(t, "a has the slots of b", map[string]uint64{"New": 4, "Expired": 2, "lost Balanced": 2})
-		b.leases.refuses.Store(false)
+		b.leases.refuseAll(false)
 		<-time.After(time.Minute)
 		b.expect(t, "b is back", map[string]uint64{"Balanced": 4, "lost NotRenewed": 2})
 
@@ -154,9 +117,9 @@ func TestSlotTakenAgainAfterPauseIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startLogged(t, newLeaseServer(), "a")
 		<-time.After(time.Minute)
-		a.leases.refuses.Store(true)
+		a.leases.refuseAll(true)
 		<-time.After(11 * time.Second)
-		a.leases.refuses.Store(false)
+		a.leases.refuseAll(false)
 		<-time.After(time.Minute)
 		a.expect(t, "a", map[string]uint64{"New": 4, "Regained": 4, "lost NotRenewed": 4})
 		a.stop()
@@ -173,14 +136,14 @@ func TestSlotsOfExpiredMembersAreFree(t *testing.T) {
 		if s := a.Status(); s.Members != 2 || s.Free != 0 || s.Owned != 2 || s.Slots != 4 {
 			t.Errorf("two members: %+v", s)
 		}
-		a.leases.refuses.Store(true)
-		b.leases.refuses.Store(true)
+		a.leases.refuseAll(true)
+		b.leases.refuseAll(true)
 		<-time.After(18 * time.Second)
 		if s := a.Status(); s.Members != 0 || s.Free != 4 || s.Owned != 0 {
 			t.Errorf("writes of Leases are refused: %+v", s)
 		}
-		a.leases.refuses.Store(false)
-		b.leases.refuses.Store(false)
+		a.leases.refuseAll(false)
+		b.leases.refuseAll(false)
 		a.stop()
 		b.stop()
 	})
@@ -201,7 +164,7 @@ func TestSlotsOfCrashedReplicaAreExpired(t *testing.T) {
 		server := newLeaseServer()
 		crashed := startLogged(t, server, "a")
 		<-time.After(time.Minute)
-		crashed.leases.refuses.Store(true) // so that it cannot give its Lease up
+		crashed.leases.refuseAll(true) // so that it cannot give its Lease up
 		crashed.stop()
 		again := startLogged(t, server, "a")
 		<-time.After(time.Minute)

@@ -6,17 +6,11 @@
 package shard
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/go-logr/logr/funcr"
-	"k8s.io/klog/v2"
 )
 
 // startGroup starts members and lets them divide the slots.
@@ -151,21 +145,10 @@ func TestStatusSaysThatTheViewIsStale(t *testing.T) {
 // A stuck watch of Leases is logged, at most once in five minutes.
 func TestStuckWatchIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var lines atomic.Int64
-		logger := funcr.New(func(_, args string) {
-			if strings.Contains(args, "Watch of Leases is stuck") {
-				lines.Add(1)
-			}
-		}, funcr.Options{})
+		ctx, lines := countingLines(t, "Watch of Leases is stuck")
 		options := Options{Group: "web", Identity: "a"}.withDefaults()
 		leases := newNetwork(newSimulatedServer(options), &gate{}, 1, time.Millisecond)
-		m, err := New(leases, options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
-		stopped := make(chan error, 1)
-		go func() { stopped <- m.Run(ctx) }()
+		stop := runMember(ctx, t, newTestMember(t, leases, "a"))
 		<-time.After(time.Minute)
 		if lines.Load() > 0 {
 			t.Error("a watch that works is logged as stuck")
@@ -176,9 +159,6 @@ func TestStuckWatchIsLogged(t *testing.T) {
 			t.Errorf("%d lines in twelve minutes", got)
 		}
 		leases.events.open()
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }

@@ -18,8 +18,7 @@ import (
 // need not be in the order of the writes.
 func TestSlotIsNotFreeWhileItsMemberIsNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := Options{Group: "web", Identity: "a"}.withDefaults()
-		v := newView(options, newSystemClock())
+		v, options := newTestView()
 		first := leaseWithUID(options.memberLease("a_1", time.Now()))
 		second := first.DeepCopy()
 		hold(second, "a_2", options.LeaseDuration, time.Now())
@@ -38,6 +37,12 @@ func TestSlotIsNotFreeWhileItsMemberIsNotSeen(t *testing.T) {
 	})
 }
 
+// newTestView returns the view of member a.
+func newTestView() (*view, Options) {
+	options := Options{Group: "web", Identity: "a"}.withDefaults()
+	return newView(options, newSystemClock()), options
+}
+
 func leaseWithUID(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	lease.UID = "1"
 	return lease
@@ -53,8 +58,7 @@ func expectFree(t *testing.T, v *view, free bool) {
 // TestViewForgetsFormerMembers lets Pods of a Deployment come and go.
 func TestViewForgetsFormerMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := Options{Group: "web", Identity: "a"}.withDefaults()
-		v := newView(options, newSystemClock())
+		v, options := newTestView()
 		for n := range 100 {
 			former := options
 			former.Identity = fmt.Sprintf("pod-%d", n)
@@ -101,8 +105,7 @@ func expectMember(t *testing.T, v *view, version string) {
 // on: the view must not go back.
 func TestViewCombinesListsAndWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := Options{Group: "web", Identity: "a"}.withDefaults()
-		v := newView(options, newSystemClock())
+		v, _ := newTestView()
 		v.put(memberAt("5", "b_1"))
 		events, sent := v.beginList()
 		v.replace(listAt("9", memberAt("8", "b_1")), events, sent)
@@ -129,8 +132,7 @@ func TestViewCombinesListsAndWatch(t *testing.T) {
 // state than the view. The Leases are listed again.
 func TestDeletionOfListedLeaseCausesList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := Options{Group: "web", Identity: "a"}.withDefaults()
-		v := newView(options, newSystemClock())
+		v, options := newTestView()
 		events, sent := v.beginList()
 		v.replace(listAt("9", memberAt("8", "b_1")), events, sent)
 		v.remove(memberAt("7", "b_1"))
@@ -150,8 +152,7 @@ func TestDeletionOfListedLeaseCausesList(t *testing.T) {
 // LeaseDuration.
 func TestViewIsStaleUntilItShowsOwnRenewals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := Options{Group: "web", Identity: "a"}.withDefaults()
-		v := newView(options, newSystemClock())
+		v, options := newTestView()
 		own := leaseWithUID(options.memberLease("a_1", time.Now()))
 		<-time.After(time.Second)
 		for _, version := range []string{"5", "6", "7"} {
