@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,31 +20,13 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // startInMemory starts a server without a port in the test's bubble.
 func startInMemory(t *testing.T) *fake.APIServer {
 	t.Helper()
 	return startServer(t, fake.APIServerOptions{InMemory: true, Token: "secret"})
-}
-
-// bubbleGoroutines returns the stacks of the goroutines of the current bubble.
-func bubbleGoroutines(t *testing.T) []string {
-	t.Helper()
-	synctest.Wait()
-	buffer := make([]byte, 1<<20)
-	stacks := strings.Split(string(buffer[:runtime.Stack(buffer, true)]), "\n\n")
-	bubble := regexp.MustCompile(`synctest bubble \d+`).FindString(stacks[0])
-	if bubble == "" {
-		t.Fatalf("no bubble in %q", stacks[0])
-	}
-	var own []string
-	for _, stack := range stacks {
-		if header, _, _ := strings.Cut(stack, "\n"); strings.HasSuffix(header, bubble+"]:") {
-			own = append(own, stack)
-		}
-	}
-	return own
 }
 
 // An informer syncs, receives events, survives an outage and stops, in a bubble and on its clock.
@@ -63,7 +43,7 @@ func runInBubble(t *testing.T, streaming bool) {
 	t.Helper()
 	began := time.Now()
 	server := startInMemory(t)
-	idle := len(bubbleGoroutines(t))
+	idle := len(cachetest.BubbleGoroutines(t))
 	must(t, server.Create(pod("a")))
 	config := server.Config()
 	if streaming {
@@ -101,7 +81,7 @@ func runInBubble(t *testing.T, streaming bool) {
 	}
 	cancel()
 	must(t, <-stopped)
-	if left := bubbleGoroutines(t); len(left) != idle {
+	if left := cachetest.BubbleGoroutines(t); len(left) != idle {
 		t.Errorf("got %d goroutines after the context has ended, want %d:\n%s", len(left), idle, strings.Join(left, "\n\n"))
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/follow"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 type metaObject = *metav1.PartialObjectMetadata
@@ -68,13 +69,13 @@ func (h *harness) wantEvents(when string, want ...string) {
 }
 
 // run runs the follower and Informers until stop is called.
-func (h *harness) run(options follow.AllOptions[metaObject]) (all *follow.Informers[metaObject], stop func()) {
+func (h *harness) run(options follow.AllOptions[metaObject]) *follow.Informers[metaObject] {
 	h.t.Helper()
 	all, err := follow.All(h.follower, options)
 	noError(h.t, err)
-	stop = h.start(h.follower.Run, all.Run)
+	h.start(h.follower.Run, all.Run)
 	after(5 * time.Second)
-	return all, stop
+	return all
 }
 
 func ofExample(r follow.Resource) bool { return r.Group == "example.com" }
@@ -124,22 +125,19 @@ func (h *harness) wantNoneOwned() {
 }
 
 func TestAllFollowsSelectedResources(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		noError(t, h.server.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}))
-		all, stop := h.run(h.options(func(r follow.Resource) bool {
+		all := h.run(h.options(func(r follow.Resource) bool {
 			return r.Namespaced && slices.Contains(r.Subresources, "status") && r.Group == ""
 		}))
 		wantFollowed(t, "with a status", all, "v1 persistentvolumeclaims", "v1 pods", "v1 replicationcontrollers", "v1 resourcequotas", "v1 services")
 		h.wantEvents("of pods", "pods v1 Add/a")
-		stop()
 	})
 }
 
 // The objects are whole ones if their type is unstructured.
 func TestAllFollowsUnstructuredObjects(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		noError(t, h.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Data: map[string]string{"key": "value"}}))
 		client, events := dynamic.NewForConfigOrDie(h.config), make(chan *unstructured.Unstructured, 1)
 		all, err := follow.All(h.follower, follow.AllOptions[*unstructured.Unstructured]{
@@ -148,7 +146,7 @@ func TestAllFollowsUnstructuredObjects(t *testing.T) {
 			Handler: func(_ follow.Resource, event cache.Event[*unstructured.Unstructured]) { events <- event.New },
 		})
 		noError(t, err)
-		stop := h.start(h.follower.Run, all.Run)
+		h.start(h.follower.Run, all.Run)
 		got := <-events
 		if value, _, _ := unstructured.NestedString(got.Object, "data", "key"); value != "value" || got.GetKind() != "ConfigMap" {
 			t.Errorf("got %v, want the whole object", got.Object)
@@ -156,33 +154,29 @@ func TestAllFollowsUnstructuredObjects(t *testing.T) {
 		if status := all.Status(); len(status) != 1 || status[0].Informer.PackedBytes == 0 {
 			t.Errorf("got status %+v, want one informer with packed objects", status)
 		}
-		stop()
 	})
 }
 
 func TestAllFollowsSecretsAndEventsOnlyByName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		options := h.options(func(r follow.Resource) bool {
 			return slices.Contains([]string{"endpoints", "events", "secrets"}, r.Resource)
 		})
-		all, stop := h.run(options)
+		all := h.run(options)
 		wantFollowed(t, "without names", all, "v1 endpoints")
-		stop()
+		h.stop()
 
 		h = newHarness(t, nil)
 		options.Named = []schema.GroupResource{{Resource: "secrets"}, {Group: "events.k8s.io", Resource: "events"}}
-		all, stop = h.run(options)
+		all = h.run(options)
 		wantFollowed(t, "with names", all, "v1 endpoints", "v1 secrets", "events.k8s.io/v1 events")
-		stop()
 	})
 }
 
 // Every object is added and deleted once, and nothing is left of a resource that has gone.
 func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
-		all, stop := h.run(h.options(ofExample))
+	inBubble(t, nil, func(t *testing.T, h *harness) {
+		all := h.run(h.options(ofExample))
 		wantFollowed(t, "before the first definition", all)
 		var idle []string
 		for range 3 {
@@ -197,7 +191,7 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 			wantFollowed(t, "after the definition was deleted", all)
 			h.wantEvents("after the definition was deleted", "widgets v1 Delete/a", "widgets v1 Delete/b")
 			h.wantNoneOwned()
-			left := bubbleGoroutines(t)
+			left := cachetest.BubbleGoroutines(t)
 			if idle == nil {
 				idle = left
 			}
@@ -205,7 +199,7 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 				t.Errorf("got %d goroutines after the second deletion, %d after the first:\n%s", len(left), len(idle), strings.Join(left, "\n\n"))
 			}
 		}
-		stop()
+		h.stop()
 		if n := h.logged("widgets"); n != 0 {
 			t.Errorf("got %d lines in the log of resources that come and go, want none:\n%s", n, h.logger.GetSink().(ktesting.Underlier).GetBuffer().String())
 		}
@@ -214,9 +208,8 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 
 // Run ends everything, without deletions, also while lists and handlers are blocked.
 func TestAllEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
-		idle := len(bubbleGoroutines(t))
+	inBubble(t, nil, func(t *testing.T, h *harness) {
+		idle := len(cachetest.BubbleGoroutines(t))
 		for i := range 7 {
 			h.define(fmt.Sprint("Widget", i), "v1")
 			h.create("v1", fmt.Sprint("Widget", i), "a")
@@ -224,8 +217,8 @@ func TestAllEndsWithItsContext(t *testing.T) {
 		isList := func(r fake.APIRequest) bool { return r.Verb == "list" && r.Group == "example.com" }
 		h.server.InjectFault(1, isList, fake.RequestFault{Err: fake.Forbidden()})
 		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return isList(r) && r.Resource > "widget3s" }, fake.RequestFault{Stall: true})
-		all, stop := h.run(h.options(ofExample))
-		stop()
+		all := h.run(h.options(ofExample))
+		h.stop()
 		if n := len(all.Views()) + len(all.Status()) + h.follower.Owned(); n != 0 {
 			t.Errorf("got %d views, statuses and resources of the follower after Run, want none", n)
 		}
@@ -234,7 +227,7 @@ func TestAllEndsWithItsContext(t *testing.T) {
 				t.Errorf("got event %q", event)
 			}
 		}
-		if left := bubbleGoroutines(t); len(left) != idle {
+		if left := cachetest.BubbleGoroutines(t); len(left) != idle {
 			t.Errorf("got %d goroutines after Run, want %d:\n%s", len(left), idle, strings.Join(left, "\n\n"))
 		}
 	})
@@ -242,22 +235,19 @@ func TestAllEndsWithItsContext(t *testing.T) {
 
 // All resources of a server that can be listed and watched can be followed.
 func TestAllFollowsEveryResource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
-		all, stop := h.run(h.options(func(follow.Resource) bool { return true }))
+	inBubble(t, nil, func(t *testing.T, h *harness) {
+		all := h.run(h.options(func(follow.Resource) bool { return true }))
 		statuses := all.Status()
 		if len(statuses) < 50 {
 			t.Errorf("got %d resources, want all", len(statuses))
 		}
 		wantSynced(t, statuses)
-		stop()
 	})
 }
 
 // At most five resources are listed at a time. A list that fails does not hold others up.
 func TestAllBoundsFirstLists(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		definitions := make(map[string]*unstructured.Unstructured)
 		for i := range 30 {
 			crd := h.define(fmt.Sprintf("Widget%02d", i), "v1")
@@ -275,7 +265,7 @@ func TestAllBoundsFirstLists(t *testing.T) {
 			listed[r.Resource] = true
 			return true
 		}, fake.RequestFault{Hold: hold, Err: fake.InternalError()})
-		all, stop := h.run(h.options(ofExample))
+		all := h.run(h.options(ofExample))
 		count := func() int {
 			synctest.Wait()
 			mu.Lock()
@@ -307,14 +297,12 @@ func TestAllBoundsFirstLists(t *testing.T) {
 		h.server.ClearFaults()
 		after(time.Minute)
 		wantSynced(t, all.Status())
-		stop()
 	})
 }
 
 // A resource that may not be listed is requested again every five minutes, and logged once.
 func TestAllAsksAgainWhereForbidden(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		var requests atomic.Int32
@@ -325,7 +313,7 @@ func TestAllAsksAgainWhereForbidden(t *testing.T) {
 			}
 			return isWidgets
 		}, fake.RequestFault{Err: fake.Forbidden()})
-		all, stop := h.run(h.options(ofExample))
+		all := h.run(h.options(ofExample))
 		first := requests.Load()
 		after(time.Hour)
 		if n := requests.Load() - first; n != 12 {
@@ -341,34 +329,30 @@ func TestAllAsksAgainWhereForbidden(t *testing.T) {
 		after(5 * time.Minute)
 		wantFollowed(t, "once it is permitted", all, "example.com/v1 widgets")
 		h.wantEvents("once it is permitted", "widgets v1 Add/a")
-		stop()
 	})
 }
 
 // A forbidden resource that goes is not requested any more.
 func TestAllForgetsForbiddenResourceThatGoes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1")
 		h.server.InjectFault(-1, of("widgets"), fake.RequestFault{Err: fake.Forbidden()})
-		all, stop := h.run(h.options(ofExample))
+		all := h.run(h.options(ofExample))
 		noError(t, h.server.Delete(crd))
 		after(5 * time.Second)
 		wantFollowed(t, "after the deletion", all)
 		h.wantNoneOwned()
-		stop()
 	})
 }
 
 // An informer keeps its version while it is served, although the server prefers another one. Then
 // the objects leave, and come back in the version that the server prefers.
 func TestAllKeepsVersionAsLongAsItIsServed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1", "v2")
 		h.setVersions(crd, "v1")
 		h.create("v1", "Widget", "a")
-		all, stop := h.run(h.options(ofExample))
+		all := h.run(h.options(ofExample))
 		h.wantEvents("of the first version", "widgets v1 Add/a")
 		h.setVersions(crd, "v1", "v2")
 		wantFollowed(t, "with two versions", all, "example.com/v1 widgets")
@@ -377,36 +361,32 @@ func TestAllKeepsVersionAsLongAsItIsServed(t *testing.T) {
 		after(10 * time.Second)
 		wantFollowed(t, "with the second version", all, "example.com/v2 widgets")
 		h.wantEvents("with the second version", "widgets v1 Delete/a left", "widgets v2 Add/a")
-		stop()
 	})
 }
 
 // With a Select that requires the preferred version, an informer of another version ends.
 func TestAllChangesVersionIfSelectDoes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1", "v2")
 		h.setVersions(crd, "v1")
 		h.create("v1", "Widget", "a")
-		all, stop := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && r.Preferred }))
+		all := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && r.Preferred }))
 		h.wantEvents("of the first version", "widgets v1 Add/a")
 		h.setVersions(crd, "v1", "v2")
 		wantFollowed(t, "with two versions", all, "example.com/v2 widgets")
 		h.wantEvents("with two versions", "widgets v1 Delete/a left", "widgets v2 Add/a")
-		stop()
 	})
 }
 
 // A resource that Select no longer selects leaves, whether or not it is synced.
 func TestAllEndsInformerOfUnselectedResource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		h.define("Gadget", "v1")
 		h.server.InjectFault(-1, of("gadgets"), fake.RequestFault{Stall: true})
 		var unselected atomic.Bool
-		all, stop := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && !unselected.Load() }))
+		all := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && !unselected.Load() }))
 		h.wantEvents("while it is selected", "widgets v1 Add/a")
 		unselected.Store(true)
 		all.Reselect()
@@ -418,7 +398,6 @@ func TestAllEndsInformerOfUnselectedResource(t *testing.T) {
 		after(time.Second)
 		wantFollowed(t, "once they are selected again", all, "example.com/v1 gadgets: Listing", "example.com/v1 widgets")
 		h.wantEvents("once it is selected again", "widgets v1 Add/a")
-		stop()
 	})
 }
 
@@ -432,51 +411,47 @@ func blocked(options follow.AllOptions[metaObject]) (_ follow.AllOptions[metaObj
 	return options, hold
 }
 
-// A blocked handler receives all deletions before the informer ends.
+// A blocked handler receives all deletions before the informer ends, and before that of another version
+// starts.
 func TestAllWaitsForHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
-		crd := h.define("Widget", "v1")
-		h.create("v1", "Widget", "a")
-		options, hold := blocked(h.options(ofExample))
-		all, stop := h.run(options)
-		noError(t, h.server.Delete(crd))
-		after(time.Hour)
-		wantFollowed(t, "while the handler is blocked", all, "example.com/v1 widgets: NotServed")
-		close(hold)
-		after(time.Second)
-		wantFollowed(t, "once the handler has returned", all)
-		h.wantEvents("once the handler has returned", "widgets v1 Add/a", "widgets v1 Delete/a")
-		stop()
-	})
-}
-
-// The informer of another version starts as soon as the handler has received the deletions.
-func TestAllFollowsOtherVersionAfterDeletions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
-		crd := h.define("Widget", "v1", "v2")
-		h.setVersions(crd, "v1")
-		h.create("v1", "Widget", "a")
-		options, hold := blocked(h.options(ofExample))
-		all, stop := h.run(options)
-		h.setVersions(crd, "v2")
-		after(time.Hour)
-		wantFollowed(t, "while the handler is blocked", all, "example.com/v1 widgets: NotServed")
-		close(hold)
-		after(time.Second)
-		wantFollowed(t, "once the handler has returned", all, "example.com/v2 widgets")
-		h.wantEvents("once the handler has returned", "widgets v1 Add/a", "widgets v1 Delete/a left", "widgets v2 Add/a")
-		stop()
-	})
+	for name, row := range map[string]struct {
+		change func(h *harness, crd *unstructured.Unstructured)
+		then   []string // the resources that are followed once the handler has returned
+		events []string
+	}{
+		"deleted": {
+			func(h *harness, crd *unstructured.Unstructured) { noError(h.t, h.server.Delete(crd)) },
+			nil, []string{"widgets v1 Add/a", "widgets v1 Delete/a"},
+		},
+		"another version": {
+			func(h *harness, crd *unstructured.Unstructured) { h.setVersions(crd, "v2") },
+			[]string{"example.com/v2 widgets"}, []string{"widgets v1 Add/a", "widgets v1 Delete/a left", "widgets v2 Add/a"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, h *harness) {
+				crd := h.define("Widget", "v1", "v2")
+				h.setVersions(crd, "v1")
+				h.create("v1", "Widget", "a")
+				options, hold := blocked(h.options(ofExample))
+				all := h.run(options)
+				row.change(h, crd)
+				after(time.Hour)
+				wantFollowed(t, "while the handler is blocked", all, "example.com/v1 widgets: NotServed")
+				close(hold)
+				after(time.Second)
+				wantFollowed(t, "once the handler has returned", all, row.then...)
+				h.wantEvents("once the handler has returned", row.events...)
+			})
+		})
+	}
 }
 
 // An informer of a resource without objects, too, ends only once the server confirms that it is gone.
 func TestAllKeepsInformerUntilConfirmed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1")
-		all, stop := h.run(h.options(ofExample))
+		all := h.run(h.options(ofExample))
 		h.server.InjectFault(-1, of("widgets"), fake.RequestFault{Err: fake.InternalError()})
 		noError(t, h.server.Delete(crd))
 		after(10 * time.Second)
@@ -484,18 +459,16 @@ func TestAllKeepsInformerUntilConfirmed(t *testing.T) {
 		h.server.ClearFaults()
 		after(time.Minute)
 		wantFollowed(t, "once the server confirms", all)
-		stop()
 	})
 }
 
 // A resource that returns before its deletions were delivered keeps its informer.
 func TestAllKeepsInformerOfResourceThatReturnsSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		options, hold := blocked(h.options(ofExample))
-		all, stop := h.run(options)
+		all := h.run(options)
 		before := all.Views()[0].ID()
 		noError(t, h.server.Delete(crd))
 		after(10 * time.Second)
@@ -509,7 +482,6 @@ func TestAllKeepsInformerOfResourceThatReturnsSoon(t *testing.T) {
 		if got := all.Views()[0].ID(); got != before {
 			t.Error("got another informer, want the same one")
 		}
-		stop()
 	})
 }
 
@@ -518,7 +490,7 @@ func TestAllFollowsServerWithoutAggregatedDiscovery(t *testing.T) {
 		h := newHarness(t, func(config *rest.Config) {
 			config.Wrap(withoutAggregation)
 		})
-		all, stop := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && slices.Contains(r.Subresources, "status") }))
+		all := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && slices.Contains(r.Subresources, "status") }))
 		crd := h.define("Widget", "v1")
 		after(2 * time.Second)
 		h.create("v1", "Widget", "a")
@@ -527,7 +499,6 @@ func TestAllFollowsServerWithoutAggregatedDiscovery(t *testing.T) {
 		after(10 * time.Second)
 		wantFollowed(t, "after the definition was deleted", all)
 		h.wantEvents("of all", "widgets v1 Add/a", "widgets v1 Delete/a")
-		stop()
 	})
 }
 
@@ -562,8 +533,7 @@ func TestAllReportsInvalidOptions(t *testing.T) {
 
 // An informer that cannot run ends all.
 func TestAllReportsInformerThatCannotRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		options := h.options(ofExample)
 		options.Client = func(schema.GroupVersionResource) *cache.ListWatch { return nil }
 		all, err := follow.All(h.follower, options)
@@ -580,12 +550,11 @@ func TestAllReportsInformerThatCannotRun(t *testing.T) {
 
 // A follower that may not watch definitions still follows what discovery lists, and ends nothing.
 func TestAllWithoutPermissionToWatchDefinitions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		h.server.InjectFault(-1, of("customresourcedefinitions"), fake.RequestFault{Err: fake.Forbidden()})
-		all, stop := h.run(h.options(ofExample))
+		all := h.run(h.options(ofExample))
 		wantFollowed(t, "without permission", all, "example.com/v1 widgets")
 		noError(t, h.server.Delete(crd))
 		after(time.Hour)
@@ -593,16 +562,14 @@ func TestAllWithoutPermissionToWatchDefinitions(t *testing.T) {
 		if err := h.follower.Status().Err; !apierrors.IsForbidden(err) {
 			t.Errorf("got %v in the follower's status, want Forbidden", err)
 		}
-		stop()
 	})
 }
 
 // All definitions of a cluster that are created at once are followed within seconds.
 func TestAllFollowsManyResourcesInstalledAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		const n = 300
-		all, stop := h.run(h.options(ofExample))
+		all := h.run(h.options(ofExample))
 		for i := range n {
 			h.define(fmt.Sprintf("Widget%03d", i), "v1")
 		}
@@ -612,6 +579,5 @@ func TestAllFollowsManyResourcesInstalledAtOnce(t *testing.T) {
 			t.Errorf("got %d informers 5 s after the definitions, want %d", got, n)
 		}
 		wantSynced(t, statuses)
-		stop()
 	})
 }

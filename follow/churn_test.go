@@ -168,14 +168,8 @@ func TestDefinitionThatComesAndGoesUnderLoad(t *testing.T) {
 
 func runChurn(t *testing.T, lag time.Duration) {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
-	must(err)
+	noError(t, err)
 	defer server.Close(context.WithoutCancel(t.Context()))
 	servers := &churnServers{lag: lag}
 	config := server.Config()
@@ -190,7 +184,7 @@ func runChurn(t *testing.T, lag time.Duration) {
 	})
 	seen := &lives{byUID: make(map[types.UID][2]int)}
 	_, err = informer.AddEventHandler(cache.EventHandlerFunc[*unstructured.Unstructured](seen.handle), cache.HandlerOptions{})
-	must(err)
+	noError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- cache.RunAll(ctx, follower.Run, informer.Run) }()
@@ -209,15 +203,15 @@ func runChurn(t *testing.T, lag time.Duration) {
 	began := time.Now()
 	for round := range churnRounds {
 		servers.created()
-		must(server.Create(definition()))
+		noError(t, server.Create(definition()))
 		for n := range 3 {
-			must(server.Create(newWidget(fmt.Sprint(n))))
+			noError(t, server.Create(newWidget(fmt.Sprint(n))))
 		}
-		must(follower.WaitForServed(ctx, widgets))
+		noError(t, follower.WaitForServed(ctx, widgets))
 		settle(func() bool { return informer.Store().Len() == 3 })
 		for n := range 3 {
-			must(server.Delete(newWidget(fmt.Sprint(n))))
-			must(server.Create(newWidget(fmt.Sprint(n))))
+			noError(t, server.Delete(newWidget(fmt.Sprint(n))))
+			noError(t, server.Create(newWidget(fmt.Sprint(n))))
 		}
 		if round%2 == 0 { // otherwise the definition is deleted while the informer is busy
 			<-time.After(time.Duration(round%7) * 300 * time.Millisecond)
@@ -227,7 +221,7 @@ func runChurn(t *testing.T, lag time.Duration) {
 			}
 		}
 		servers.deleted()
-		must(server.Delete(definition()))
+		noError(t, server.Delete(definition()))
 		settle(func() bool { return informer.Status().Phase == cache.PhaseNotServed })
 		if status := informer.Status(); status.Phase != cache.PhaseNotServed || status.Objects != 0 {
 			t.Fatalf("round %d: %+v", round, status)
@@ -240,7 +234,7 @@ func runChurn(t *testing.T, lag time.Duration) {
 		t.Errorf("follower's status %+v", status)
 	}
 	cancel()
-	must(<-done)
+	noError(t, <-done)
 	for uid, counts := range seen.byUID {
 		if counts != [2]int{1, 1} {
 			t.Errorf("%s was added %d times and deleted %d times", uid, counts[0], counts[1])

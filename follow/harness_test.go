@@ -35,12 +35,19 @@ type harness struct {
 	follower *follow.Follower
 	logger   klog.Logger
 
+	stop func() // ends what start has called, which the end of the test does, too
+
 	mu     sync.Mutex // guards events
 	events []string
 }
 
-// newHarness starts a server, and returns an harness of it. change, if not nil, changes the config of the
-// clients.
+// inBubble runs a test with a harness in a bubble. change, if not nil, changes the config of the clients.
+func inBubble(t *testing.T, change func(*rest.Config), test func(t *testing.T, h *harness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newHarness(t, change)) })
+}
+
+// newHarness starts a server, and returns a harness of it, as inBubble does.
 func newHarness(t *testing.T, change func(*rest.Config)) *harness {
 	t.Helper()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
@@ -66,15 +73,16 @@ func noError(t *testing.T, err error) {
 }
 
 // start calls Run methods until stop is called.
-func (h *harness) start(run ...func(context.Context) error) (stop func()) {
+func (h *harness) start(run ...func(context.Context) error) {
 	ctx, cancel := context.WithCancel(klog.NewContext(h.t.Context(), h.logger))
 	stopped := make(chan error, 1)
 	go func() { stopped <- cache.RunAll(ctx, run...) }()
-	return func() {
+	h.stop = sync.OnceFunc(func() {
 		h.t.Helper()
 		cancel()
 		noError(h.t, <-stopped)
-	}
+	})
+	h.t.Cleanup(h.stop)
 }
 
 // after lets time pass on the clock of the bubble.

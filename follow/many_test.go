@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // countedBody counts the bytes of responses.
@@ -32,16 +32,6 @@ func (b countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.n.Add(int64(n))
 	return n, err
-}
-
-// liveHeap returns the bytes of the objects that are in use. Those that a sync.Pool keeps for its next users
-// survive the first collection, and not the second.
-func liveHeap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
 }
 
 // Definitions with large annotations are installed at once: few discovery requests, each resource is
@@ -65,7 +55,7 @@ func TestManyDefinitionsAtOnce(t *testing.T) {
 				})
 			})
 		})
-		stop := h.start(h.follower.Run)
+		h.start(h.follower.Run)
 		after(3 * time.Second)
 		before, began := h.follower.Status().Requests, time.Now()
 		resource := func(n int) schema.GroupVersionResource {
@@ -98,14 +88,14 @@ func TestManyDefinitionsAtOnce(t *testing.T) {
 		for _, view := range h.follower.Views() {
 			packed += view.Status().PackedBytes
 		}
-		heap := liveHeap()
-		stop()
+		heap := process.LiveHeap()
+		h.stop()
 		h.follower, h.client, h.config = nil, nil, nil
-		heap -= liveHeap()
-		if limit := int64(1_500_000 + manyDefinitions*3_000); heap > limit {
-			t.Errorf("the follower keeps %d bytes, want at most %d", heap, limit)
+		heap -= process.LiveHeap()
+		if limit := 1_500_000.0 + manyDefinitions*3_000; heap > limit {
+			t.Errorf("the follower keeps %.0f bytes, want at most %.0f", heap, limit)
 		}
-		t.Logf("%d definitions: served after %v; %d discovery requests with %d bytes, %d of them unchanged; %d bytes of definitions, of which %d are kept; %d bytes of heap",
+		t.Logf("%d definitions: served after %v; %d discovery requests with %d bytes, %d of them unchanged; %d bytes of definitions, of which %d are kept; %.0f bytes of heap",
 			manyDefinitions, waited, status.Requests, ofDiscovery.Load(), status.Unchanged, ofDefinitions.Load(), packed, heap)
 	})
 }

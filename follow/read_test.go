@@ -6,7 +6,6 @@ package follow_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/kinformer/kinformer/cache"
@@ -16,30 +15,27 @@ import (
 // TestReadBeforeTheFirstVerdictIsNoNotFound reads from an informer before Run, and after its first
 // list.
 func TestReadBeforeTheFirstVerdictIsNoNotFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		noError(t, h.server.Create(definition()))
 		informer := h.newWidgets()
 		if err := informer.Store().KeyError("default/gear"); !errors.Is(err, cache.ErrNotServed) {
 			t.Errorf("before Run: %v, want ErrNotServed", err)
 		}
-		stop := h.start(h.follower.Run, informer.Run)
+		h.start(h.follower.Run, informer.Run)
 		noError(t, informer.WaitForSync(t.Context()))
 		if err := informer.Store().KeyError("default/gear"); err != nil {
 			t.Errorf("after the list: %v, want none", err)
 		}
-		stop()
 	})
 }
 
 // Permission that is granted late ends the requests for what is not served, also if there is no definition
 // whose event would make the follower ask.
 func TestLatePermissionIsNoticed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		h.server.InjectFault(16, of("customresourcedefinitions"), fake.RequestFault{Err: fake.Forbidden()})
 		informer := h.newWidgets()
-		stop := h.start(h.follower.Run, informer.Run)
+		h.start(h.follower.Run, informer.Run)
 		began := time.Now()
 		for after(10 * time.Second); h.follower.Status().Err != nil; after(time.Second) {
 			if phase := informer.Status().Phase; phase != cache.PhaseRetrying {
@@ -53,6 +49,5 @@ func TestLatePermissionIsNoticed(t *testing.T) {
 		if phase := informer.Status().Phase; phase != cache.PhaseNotServed {
 			t.Errorf("phase %s a minute after permission was granted", phase)
 		}
-		stop()
 	})
 }

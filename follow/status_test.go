@@ -49,10 +49,9 @@ func withoutAPIServices(next http.RoundTripper) http.RoundTripper {
 
 // Where there are no APIServices, informers follow the definitions, and the status says what is missing.
 func TestServerWithoutAPIServices(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, func(config *rest.Config) { config.Wrap(withoutAPIServices) })
+	inBubble(t, func(config *rest.Config) { config.Wrap(withoutAPIServices) }, func(t *testing.T, h *harness) {
 		informer := h.newWidgets()
-		stop := h.start(h.follower.Run, informer.Run)
+		h.start(h.follower.Run, informer.Run)
 		after(time.Minute)
 		for range 2 {
 			if phase := informer.Status().Phase; phase != cache.PhaseNotServed {
@@ -69,22 +68,19 @@ func TestServerWithoutAPIServices(t *testing.T) {
 		if err := h.follower.Status().Err; !apierrors.IsNotFound(err) {
 			t.Errorf("error %v in the status, want NotFound", err)
 		}
-		stop()
 	})
 }
 
 // A 404 of a resource that discovery lists is that of a server that starts: the follower is blind.
 func TestUnconfirmedAbsenceOfAPIServices(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
 		h.server.InjectFault(-1, of("apiservices"), fake.RequestFault{Err: apierrors.NewNotFound(widgets.GroupResource(), "")})
 		informer := h.newWidgets()
-		stop := h.start(h.follower.Run, informer.Run)
+		h.start(h.follower.Run, informer.Run)
 		after(time.Minute)
 		if phase := informer.Status().Phase; phase != cache.PhaseRetrying {
 			t.Errorf("phase %s, want Retrying", phase)
 		}
-		stop()
 	})
 }
 
@@ -102,7 +98,7 @@ func TestStatusCountsRequests(t *testing.T) {
 				})
 			})
 		})
-		stop := h.start(h.follower.Run)
+		h.start(h.follower.Run)
 		after(time.Hour)
 		before := h.follower.Status()
 		if before.Err != nil || before.Changed != 1 || before.Unchanged != before.Requests-1 || before.Failed != 0 {
@@ -125,31 +121,27 @@ func TestStatusCountsRequests(t *testing.T) {
 		if status := h.follower.Status(); status.Err != nil || status.Failed > failed.Failed || time.Since(status.AnsweredAt) > 65*time.Second {
 			t.Errorf("status %+v after the failures", status)
 		}
-		stop()
 	})
 }
 
 // Nothing is left of a resource that was waited for.
 func TestWaitForServedLeavesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, nil)
-		stop := h.start(h.follower.Run)
+	inBubble(t, nil, func(t *testing.T, h *harness) {
+		h.start(h.follower.Run)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := h.follower.WaitForServed(ctx, widgets); !errors.Is(err, cache.ErrNotServed) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
 		}
 		h.wantNoneOwned()
-		stop()
 	})
 }
 
 // What a server without aggregated discovery has said of a group is not kept while no part of the program follows it: a
 // definition that is created meanwhile would never be found.
 func TestVersionThatNobodyFollowedIsAskedForAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, func(config *rest.Config) { config.Wrap(withoutAggregation) })
-		defer h.start(h.follower.Run)()
+	inBubble(t, func(config *rest.Config) { config.Wrap(withoutAggregation) }, func(t *testing.T, h *harness) {
+		h.start(h.follower.Run)
 		h.define("Widget", "v1")
 		after(time.Minute)
 		noError(t, h.follower.WaitForServed(t.Context(), widgets))
@@ -179,8 +171,7 @@ func TestFailedDiscoveryOfVersionIsNotRepeatedForEver(t *testing.T) {
 		})
 		h.define("Gadget", "v1")
 		widget := h.define("Widget", "v1")
-		all, stop := h.run(h.options(ofExample))
-		defer stop()
+		all := h.run(h.options(ofExample))
 		after(10 * time.Minute)
 		fails.Store(true)
 		noError(t, h.server.Delete(widget))
