@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/process"
 	"github.com/kinformer/kinformer/simulate"
 )
 
@@ -225,19 +226,12 @@ func TestGoroutinesLeftKeepLittleMemory(t *testing.T) {
 	}
 	test.Without = []simulate.Oracle{simulate.Goroutines}
 	simulate.Find(t, test, 5)
-	before := heapSize()
+	before := process.LiveHeap()
 	const runs = 20
 	wantFound(t, simulate.Find(t, test, runs), "")
-	if grown := (heapSize() - before) / runs; grown > 150_000 {
-		t.Errorf("the heap has grown by %d bytes a run", grown)
+	if grown := (process.LiveHeap() - before) / runs; grown > 150_000 {
+		t.Errorf("the heap has grown by %.0f bytes a run", grown)
 	}
-}
-
-func heapSize() int64 {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
 }
 
 // claimDeleter creates a Secret with a controller that does not exist, and deletes a claim.

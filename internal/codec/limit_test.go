@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -20,6 +19,7 @@ import (
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/decode"
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -115,15 +115,15 @@ func TestEstimatesOfLegitimateObjects(t *testing.T) {
 // allocatedBy returns how much a function allocates, after a first call that fills tables.
 func allocatedBy(t *testing.T, f func() error) int {
 	t.Helper()
-	var before, after runtime.MemStats
+	var allocated uint64
 	for range 2 {
-		runtime.ReadMemStats(&before)
-		if err := f(); err != nil {
-			t.Fatal(err)
-		}
-		runtime.ReadMemStats(&after)
+		allocated = memory.Allocated(func() {
+			if err := f(); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
-	return int(after.TotalAlloc - before.TotalAlloc)
+	return int(allocated)
 }
 
 // foreignPod is decoded by its Unmarshal method, as it is no type of Kubernetes.

@@ -16,6 +16,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // checkJSON compares Decode, and Check of objects in valid JSON, with apimachinery's decoder.
@@ -109,20 +110,20 @@ func specKey(object map[string]any) string {
 // distinct strings and member names.
 func TestJSONTablesAreBounded(t *testing.T) {
 	j := NewJSON(Options{})
-	halfway := 0
+	halfway := 0.0
 	for i := range jsonDocuments {
 		raw := fmt.Appendf(nil, `{"kind":"Database","uid":"%d","data":{"key-%d":"value-%d"}}`, i, i, i)
 		if _, err := j.Decode(raw); err != nil {
 			t.Fatal(err)
 		}
 		if i == jsonDocuments/2 {
-			halfway = heapBytes()
+			halfway = process.LiveHeap()
 		}
 	}
-	growth := heapBytes() - halfway
-	t.Logf("%d bytes", growth)
+	growth := process.LiveHeap() - halfway
+	t.Logf("%.0f bytes", growth)
 	if growth > 200_000 {
-		t.Errorf("the heap has grown by %d bytes over %d documents", growth, jsonDocuments/2)
+		t.Errorf("the heap has grown by %.0f bytes over %d documents", growth, jsonDocuments/2)
 	}
 	runtime.KeepAlive(j)
 }

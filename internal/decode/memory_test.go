@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // TestNewDecoderIsSmall bounds the memory of an unused Decoder, since a program may have many
@@ -16,25 +18,16 @@ import (
 func TestNewDecoderIsSmall(t *testing.T) {
 	newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{}) // fills the caches of reflection
 	var decoders [10]*Decoder
-	before := heapBytes()
+	before := process.LiveHeap()
 	for i := range decoders {
 		decoders[i] = newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{})
 	}
-	each := (heapBytes() - before) / len(decoders)
-	t.Logf("%d bytes", each)
+	each := (process.LiveHeap() - before) / float64(len(decoders))
+	t.Logf("%.0f bytes", each)
 	if each > 250_000 {
-		t.Errorf("an unused Decoder takes %d bytes", each)
+		t.Errorf("an unused Decoder takes %.0f bytes", each)
 	}
 	runtime.KeepAlive(decoders)
-}
-
-// heapBytes returns the size of the live heap.
-func heapBytes() int {
-	runtime.GC()
-	runtime.GC() // frees what finalizers held
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc)
 }
 
 func BenchmarkNew(b *testing.B) {

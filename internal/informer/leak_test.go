@@ -17,16 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
-
-// heapInUse returns the size of the heap after a garbage collection.
-func heapInUse() int64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
-}
 
 // The backlog of a blocked handler is bounded by two states and 200 bytes per object, however many
 // updates there were.
@@ -58,18 +50,18 @@ func TestBlockedHandlerBacklogIsBounded(t *testing.T) {
 		}
 	}
 	update(0, pods) // so that all Pods have the same size
-	before := heapInUse()
+	before := process.LiveHeap()
 	size := paddedPodSize(padding)
-	var most int64
+	var most float64
 	for from := pods; from < updates; from += pods {
 		update(from, pods)
 		awaitCompaction(i, h)
-		most = max(most, heapInUse()-before)
+		most = max(most, process.LiveHeap()-before)
 	}
-	bound := int64(pods * (2*size + 200))
-	t.Logf("a blocked handler keeps at most %d bytes for each of %d objects of %d bytes", most/pods, pods, size)
+	bound := float64(pods * (2*size + 200))
+	t.Logf("a blocked handler keeps at most %.0f bytes for each of %d objects of %d bytes", most/pods, pods, size)
 	if most > bound {
-		t.Errorf("a blocked handler keeps %d bytes, want at most %d", most, bound)
+		t.Errorf("a blocked handler keeps %.0f bytes, want at most %.0f", most, bound)
 	}
 	close(resume)
 	for h.Status().Backlog > 0 {
@@ -109,9 +101,9 @@ func paddedPodItems(n, pods, version, padding int) []feed.Item {
 // paddedPodSize returns the heap size of one Pod of paddedPodItems.
 func paddedPodSize(padding int) int {
 	const n = 2_000
-	before := heapInUse()
+	before := process.LiveHeap()
 	pods := paddedPodItems(n, n, 1_000_000, padding)
-	size := (heapInUse() - before) / n
+	size := (process.LiveHeap() - before) / n
 	runtime.KeepAlive(pods)
 	return int(size)
 }
@@ -134,10 +126,10 @@ func TestStoppedHandlersAreNotLeaked(t *testing.T) {
 		}
 	}
 	addAndStop(100)
-	before, goroutines := heapInUse(), runtime.NumGoroutine()
+	before, goroutines := process.LiveHeap(), runtime.NumGoroutine()
 	addAndStop(stoppedHandlers)
-	if grown := heapInUse() - before; grown > 200_000 {
-		t.Errorf("the heap has grown by %d bytes", grown)
+	if grown := process.LiveHeap() - before; grown > 200_000 {
+		t.Errorf("the heap has grown by %.0f bytes", grown)
 	}
 	expectGoroutines(t, goroutines)
 	if len(i.Handlers()) != 0 || len(i.running) != 0 {
@@ -170,14 +162,14 @@ func TestCanceledHandlerReleasesLog(t *testing.T) {
 	}
 	<-blocked
 	h.Cancel()
-	before := heapInUse()
+	before := process.LiveHeap()
 	for k := range 200 {
 		for _, item := range podItems(100, 10, 1000+100*k) {
 			i.feed.Apply(watch.Modified, item)
 		}
 	}
-	if grown := heapInUse() - before; grown > 500_000 {
-		t.Errorf("the heap has grown by %d bytes", grown)
+	if grown := process.LiveHeap() - before; grown > 500_000 {
+		t.Errorf("the heap has grown by %.0f bytes", grown)
 	}
 	close(resume)
 	<-h.Done()
@@ -204,10 +196,10 @@ func TestStoppedInformersAreNotLeaked(t *testing.T) {
 		}
 	}
 	useInformers(10)
-	before, goroutines := heapInUse(), runtime.NumGoroutine()
+	before, goroutines := process.LiveHeap(), runtime.NumGoroutine()
 	useInformers(1000)
-	if grown := heapInUse() - before; grown > 200_000 {
-		t.Errorf("the heap has grown by %d bytes", grown)
+	if grown := process.LiveHeap() - before; grown > 200_000 {
+		t.Errorf("the heap has grown by %.0f bytes", grown)
 	}
 	expectGoroutines(t, goroutines)
 }

@@ -8,9 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 )
 
 // example is a packed object of one form, and its unpacked bytes.
@@ -129,13 +130,9 @@ func TestCorruptSourcesAreDetected(t *testing.T) {
 // TestCorruptBytesAllocateLittle checks that a corrupt length does not allocate its memory.
 func TestCorruptBytesAllocateLittle(t *testing.T) {
 	for _, x := range examples(t) {
-		var before, after runtime.MemStats
 		for corrupt := range variants(x.o.data) {
-			runtime.ReadMemStats(&before)
-			_, _ = x.o.withData(corrupt).Unpack(nil)
-			runtime.ReadMemStats(&after)
 			limit := uint64(2*maxGrowth*len(corrupt) + 8*maxDictionary + 64<<10)
-			if got := after.TotalAlloc - before.TotalAlloc; got > limit {
+			if got := memory.Allocated(func() { _, _ = x.o.withData(corrupt).Unpack(nil) }); got > limit {
 				t.Fatalf("%s: %d packed bytes allocated %d", x.name, len(corrupt), got)
 			}
 		}

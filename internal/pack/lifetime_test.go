@@ -9,16 +9,9 @@ import (
 	"sync"
 	"testing"
 	"weak"
-)
 
-func heap() uint64 {
-	for range 3 {
-		runtime.GC()
-	}
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
-}
+	"github.com/kinformer/kinformer/internal/testing/process"
+)
 
 // len returns the number of bases in the table, including those that were garbage collected.
 func (t *baseTable) len() (n int) {
@@ -40,7 +33,8 @@ func TestRolloutsLeaveMemoryFlat(t *testing.T) {
 	}
 	p := New()
 	objects := make([]Object, live)
-	var first, table uint64
+	var first float64
+	var table uint64
 	for round := range churnRounds {
 		for i := range objects {
 			n := round*live + i
@@ -52,11 +46,11 @@ func TestRolloutsLeaveMemoryFlat(t *testing.T) {
 		}
 		runtime.GC() // or the table keeps bases that are not collected yet
 		if round == warmUp {
-			first, table = heap(), uint64(p.bases.len())
+			first, table = process.LiveHeap(), uint64(p.bases.len())
 		}
 	}
-	if now := heap(); now > first+first/10 {
-		t.Errorf("heap grew from %d bytes after round %d to %d", first, warmUp, now)
+	if now := process.LiveHeap(); now > 1.1*first {
+		t.Errorf("heap grew from %.0f bytes after round %d to %.0f", first, warmUp, now)
 	}
 	// A shard is swept once it has doubled.
 	if now := uint64(p.bases.len()); now > max(2*table, shards*minSweep) {
@@ -72,14 +66,14 @@ func TestUnreferencedBaseIsCollected(t *testing.T) {
 	sibling := p.Pack(podLike(1, 1), "owner", Object{})
 	watched := weak.Make(base.from)
 	base = Object{}
-	heap()
+	process.LiveHeap()
 	if watched.Value() == nil {
 		t.Fatal("a base was collected although another object is packed against it")
 	}
 	wantUnpacked(t, sibling, podLike(1, 1))
 	sibling = Object{}
 	for range 4 { // a workspace caches it until pools are cleared
-		heap()
+		process.LiveHeap()
 	}
 	if watched.Value() != nil {
 		t.Error("an unreferenced base was not collected")
@@ -102,10 +96,10 @@ func TestUnreferencedDictionaryIsCollected(t *testing.T) {
 	for ; !p.trainer.done.Load(); i++ {
 		p.Pack(podLike(i, 0), "", Object{})
 	}
-	heap()
+	process.LiveHeap()
 	wantUnpacked(t, o, raw)
 	o = Object{}
-	heap()
+	process.LiveHeap()
 	if watched.Value() != nil {
 		t.Error("an unreferenced dictionary was not collected")
 	}

@@ -5,8 +5,9 @@ package scope
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
+
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 )
 
 // The memory that a change allocates does not grow with the scopes of the set, nor that of a whole
@@ -30,16 +31,8 @@ func TestCostOfScopesIsLinear(t *testing.T) {
 		}
 	}
 	for name, add := range map[string]func(int){"namespaces one by one": namespaces, "label selectors at once": selectors} {
-		if few, many := allocated(func() { add(100) }), allocated(func() { add(1600) }); many > 32*few {
+		if few, many := memory.Allocated(func() { add(100) }), memory.Allocated(func() { add(1600) }); many > 32*few {
 			t.Errorf("%s: 100 take %d bytes, 1600 take %d", name, few, many)
 		}
 	}
-}
-
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // The benchmarks compare Map with a Go map guarded by a RWMutex, which is copied for a snapshot.
@@ -285,14 +287,11 @@ func BenchmarkListParallel(b *testing.B) {
 
 // heapPer returns the heap size of build's result divided by n.
 func heapPer(n int, build func() any) float64 {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
+	before := process.LiveHeap()
 	x := build()
-	runtime.GC()
-	runtime.ReadMemStats(&after)
+	grown := process.LiveHeap() - before
 	runtime.KeepAlive(x)
-	return (float64(after.HeapAlloc) - float64(before.HeapAlloc)) / float64(n)
+	return grown / float64(n)
 }
 
 // BenchmarkMemory reports the bytes an entry without its key and value.

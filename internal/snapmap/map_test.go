@@ -7,10 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
+
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // TestMain sets the default of -rapid.checks.
@@ -192,25 +193,19 @@ func TestChurnLeavesMemoryFlat(t *testing.T) {
 	for i := range live {
 		m.Set(strconv.Itoa(i), v)
 	}
-	heap := func() int {
-		var s runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&s)
-		return int(s.HeapAlloc)
-	}
-	var settled int
+	var settled float64
 	for i := live; i < churnRounds; i++ {
 		if m.Delete(strconv.Itoa(i-live)) == nil {
 			t.Fatalf("key %d is missing", i-live)
 		}
 		m.Set(strconv.Itoa(i), v)
 		if i == 2*live {
-			settled = heap()
+			settled = process.LiveHeap()
 		}
 	}
 	m.t.validate(t)
-	if now := heap(); now > settled+settled/10 {
-		t.Errorf("heap grew from %d to %d bytes", settled, now)
+	if now := process.LiveHeap(); now > 1.1*settled {
+		t.Errorf("heap grew from %.0f to %.0f bytes", settled, now)
 	}
 	if _, _, bytes := m.t.size(); bytes > 60*live {
 		t.Errorf("%d bytes an entry, want at most 60", bytes/live)

@@ -20,17 +20,9 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/tap"
+	"github.com/kinformer/kinformer/internal/testing/process"
 	"github.com/kinformer/kinformer/internal/wire"
 )
-
-func heapInUse() uint64 {
-	for range 4 { // pooled memory is freed by the second cycle, memory with a cleanup after that
-		runtime.GC()
-	}
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
-}
 
 // TestPackedKeysKeepNothingElseAlive measures the keys of packed objects, which are kept. A split
 // item has key, UID and resourceVersion in one string.
@@ -38,7 +30,7 @@ func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 	const n = 10_000
 	decoders := codec.NewDecoders(codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, codec.Options{Packed: true})
 	codecs, keys := decoders.ForList(), make([]string, n)
-	before := heapInUse()
+	before := process.LiveHeap()
 	for i := range keys {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: fmt.Sprintf("pod-%05d", i), UID: types.UID("8b0c3c1e-5f0a-4a3e-9d7e-0123456789ab"), ResourceVersion: "1000000000",
@@ -57,8 +49,8 @@ func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 		}
 		keys[i] = item.Key
 	}
-	if each := (heapInUse() - before) / n; each > 24 {
-		t.Errorf("a key of %d bytes keeps %d", len(keys[0]), each)
+	if each := (process.LiveHeap() - before) / n; each > 24 {
+		t.Errorf("a key of %d bytes keeps %.0f", len(keys[0]), each)
 	}
 	runtime.KeepAlive(keys)
 }

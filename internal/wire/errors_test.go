@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	goruntime "runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -18,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -253,18 +253,16 @@ func TestLengthPrefixDoesNotAllocate(t *testing.T) {
 	list := "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + "\x12\xff\xff\xff\x1f" + "\x12\xff\xff\xff\x07"
 	frame := "\x00\xff\xff\xff"
 	const rounds = 20
-	var before, after goruntime.MemStats
-	goruntime.ReadMemStats(&before)
-	for range rounds {
-		if _, err := wire.List(strings.NewReader(list), wire.Protobuf, wire.Options{}, ignore); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Fatal(err)
+	allocated := memory.Allocated(func() {
+		for range rounds {
+			if _, err := wire.List(strings.NewReader(list), wire.Protobuf, wire.Options{}, ignore); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatal(err)
+			}
+			if err := wire.Watch(strings.NewReader(frame), wire.Protobuf, wire.Options{}, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatal(err)
+			}
 		}
-		if err := wire.Watch(strings.NewReader(frame), wire.Protobuf, wire.Options{}, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Fatal(err)
-		}
-	}
-	goruntime.ReadMemStats(&after)
-	allocated := (after.TotalAlloc - before.TotalAlloc) / rounds
+	}) / rounds
 	if allocated > 128<<10 {
 		t.Errorf("%d bytes allocated for two short bodies", allocated)
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -159,13 +158,13 @@ func TestOversizedObjectIsNotHeld(t *testing.T) {
 		body := encode(t, serializer(format), list)
 		event := encodeEvent(t, format, "ADDED", typed(t, &list.Items[1]))
 		options := wire.Options{MaxItemSize: limit, SkipOversized: true}
-		var before, after goruntime.MemStats
-		goruntime.ReadMemStats(&before)
-		_, err := wire.List(bytes.NewReader(body), format, options, ignore)
-		err = errors.Join(err, wire.Watch(bytes.NewReader(event), format, options, func(*wire.Event) error { return nil }))
-		goruntime.ReadMemStats(&after)
-		if grown := after.TotalAlloc - before.TotalAlloc; err != nil || grown > 8*limit {
-			t.Errorf("%v: %d bytes allocated, %v", format, grown, err)
+		var err error
+		allocated := memory.Allocated(func() {
+			_, err = wire.List(bytes.NewReader(body), format, options, ignore)
+			err = errors.Join(err, wire.Watch(bytes.NewReader(event), format, options, func(*wire.Event) error { return nil }))
+		})
+		if err != nil || allocated > 8*limit {
+			t.Errorf("%v: %d bytes allocated, %v", format, allocated, err)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // keptNode is the object that is left of heapNodes.
@@ -43,18 +44,18 @@ func TestLastObjectOfAListPinsNoOther(t *testing.T) {
 					if streaming {
 						cache.EnableStreaming(config)
 					}
-					before := liveHeap()
+					before := process.LiveHeap()
 					nodes := cache.NewSharedInformer(cache.ListWatchOf(corev1client.NewForConfigOrDie(config).Nodes()), &corev1.Node{},
 						cache.InformerOptions[*corev1.Node]{Packed: packed, Start: cache.StartAny, ErrorHandler: func(context.Context, error) {}})
 					runUntilCleanup(t, nodes)
 					expectNodes(t, nodes, "100000", heapNodes)
-					full := liveHeap() - before
+					full := process.LiveHeap() - before
 					replace <- struct{}{}
 					expectNodes(t, nodes, "200000", 1)
-					left := liveHeap() - before
-					t.Logf("%d KB for %d objects, %d KB for one", full>>10, heapNodes, left>>10)
+					left := process.LiveHeap() - before
+					t.Logf("%.0f KB for %d objects, %.0f KB for one", full/1024, heapNodes, left/1024)
 					if left > 4<<20 {
-						t.Errorf("one object of %d keeps %d KB of %d alive", heapNodes, left>>10, full>>10)
+						t.Errorf("one object of %d keeps %.0f KB of %.0f alive", heapNodes, left/1024, full/1024)
 					}
 					runtime.KeepAlive(nodes)
 				})
@@ -119,14 +120,4 @@ func manyNode(i int) *corev1.Node {
 	node := cachetest.Node(fmt.Sprintf("node-%05d", i), fmt.Sprint(i+1))
 	node.Annotations = map[string]string{"large": strings.Repeat(fmt.Sprintf("%08d", i*7919), 100)}
 	return node
-}
-
-// liveHeap returns the size of the reachable heap.
-func liveHeap() int64 {
-	for range 3 {
-		runtime.GC() // the first ones run finalizers and empty pools
-	}
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
 }
