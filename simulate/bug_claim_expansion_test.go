@@ -40,7 +40,7 @@ func claimExpansion(mended bool) simulate.Test {
 			sets:   watch(o, o.informers.Apps().V1().StatefulSets()).Lister().StatefulSets(namespace),
 			claims: watch(o, o.informers.Core().V1().PersistentVolumeClaims()).Lister().PersistentVolumeClaims(namespace),
 		}
-		return e.sync
+		return ifPresent(e.sync)
 	})
 	test.Cluster = simulate.Workloads()
 	test.Objects = []fake.Object{newCluster(map[string]any{"replicas": int64(2), "storage": "10Gi"})}
@@ -51,9 +51,6 @@ func claimExpansion(mended bool) simulate.Test {
 }
 
 func (e expander) sync(ctx context.Context, cluster *unstructured.Unstructured) error {
-	if cluster == nil {
-		return nil
-	}
 	size := resource.MustParse(text(cluster, "spec", "storage"))
 	set, err := e.sets.Get(clusterName)
 	if ignoring(apierrors.IsNotFound, err) != nil {

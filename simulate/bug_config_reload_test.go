@@ -38,7 +38,7 @@ func configReload(mended bool) simulate.Test {
 			secrets: watch(o, o.informers.Core().V1().Secrets()).Lister().Secrets(namespace),
 			pods:    watch(o, o.informers.Core().V1().Pods()).Lister().Pods(namespace),
 		}
-		return r.sync
+		return ifPresent(r.sync)
 	})
 	test.Cluster = []simulate.Actor{loadConfig}
 	test.Objects = []fake.Object{newCluster(map[string]any{"config": "old"})}
@@ -60,9 +60,6 @@ func loadConfig(s simulate.State) []simulate.Action {
 }
 
 func (r reloader) sync(ctx context.Context, cluster *unstructured.Unstructured) error {
-	if cluster == nil {
-		return nil
-	}
 	config := text(cluster, "spec", "config")
 	updated, err := r.updateSecret(ctx, config)
 	if err != nil {

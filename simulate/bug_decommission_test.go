@@ -42,7 +42,7 @@ func decommission(mended bool) simulate.Test {
 			sets: watch(o, o.informers.Apps().V1().StatefulSets()).Lister().StatefulSets(namespace),
 			pods: watch(o, o.informers.Core().V1().Pods()).Lister().Pods(namespace),
 		}
-		return d.sync
+		return ifPresent(d.sync)
 	})
 	test.Cluster = simulate.Workloads()
 	test.Objects = []fake.Object{sized(3)}
@@ -55,9 +55,6 @@ func decommission(mended bool) simulate.Test {
 }
 
 func (d decommissioner) sync(ctx context.Context, cluster *unstructured.Unstructured) error {
-	if cluster == nil {
-		return nil
-	}
 	replicas := number(cluster, "spec", "replicas")
 	set, err := d.sets.Get(clusterName)
 	if apierrors.IsNotFound(err) {

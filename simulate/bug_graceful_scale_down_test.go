@@ -30,7 +30,7 @@ type scaler struct {
 func gracefulScaleDown(mended bool) simulate.Test {
 	test := operatorTest(func(o *operator) syncFunc {
 		s := scaler{operator: o, mended: mended, pods: watch(o, o.informers.Core().V1().Pods()).Lister().Pods(namespace)}
-		return s.sync
+		return ifPresent(s.sync)
 	})
 	test.Objects = []fake.Object{sized(2)}
 	test.Steps = func(w *simulate.World) { w.Update(sized(1)) }
@@ -38,9 +38,6 @@ func gracefulScaleDown(mended bool) simulate.Test {
 }
 
 func (s scaler) sync(ctx context.Context, cluster *unstructured.Unstructured) error {
-	if cluster == nil {
-		return nil
-	}
 	replicas := number(cluster, "spec", "replicas")
 	for i := range replicas {
 		name := ordinal(clusterName, i)

@@ -32,7 +32,7 @@ type upscaler struct {
 func gracefulUpscale(mended bool) simulate.Test {
 	test := operatorTest(func(o *operator) syncFunc {
 		u := upscaler{operator: o, mended: mended, pods: watch(o, o.informers.Core().V1().Pods()).Lister().Pods(namespace)}
-		return u.sync
+		return ifPresent(u.sync)
 	})
 	test.Cluster = []simulate.Actor{simulate.RunPods}
 	test.Objects = []fake.Object{sized(1)}
@@ -45,9 +45,6 @@ func gracefulUpscale(mended bool) simulate.Test {
 }
 
 func (u upscaler) sync(ctx context.Context, cluster *unstructured.Unstructured) error {
-	if cluster == nil {
-		return nil
-	}
 	states, _, err := unstructured.NestedStringMap(cluster.Object, "status")
 	if err != nil {
 		return err

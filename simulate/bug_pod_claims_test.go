@@ -42,7 +42,7 @@ func claimsOfPods(mended bool, steps func(*simulate.World)) simulate.Test {
 			pods:   watch(o, o.informers.Core().V1().Pods()).Lister().Pods(namespace),
 			claims: watch(o, o.informers.Core().V1().PersistentVolumeClaims()).Lister().PersistentVolumeClaims(namespace),
 		}
-		return c.sync
+		return ifPresent(c.sync)
 	})
 	test.Cluster = simulate.Workloads()
 	test.Objects = []fake.Object{sized(2)}
@@ -65,9 +65,6 @@ func staleDeletion(mended bool) simulate.Test {
 }
 
 func (c claimCleaner) sync(ctx context.Context, cluster *unstructured.Unstructured) error {
-	if cluster == nil {
-		return nil
-	}
 	replicas := number(cluster, "spec", "replicas")
 	set, err := c.sets.Get(clusterName)
 	if apierrors.IsNotFound(err) {

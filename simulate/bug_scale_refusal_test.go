@@ -31,7 +31,7 @@ type refuser struct {
 func scaleRefusal(mended bool) simulate.Test {
 	test := operatorTest(func(o *operator) syncFunc {
 		r := refuser{operator: o, mended: mended, sets: watch(o, o.informers.Apps().V1().StatefulSets()).Lister().StatefulSets(namespace)}
-		return r.sync
+		return ifPresent(r.sync)
 	})
 	test.Steps = func(w *simulate.World) {
 		w.Create(sized(1))
@@ -44,9 +44,6 @@ func scaleRefusal(mended bool) simulate.Test {
 }
 
 func (r refuser) sync(ctx context.Context, cluster *unstructured.Unstructured) error {
-	if cluster == nil {
-		return nil
-	}
 	replicas := number(cluster, "spec", "replicas")
 	set, err := r.sets.Get(clusterName)
 	if apierrors.IsNotFound(err) {

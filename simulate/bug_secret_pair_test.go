@@ -29,16 +29,13 @@ type certifier struct {
 func secretPair(mended bool) simulate.Test {
 	test := operatorTest(func(o *operator) syncFunc {
 		c := certifier{operator: o, mended: mended, secrets: watch(o, o.informers.Core().V1().Secrets()).Lister().Secrets(namespace)}
-		return c.sync
+		return ifPresent(c.sync)
 	})
 	test.Objects = []fake.Object{sized(1)}
 	return test
 }
 
 func (c certifier) sync(ctx context.Context, cluster *unstructured.Unstructured) error {
-	if cluster == nil {
-		return nil
-	}
 	missing, err := c.isMissing(clusterName + "-ssl")
 	if err == nil && !missing && c.mended {
 		missing, err = c.isMissing(clusterName + "-ssl-internal")

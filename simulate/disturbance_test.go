@@ -23,14 +23,10 @@ import (
 
 // writer creates the ConfigMap default/b, and reports the results of its requests. Then it waits.
 func writer(results *[]string) func(context.Context, *rest.Config) error {
-	return func(ctx context.Context, config *rest.Config) error {
-		client, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			return err
-		}
+	return withClient(func(ctx context.Context, client kubernetes.Interface) error {
 		configMaps := client.CoreV1().ConfigMaps("default")
 		for ctx.Err() == nil {
-			_, err = configMaps.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, metav1.CreateOptions{})
+			_, err := configMaps.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "b"}}, metav1.CreateOptions{})
 			*results = append(*results, resultOf(err))
 			if err == nil || apierrors.IsAlreadyExists(err) {
 				break
@@ -38,7 +34,7 @@ func writer(results *[]string) func(context.Context, *rest.Config) error {
 		}
 		<-ctx.Done()
 		return nil
-	}
+	})
 }
 
 func resultOf(err error) string {
@@ -76,13 +72,9 @@ func TestDisturbancesOfWrites(t *testing.T) {
 
 // incrementer adds one to the value of a ConfigMap, and reports the results of its requests.
 func incrementer(results *[]string) func(context.Context, *rest.Config) error {
-	return func(ctx context.Context, config *rest.Config) error {
-		client, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			return err
-		}
+	return withClient(func(ctx context.Context, client kubernetes.Interface) error {
 		configMaps := client.CoreV1().ConfigMaps("default")
-		err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 			configMap, err := configMaps.Get(ctx, "a", metav1.GetOptions{})
 			if err != nil || configMap.Data["key"] == "2" {
 				return err
@@ -97,7 +89,7 @@ func incrementer(results *[]string) func(context.Context, *rest.Config) error {
 		}
 		<-ctx.Done()
 		return nil
-	}
+	})
 }
 
 // Another writer changes the object and changes it back: the 409 is the server's own.
@@ -199,11 +191,7 @@ func TestEventsOfOthersWritesAreHeld(t *testing.T) {
 
 // readAtStart updates the ConfigMap once it reads "2", and reports what it has read from time to time.
 func readAtStart(reads *[]string) func(context.Context, *rest.Config) error {
-	return func(ctx context.Context, config *rest.Config) error {
-		client, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			return err
-		}
+	return withClient(func(ctx context.Context, client kubernetes.Interface) error {
 		for ctx.Err() == nil {
 			configMap, err := client.CoreV1().ConfigMaps("default").Get(context.Background(), "a", metav1.GetOptions{})
 			if err != nil {
@@ -222,7 +210,7 @@ func readAtStart(reads *[]string) func(context.Context, *rest.Config) error {
 			}
 		}
 		return nil
-	}
+	})
 }
 
 func TestProcessGoesBackInTime(t *testing.T) {

@@ -74,6 +74,16 @@ type operator struct {
 // syncFunc reconciles the Cluster, which is nil if the cache has none. It must not be modified.
 type syncFunc func(ctx context.Context, cluster *unstructured.Unstructured) error
 
+// ifPresent returns a function that does nothing for a Cluster that the cache does not have.
+func ifPresent(sync syncFunc) syncFunc {
+	return func(ctx context.Context, cluster *unstructured.Unstructured) error {
+		if cluster == nil {
+			return nil
+		}
+		return sync(ctx, cluster)
+	}
+}
+
 // operatorTest is the test of an operator. Build returns its function, and calls watch for all
 // resources that it reads from the cache.
 func operatorTest(build func(*operator) syncFunc) simulate.Test {

@@ -177,11 +177,7 @@ func writeFirst(ctx context.Context, c *copier, key string) error {
 
 // stampEvery returns a program that writes the time into a ConfigMap, again and again.
 func stampEvery(period time.Duration) func(context.Context, *rest.Config) error {
-	return func(ctx context.Context, config *rest.Config) error {
-		client, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			return err
-		}
+	return withClient(func(ctx context.Context, client kubernetes.Interface) error {
 		for {
 			patch := fmt.Sprintf(`{"metadata":{"annotations":{"checked":%q}}}`, time.Now())
 			if _, err := client.CoreV1().ConfigMaps("default").Patch(ctx, "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil && ctx.Err() == nil {
@@ -193,5 +189,5 @@ func stampEvery(period time.Duration) func(context.Context, *rest.Config) error 
 			case <-time.After(period):
 			}
 		}
-	}
+	})
 }

@@ -235,11 +235,7 @@ func TestGoroutinesLeftKeepLittleMemory(t *testing.T) {
 }
 
 // claimDeleter creates a Secret with a controller that does not exist, and deletes a claim.
-func claimDeleter(ctx context.Context, config *rest.Config) error {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
+func claimDeleter(ctx context.Context, client kubernetes.Interface) error {
 	isController := true
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "child", OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: "gone", Controller: &isController},
@@ -261,7 +257,7 @@ func TestReadyInvariants(t *testing.T) {
 			}}},
 		},
 	}
-	test := simulate.Test{Start: claimDeleter, Objects: []fake.Object{claim, pod}, Disturb: []simulate.Disturbance{}}
+	test := simulate.Test{Start: withClient(claimDeleter), Objects: []fake.Object{claim, pod}, Disturb: []simulate.Disturbance{}}
 	wantFound(t, simulate.Find(t, test, 5), "")
 	test.Invariants = []func(simulate.Write) error{simulate.ClaimsInUseAreKept}
 	wantFound(t, simulate.Find(t, test, 5), "invariant", "claim default/data is deleted, and volume data of Pod db uses it")

@@ -26,14 +26,33 @@ import (
 // e2e/upstream/workloads compares the actors with the controllers of Kubernetes. The tests here need no Kubernetes.
 
 // runWorkloads executes steps in a cluster with Workloads and observers, in some orders, which must end alike.
-func runWorkloads(t *testing.T, steps func(*simulate.World), observers ...simulate.Actor) {
+func runWorkloads(t *testing.T, steps func(settledWorld), observers ...simulate.Actor) {
 	t.Helper()
 	idle := func(ctx context.Context, _ *rest.Config) error {
 		<-ctx.Done()
 		return nil
 	}
-	test := simulate.Test{Start: idle, Cluster: append(simulate.Workloads(), observers...), Steps: steps, Disturb: []simulate.Disturbance{}}
+	test := simulate.Test{Start: idle, Cluster: append(simulate.Workloads(), observers...), Disturb: []simulate.Disturbance{}}
+	test.Steps = func(w *simulate.World) { steps(settledWorld{w}) }
 	wantFound(t, simulate.Find(t, test, 5), "")
+}
+
+// settledWorld is a World that settles after each write. A write by its World does not wait.
+type settledWorld struct{ *simulate.World }
+
+func (w settledWorld) Create(obj fake.Object) {
+	w.World.Create(obj)
+	w.Settle()
+}
+
+func (w settledWorld) Update(obj fake.Object) {
+	w.World.Update(obj)
+	w.Settle()
+}
+
+func (w settledWorld) Delete(obj fake.Object) {
+	w.World.Delete(obj)
+	w.Settle()
 }
 
 // observe returns an actor that only looks.
@@ -45,7 +64,7 @@ func observe(look func(simulate.State)) simulate.Actor {
 }
 
 // wantAll requires what a function says of each object of a Go type, in order.
-func wantAll[T fake.Object](t *testing.T, w *simulate.World, say func(T) string, want ...string) {
+func wantAll[T fake.Object](t *testing.T, w settledWorld, say func(T) string, want ...string) {
 	t.Helper()
 	var got []string
 	for _, obj := range simulate.All[T](w.State()) {
@@ -105,21 +124,16 @@ func TestDeploymentRollsWithinLimits(t *testing.T) {
 			t.Errorf("%d Pods are wanted and %d ready, while at most 5 and at least 3 are allowed", wanted, ready)
 		}
 	})
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		w.Create(newDeployment("a", 4))
-		w.Settle()
 		rolling = true
 		w.Update(newDeployment("b", 4))
-		w.Settle()
 		wantAll(t, w, sayReplicaSet, `a: 0 of 0, revision 1 after ""`, `b: 4 of 4, revision 2 after ""`)
 		w.Update(newDeployment("a", 4))
-		w.Settle()
 		wantAll(t, w, sayReplicaSet, `a: 4 of 4, revision 3 after "1"`, `b: 0 of 0, revision 2 after ""`)
 		wantAll(t, w, sayDeployment, "4 updated, 4 available, revision 3, MinimumReplicasAvailable NewReplicaSetAvailable")
 		w.Update(newDeployment("b", 4))
-		w.Settle()
 		w.Update(newDeployment("a", 4))
-		w.Settle()
 		wantAll(t, w, sayReplicaSet, `a: 4 of 4, revision 5 after "1,3"`, `b: 0 of 0, revision 4 after "2"`)
 		rolling = false
 	}, limits)
@@ -135,31 +149,27 @@ func withoutClaim(d *appsv1.Deployment) *appsv1.Deployment {
 
 // Of two ReplicaSets of one size, the newer one is scaled up first, and the older one down.
 func TestPausedDeploymentScalesEqualReplicaSets(t *testing.T) {
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		d := newDeployment("a", 8)
 		d.Spec.Strategy.RollingUpdate.MaxSurge, d.Spec.Strategy.RollingUpdate.MaxUnavailable = new(intstr.FromInt32(2)), new(intstr.FromInt32(3))
 		w.Create(d)
-		w.Settle()
 		broken := withoutClaim(d.DeepCopy())
 		w.Update(broken)
-		w.Settle()
 		size := func(set *appsv1.ReplicaSet) string {
 			return fmt.Sprintf("%d volumes: %d", len(set.Spec.Template.Spec.Volumes), *set.Spec.Replicas)
 		}
 		wantAll(t, w, size, "0 volumes: 5", "1 volumes: 5")
 		broken.Spec.Paused, broken.Spec.Replicas = true, new(int32(9))
 		w.Update(broken)
-		w.Settle()
 		wantAll(t, w, size, "0 volumes: 5", "1 volumes: 6")
 		broken.Spec.Replicas = new(int32(7))
 		w.Update(broken)
-		w.Settle()
 		wantAll(t, w, size, "0 volumes: 4", "1 volumes: 5")
 		for _, set := range simulate.All[*appsv1.ReplicaSet](w.State()) {
 			if len(set.Spec.Template.Spec.Volumes) == 0 {
 				set = set.DeepCopy()
 				set.Spec.Replicas = new(int32(1))
-				w.Update(set)
+				w.World.Update(set)
 			}
 		}
 		w.Settle() // the largest gets the rest
@@ -168,16 +178,13 @@ func TestPausedDeploymentScalesEqualReplicaSets(t *testing.T) {
 }
 
 func TestPausedDeploymentScalesInProportion(t *testing.T) {
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		broken := withoutClaim(newDeployment("b", 8))
 		w.Create(newDeployment("a", 8))
-		w.Settle()
 		w.Update(broken)
-		w.Settle()
 		wantAll(t, w, sayReplicaSet, `a: 7 of 7, revision 1 after ""`, `b: 0 of 2, revision 2 after ""`)
 		broken.Spec.Paused, broken.Spec.Replicas = true, new(int32(17))
 		w.Update(broken)
-		w.Settle()
 		wantAll(t, w, sayReplicaSet, `a: 14 of 14, revision 1 after ""`, `b: 0 of 4, revision 2 after ""`)
 	})
 }
@@ -197,13 +204,10 @@ func TestRecreateStopsOldPodsFirst(t *testing.T) {
 		d.Spec.Strategy, d.Spec.RevisionHistoryLimit = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}, new(int32(1))
 		return d
 	}
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		w.Create(recreated("a"))
-		w.Settle()
 		w.Update(recreated("b"))
-		w.Settle()
 		w.Update(recreated("c"))
-		w.Settle()
 		wantAll(t, w, sayReplicaSet, `b: 0 of 0, revision 2 after ""`, `c: 2 of 2, revision 3 after ""`)
 	}, oneImage)
 }
@@ -227,20 +231,15 @@ func TestStatefulSetKeepsOrder(t *testing.T) {
 		return s
 	}
 	sayPod := func(pod *corev1.Pod) string { return pod.Name + " " + imageOf(pod) + " " + string(pod.Status.Phase) }
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		w.Create(set("a", 3, 0))
-		w.Settle()
 		w.Update(set("b", 3, 2))
-		w.Settle()
 		w.Delete(&corev1.Pod{ObjectMeta: named("db-0")}) // below the partition, it keeps its template
-		w.Settle()
 		wantAll(t, w, sayPod, "db-0 a Running", "db-1 a Running", "db-2 b Running")
 		w.Update(set("b", 2, 0))
-		w.Settle()
 		wantAll(t, w, sayPod, "db-0 b Running", "db-1 b Running")
 		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim], "data-db-0", "data-db-1", "data-db-2")
 		w.Update(set("a", 2, 0))
-		w.Settle()
 		wantAll(t, w, func(r *appsv1.ControllerRevision) string { return fmt.Sprint(r.Revision) }, "2", "3")
 	}, order)
 }
@@ -250,16 +249,13 @@ func TestClaimsAreDeletedAsTheirPolicySays(t *testing.T) {
 	set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 		WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType, WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
 	}
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		w.Create(set)
-		w.Settle()
 		one := set.DeepCopy()
 		one.Spec.Replicas = new(int32(1))
 		w.Update(one)
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim], "data-db-0")
 		w.Delete(set)
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim])
 		wantAll(t, w, nameOf[*appsv1.ControllerRevision])
 	})
@@ -272,18 +268,14 @@ func TestClaimStaysWhileItIsUsed(t *testing.T) {
 	}}}
 	claim := newClaim("data", resource.MustParse("1Gi"))
 	phase := func(pod *corev1.Pod) string { return string(pod.Status.Phase) }
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		w.Create(pod)
-		w.Settle()
 		wantAll(t, w, phase, "Pending")
 		w.Create(claim)
-		w.Settle()
 		wantAll(t, w, phase, "Running")
 		w.Delete(claim)
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim], "data")
 		w.Delete(pod)
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.PersistentVolumeClaim])
 	})
 }
@@ -324,15 +316,13 @@ func TestJobCompletes(t *testing.T) {
 			if mode == batchv1.IndexedCompletion {
 				indexes = "0-2"
 			}
-			runWorkloads(t, func(w *simulate.World) {
+			runWorkloads(t, func(w settledWorld) {
 				job := newJob(func(spec *batchv1.JobSpec) { spec.CompletionMode, spec.Suspend = &mode, new(true) })
 				w.Create(job)
-				w.Settle()
 				wantAll(t, w, sayJob, `0 active, 0 succeeded, 0 failed, indexes "", Suspended=True`)
 				w.Get(job)
 				job.Spec.Suspend = new(false)
 				w.Update(job)
-				w.Settle()
 				wantAll(t, w, sayJob, fmt.Sprintf(`0 active, 3 succeeded, 0 failed, indexes %q, Suspended=False SuccessCriteriaMet=True Complete=True`, indexes))
 				wantAll(t, w, func(pod *corev1.Pod) string { return fmt.Sprint(pod.Status.Phase, pod.Finalizers) }, "Succeeded[]", "Succeeded[]", "Succeeded[]")
 			}, parallelism)
@@ -349,14 +339,12 @@ func TestJobWithLessParallelismKeepsHighIndexes(t *testing.T) {
 			}}}
 		})
 	}
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		w.Create(job(3))
-		w.Settle()
 		less := job(3)
 		w.Get(less)
 		less.Spec.Parallelism = new(int32(1))
 		w.Update(less)
-		w.Settle()
 		wantAll(t, w, func(pod *corev1.Pod) string { return pod.Labels[batchv1.JobCompletionIndexAnnotation] }, "2")
 		wantAll(t, w, sayJob, `1 active, 0 succeeded, 0 failed, indexes "", `)
 	})
@@ -377,32 +365,28 @@ func testJobFails(t *testing.T, policy batchv1.PodReplacementPolicy) {
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "absent"},
 		}}}
 	})
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		w.Create(job)
-		w.Settle()
 		w.Delete(simulate.All[*corev1.Pod](w.State())[0])
-		w.Settle()
 		wantAll(t, w, sayJob, `0 active, 0 succeeded, 2 failed, indexes "", FailureTarget=True Failed=True`)
 		wantAll(t, w, nameOf[*corev1.Pod])
 	})
 }
 
 // deleted deletes the Deployment, with the propagation policy that a finalizer asks for.
-func deleted(w *simulate.World, finalizer string) {
+func deleted(w settledWorld, finalizer string) {
 	d := newDeployment("a", 1)
 	w.Create(d)
-	w.Settle()
 	if finalizer != "" {
 		d.Finalizers = []string{finalizer}
-		w.Update(d)
+		w.World.Update(d)
 	}
 	w.Delete(d)
-	w.Settle()
 }
 
 func TestGarbageIsCollected(t *testing.T) {
 	t.Run("background", func(t *testing.T) {
-		runWorkloads(t, func(w *simulate.World) {
+		runWorkloads(t, func(w settledWorld) {
 			deleted(w, "")
 			wantAll(t, w, nameOf[*appsv1.ReplicaSet])
 			wantAll(t, w, nameOf[*corev1.Pod])
@@ -414,19 +398,18 @@ func TestGarbageIsCollected(t *testing.T) {
 				t.Error("the Deployment is gone before its Pod")
 			}
 		})
-		runWorkloads(t, func(w *simulate.World) {
+		runWorkloads(t, func(w settledWorld) {
 			deleted(w, metav1.FinalizerDeleteDependents)
 			wantAll(t, w, nameOf[*appsv1.Deployment])
 			wantAll(t, w, nameOf[*corev1.Pod])
 		}, last)
 	})
 	t.Run("orphan", func(t *testing.T) {
-		runWorkloads(t, func(w *simulate.World) {
+		runWorkloads(t, func(w settledWorld) {
 			deleted(w, metav1.FinalizerOrphanDependents)
 			wantAll(t, w, nameOf[*appsv1.Deployment])
 			wantAll(t, w, func(set *appsv1.ReplicaSet) string { return fmt.Sprint(*set.Spec.Replicas, len(set.OwnerReferences)) }, "1 0")
 			w.Create(newDeployment("a", 2)) // adopts the ReplicaSet
-			w.Settle()
 			wantAll(t, w, sayReplicaSet, `a: 2 of 2, revision 1 after ""`)
 		})
 	})
@@ -434,14 +417,12 @@ func TestGarbageIsCollected(t *testing.T) {
 
 func TestNamespaceIsEmptiedAndRemoved(t *testing.T) {
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "space"}}
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		d := newDeployment("a", 2)
 		d.Namespace = space.Name
-		w.Create(space)
+		w.World.Create(space)
 		w.Create(d)
-		w.Settle()
 		w.Delete(space)
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.Namespace])
 		wantAll(t, w, nameOf[*appsv1.Deployment])
 		wantAll(t, w, nameOf[*corev1.Pod])
@@ -450,16 +431,14 @@ func TestNamespaceIsEmptiedAndRemoved(t *testing.T) {
 
 // A Namespace with a finalizer stays, and the cluster is at rest.
 func TestNamespaceWaitsForItsFinalizers(t *testing.T) {
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "space", Finalizers: []string{"example.com/cleanup"}}}
-		w.Create(space)
+		w.World.Create(space)
 		w.Delete(space)
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.Namespace], "space")
 		w.Get(space)
 		space.Finalizers = []string{}
 		w.Update(space)
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.Namespace])
 	})
 }
@@ -468,12 +447,10 @@ func TestPodWaitsForItsSchedulingGates(t *testing.T) {
 	phase := func(pod *corev1.Pod) string { return string(pod.Status.Phase) }
 	pod := newPod("db")
 	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/quota"}}
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		w.Create(pod)
-		w.Settle()
 		wantAll(t, w, phase, "Pending")
 		w.Update(newPod("db"))
-		w.Settle()
 		wantAll(t, w, phase, "Running")
 	})
 }
@@ -504,17 +481,15 @@ func TestPodWaitsForItsReadinessGates(t *testing.T) {
 		}
 		return nil
 	}
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		pod := newPod("db")
 		pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/target"}}
 		w.Create(pod)
-		w.Settle()
 		wantAll(t, w, ready, "False")
 		for _, status := range []string{"True", "False"} {
 			w.Get(pod)
 			pod.Labels = map[string]string{"target": status}
 			w.Update(pod)
-			w.Settle()
 			wantAll(t, w, ready, status)
 		}
 	}, balancer)
@@ -522,33 +497,31 @@ func TestPodWaitsForItsReadinessGates(t *testing.T) {
 
 // The garbage collector does not delete a cluster-scoped object that refers to an object in a Namespace.
 func TestClusterScopedObjectIsNotOwnedByOneInANamespace(t *testing.T) {
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		owner := &corev1.ConfigMap{ObjectMeta: named("owner")}
-		w.Create(owner)
+		w.World.Create(owner)
 		w.Get(owner)
-		w.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", OwnerReferences: []metav1.OwnerReference{
+		w.World.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node", OwnerReferences: []metav1.OwnerReference{
 			*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap")),
 		}}})
 		w.Settle()
 		wantAll(t, w, nameOf[*corev1.Node], "node")
 		w.Delete(owner)
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.Node], "node")
 	})
 }
 
 // A real server refuses these workloads.
 func TestInvalidWorkloadsDoNothing(t *testing.T) {
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		selector := newJob(func(spec *batchv1.JobSpec) { spec.ManualSelector = new(true) })
 		selector.Name = "selector"
-		w.Create(selector)
-		w.Create(newJob(func(spec *batchv1.JobSpec) {
+		w.World.Create(selector)
+		w.World.Create(newJob(func(spec *batchv1.JobSpec) {
 			spec.Completions, spec.CompletionMode = nil, new(batchv1.IndexedCompletion)
 		}))
-		w.Create(newDeployment("a", -1))
+		w.World.Create(newDeployment("a", -1))
 		w.Create(newStatefulSet(-1, resource.MustParse("1Gi")))
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.Pod])
 		wantAll(t, w, nameOf[*appsv1.ReplicaSet])
 	})
@@ -556,17 +529,14 @@ func TestInvalidWorkloadsDoNothing(t *testing.T) {
 
 // A Pod that a label takes from its ReplicaSet is replaced, and too many are deleted when it comes back.
 func TestReplicaSetReleasesAndAdopts(t *testing.T) {
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		w.Create(newDeployment("a", 2))
-		w.Settle()
 		pod := simulate.All[*corev1.Pod](w.State())[0].DeepCopy()
 		pod.Labels["app"] = "debugged"
 		w.Update(pod)
-		w.Settle()
 		wantAll(t, w, func(pod *corev1.Pod) string { return fmt.Sprintf("%s %d", pod.Labels["app"], len(pod.OwnerReferences)) }, "debugged 0", "web 1", "web 1")
 		pod.Labels["app"], pod.OwnerReferences = "web", nil
 		w.Update(pod)
-		w.Settle()
 		wantAll(t, w, func(pod *corev1.Pod) string { return fmt.Sprintf("%s %d", pod.Labels["app"], len(pod.OwnerReferences)) }, "web 1", "web 1")
 	})
 }
@@ -581,28 +551,24 @@ func TestReplicaSetDeletesPodsThatDoNotRunFirst(t *testing.T) {
 		return d
 	}
 	phase := func(pod *corev1.Pod) string { return string(pod.Status.Phase) }
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		claim := newClaim("data", resource.MustParse("1Gi"))
-		w.Create(claim)
+		w.World.Create(claim)
 		w.Create(sized(1))
-		w.Settle()
-		w.Delete(claim)
+		w.World.Delete(claim)
 		w.Update(sized(2))
-		w.Settle()
 		wantAll(t, w, phase, "Pending", "Running")
 		w.Update(sized(1))
-		w.Settle()
 		wantAll(t, w, phase, "Running")
 	})
 }
 
 func TestWorkloadThatSelectsOtherPodsDoesNothing(t *testing.T) {
-	runWorkloads(t, func(w *simulate.World) {
+	runWorkloads(t, func(w settledWorld) {
 		d, set := newDeployment("a", 1), newStatefulSet(1, resource.MustParse("1Gi"))
 		d.Spec.Selector, set.Spec.Selector.MatchLabels = nil, map[string]string{"app": "other"}
-		w.Create(d)
+		w.World.Create(d)
 		w.Create(set)
-		w.Settle()
 		wantAll(t, w, nameOf[*corev1.Pod])
 	})
 }

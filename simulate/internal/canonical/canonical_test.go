@@ -169,17 +169,21 @@ func named(kind, name string, labels map[string]any, fields map[string]any) *uns
 	return object
 }
 
+// set returns a StatefulSet with two revisions, revision one of them, and member a Pod of one.
+func set(current, update string) *unstructured.Unstructured {
+	return named("StatefulSet", "db", nil, map[string]any{"status": map[string]any{"currentRevision": "db-" + current, "updateRevision": "db-" + update}})
+}
+
+func revision(hash string) *unstructured.Unstructured {
+	return named("ControllerRevision", "db-"+hash, map[string]any{"controller.kubernetes.io/hash": hash}, nil)
+}
+
+func member(hash string) *unstructured.Unstructured {
+	return named("Pod", "db-0", map[string]any{"controller-revision-hash": "db-" + hash}, nil)
+}
+
 // A template with a time has another hash in each run.
 func TestHashesOfTemplates(t *testing.T) {
-	set := func(current, update string) *unstructured.Unstructured {
-		return named("StatefulSet", "db", nil, map[string]any{"status": map[string]any{"currentRevision": "db-" + current, "updateRevision": "db-" + update}})
-	}
-	member := func(hash string) *unstructured.Unstructured {
-		return named("Pod", "db-0", map[string]any{"controller-revision-hash": "db-" + hash}, nil)
-	}
-	revision := func(hash string) *unstructured.Unstructured {
-		return named("ControllerRevision", "db-"+hash, map[string]any{"controller.kubernetes.io/hash": hash}, nil)
-	}
 	replicaSet := func(hash string, replicas int64) *unstructured.Unstructured {
 		return named("ReplicaSet", "web-"+hash, map[string]any{"pod-template-hash": hash}, map[string]any{"spec": map[string]any{"replicas": replicas}})
 	}
@@ -234,15 +238,6 @@ func in(namespace string, obj *unstructured.Unstructured) *unstructured.Unstruct
 func TestOneHashInTwoNamespaces(t *testing.T) {
 	replicaSet := func(hash string) *unstructured.Unstructured {
 		return named("ReplicaSet", "web-"+hash, map[string]any{"pod-template-hash": hash}, nil)
-	}
-	set := func(current, update string) *unstructured.Unstructured {
-		return named("StatefulSet", "db", nil, map[string]any{"status": map[string]any{"currentRevision": "db-" + current, "updateRevision": "db-" + update}})
-	}
-	revision := func(hash string) *unstructured.Unstructured {
-		return named("ControllerRevision", "db-"+hash, map[string]any{"controller.kubernetes.io/hash": hash}, nil)
-	}
-	member := func(hash string) *unstructured.Unstructured {
-		return named("Pod", "db-0", map[string]any{"controller-revision-hash": "db-" + hash}, nil)
 	}
 	for _, test := range []struct {
 		name      string
