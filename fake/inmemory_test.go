@@ -43,7 +43,7 @@ func runInBubble(t *testing.T, streaming bool) {
 	t.Helper()
 	began := time.Now()
 	server := startInMemory(t)
-	idle := len(cachetest.BubbleGoroutines(t))
+	idle := len(cachetest.BubbleGoroutines())
 	must(t, server.Create(pod("a")))
 	config := server.Config()
 	if streaming {
@@ -81,7 +81,7 @@ func runInBubble(t *testing.T, streaming bool) {
 	}
 	cancel()
 	must(t, <-stopped)
-	if left := cachetest.BubbleGoroutines(t); len(left) != idle {
+	if left := cachetest.BubbleGoroutines(); len(left) != idle {
 		t.Errorf("got %d goroutines after the context has ended, want %d:\n%s", len(left), idle, strings.Join(left, "\n\n"))
 	}
 }

@@ -191,7 +191,7 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 			wantFollowed(t, "after the definition was deleted", all)
 			h.wantEvents("after the definition was deleted", "widgets v1 Delete/a", "widgets v1 Delete/b")
 			h.wantNoneOwned()
-			left := cachetest.BubbleGoroutines(t)
+			left := cachetest.BubbleGoroutines()
 			if idle == nil {
 				idle = left
 			}
@@ -209,7 +209,7 @@ func TestAllFollowsResourcesThatComeAndGo(t *testing.T) {
 // Run ends everything, without deletions, also while lists and handlers are blocked.
 func TestAllEndsWithItsContext(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
-		idle := len(cachetest.BubbleGoroutines(t))
+		idle := len(cachetest.BubbleGoroutines())
 		for i := range 7 {
 			h.define(fmt.Sprint("Widget", i), "v1")
 			h.create("v1", fmt.Sprint("Widget", i), "a")
@@ -227,7 +227,7 @@ func TestAllEndsWithItsContext(t *testing.T) {
 				t.Errorf("got event %q", event)
 			}
 		}
-		if left := cachetest.BubbleGoroutines(t); len(left) != idle {
+		if left := cachetest.BubbleGoroutines(); len(left) != idle {
 			t.Errorf("got %d goroutines after Run, want %d:\n%s", len(left), idle, strings.Join(left, "\n\n"))
 		}
 	})

@@ -283,20 +283,11 @@ func (n *network) serveWatch(w http.ResponseWriter, r *http.Request, format cach
 	defer stream.Stop()
 	w.Header().Set("Content-Type", format.WatchType)
 	_ = http.NewResponseController(w).Flush()
-	for {
-		select {
-		case event, ok := <-stream.ResultChan():
-			if !ok {
-				return
-			}
-			if _, err := w.Write(format.Frame(event.Type, format.Encode(cachetest.WithType(event.Object)))); err != nil {
-				return
-			}
-			_ = http.NewResponseController(w).Flush()
-		case <-r.Context().Done():
-			return
-		}
-	}
+	cachetest.ServeEvents(r.Context(), stream, func(event watch.Event) error {
+		_, err := w.Write(format.Frame(event.Type, format.Encode(cachetest.WithType(event.Object))))
+		_ = http.NewResponseController(w).Flush()
+		return err
+	})
 }
 
 // requests describes the requests that the server has received, as "verb@resourceVersion", those

@@ -192,7 +192,7 @@ var differences = []difference{
 
 // explains reports whether the difference causes a violation. The program has its cause then.
 func (d difference) explains(x *execution) bool {
-	return d.violation.MatchString(x.violation.String()) && encode(d.without(x.program)) != encode(x.program)
+	return d.violation.MatchString(x.violation.String()) && mustJSON(d.without(x.program)) != mustJSON(x.program)
 }
 
 // without returns a program without the cause of the difference.

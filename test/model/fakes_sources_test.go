@@ -27,7 +27,6 @@ type fakeSource interface {
 	write(s fakeStep)
 	listerWatcher() clientcache.ListerWatcher
 	example() runtime.Object
-	runTyped(ctx context.Context, r *fakeRecorder) func() []any
 }
 
 // expiring is a fakeSource whose watch can be ended by 410.
@@ -103,10 +102,6 @@ func listerWatcherOf[L runtime.Object](pods podLister[L], client any) clientcach
 
 func (*clientsetSource) example() runtime.Object { return &corev1.Pod{} }
 
-func (c *clientsetSource) runTyped(ctx context.Context, r *fakeRecorder) func() []any {
-	return runTypedInformer(ctx, c.listerWatcher(), &corev1.Pod{}, r)
-}
-
 // dynamicSource is a fake dynamic client.
 type dynamicSource struct {
 	fakeObjects
@@ -146,10 +141,6 @@ func (*dynamicSource) example() runtime.Object {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	return obj
-}
-
-func (d *dynamicSource) runTyped(ctx context.Context, r *fakeRecorder) func() []any {
-	return runTypedInformer(ctx, d.listerWatcher(), d.example().(*unstructured.Unstructured), r)
 }
 
 // fakeWatcher is the common part of client-go's two fakes of a watch.
@@ -224,7 +215,3 @@ func (w *watcherSource) listerWatcher() clientcache.ListerWatcher {
 }
 
 func (*watcherSource) example() runtime.Object { return &corev1.Pod{} }
-
-func (w *watcherSource) runTyped(ctx context.Context, r *fakeRecorder) func() []any {
-	return runTypedInformer(ctx, w.listerWatcher(), &corev1.Pod{}, r)
-}

@@ -5,7 +5,6 @@ package model_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -52,13 +52,7 @@ type fakeWrite struct {
 	fakeStep
 }
 
-func (p fakeProgram) String() string {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
+func (p fakeProgram) String() string { return mustJSON(p) }
 
 // fakeVersions are what tests write into their objects: nothing, or a number that need not grow.
 var fakeVersions = map[string]func(n int) string{
@@ -112,7 +106,10 @@ var fakeSubjects = []struct {
 		return runClientGo(ctx, options.NewInformer(f.listerWatcher(), f.example(), 0, clientcache.Indexers{}), r)
 	}},
 	{"cache", func(ctx context.Context, f fakeSource, r *fakeRecorder) func() []any {
-		return f.runTyped(ctx, r)
+		if example, ok := f.example().(*unstructured.Unstructured); ok {
+			return runTypedInformer(ctx, f.listerWatcher(), example, r)
+		}
+		return runTypedInformer(ctx, f.listerWatcher(), &corev1.Pod{}, r)
 	}},
 }
 

@@ -5,16 +5,15 @@ package model_test
 
 import (
 	"regexp"
-	"runtime"
+	"slices"
 	"strings"
+
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-var (
-	bubble = regexp.MustCompile(`synctest bubble \d+`)
-	// library is a function of the product: internal/testing, where the server of the model stands, is
-	// left out.
-	library = regexp.MustCompile(`(?m)^github\.com/kinformer/kinformer/(cache|clientgo|internal/(?:[^t]|t[^e]))`)
-)
+// library is a function of the product: internal/testing, where the server of the model stands, is left
+// out.
+var library = regexp.MustCompile(`(?m)^github\.com/kinformer/kinformer/(cache|clientgo|internal/(?:[^t]|t[^e]))`)
 
 // userFrames are in the stacks of goroutines that are inside a function of the program.
 var userFrames = []string{"model_test.(*recorder)", "model_test.(*functions)"}
@@ -26,32 +25,13 @@ func (x *execution) checkGoroutines() {
 		return // the bubble checks that no goroutine is left
 	}
 	x.checked("goroutines")
-	stacks := strings.Split(allStacks(), "\n\n")
-	own := bubble.FindString(stacks[0])
-	for _, stack := range stacks[1:] {
-		if bubble.FindString(stack) == own && library.MatchString(stack) && !isInside(stack) {
+	for _, stack := range cachetest.BubbleGoroutines()[1:] {
+		if library.MatchString(stack) && !isInside(stack) {
 			x.fail("goroutines", "after Run:\n%s", stack)
 		}
 	}
 }
 
 func isInside(stack string) bool {
-	for _, frame := range userFrames {
-		if strings.Contains(stack, frame) {
-			return true
-		}
-	}
-	return false
-}
-
-// allStacks returns the stacks of all goroutines, that of the caller first.
-func allStacks() string {
-	stacks := make([]byte, 64<<10)
-	for {
-		n := runtime.Stack(stacks, true)
-		if n < len(stacks) {
-			return string(stacks[:n])
-		}
-		stacks = make([]byte, 2*len(stacks))
-	}
+	return slices.ContainsFunc(userFrames, func(frame string) bool { return strings.Contains(stack, frame) })
 }

@@ -88,19 +88,10 @@ func (b *body) serveWatch(ctx context.Context, options metav1.ListOptions) {
 	if !b.begin(b.format.WatchType) {
 		return
 	}
-	for {
-		select {
-		case event, ok := <-stream.ResultChan():
-			if !ok {
-				return
-			}
-			if _, err := b.Write(b.frame(event)); err != nil {
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
+	cachetest.ServeEvents(ctx, stream, func(event watch.Event) error {
+		_, err := b.Write(b.frame(event))
+		return err
+	})
 }
 
 func (b *body) frame(event watch.Event) []byte {
@@ -113,15 +104,15 @@ func (b *body) frame(event watch.Event) []byte {
 // encode returns the bytes of an object or a list. Those of the objects that cannot be decoded are
 // corrupt.
 func (b *body) encode(obj runtime.Object) []byte {
-	return corrupt(b.format.Encode(cachetest.WithType(obj)))
+	return corrupt(b.format.Encode(cachetest.WithType(obj)), "nodeName", "\x52", corruptNode)
 }
 
-// corrupt makes the node name corruptNode one that cannot be decoded: an array in JSON, and in
-// protobuf a string that is longer than its message.
-func corrupt(content []byte) []byte {
-	content = bytes.ReplaceAll(content, []byte(`"nodeName":"`+corruptNode+`"`), []byte(`"nodeName":["`+corruptNode+`"]`))
-	length := string(rune(len(corruptNode)))
-	return bytes.ReplaceAll(content, []byte("\x52"+length+corruptNode), []byte("\x52\x7f"+corruptNode))
+// corrupt makes the value of a field one that cannot be decoded: an array in JSON, and in protobuf,
+// where the field begins with tag, a string that is longer than its message.
+func corrupt(content []byte, field, tag, value string) []byte {
+	content = bytes.ReplaceAll(content, []byte(`"`+field+`":"`+value+`"`), []byte(`"`+field+`":["`+value+`"]`))
+	length := string(rune(len(value)))
+	return bytes.ReplaceAll(content, []byte(tag+length+value), []byte(tag+"\x7f"+value))
 }
 
 // checkStreaming checks that the last answer was streamed if the informer reads over HTTP, unless

@@ -174,7 +174,7 @@ const patience = 5 * time.Minute
 // executeInTime ends the process if a program hangs.
 func executeInTime(t *testing.T, p program, verbose bool) *execution {
 	t.Helper()
-	hung := time.AfterFunc(patience, func() { panic("this program hangs: " + encode(p)) })
+	hung := time.AfterFunc(patience, func() { panic("this program hangs: " + mustJSON(p)) })
 	defer hung.Stop()
 	return execute(t, p, verbose)
 }
@@ -189,17 +189,9 @@ func report(t *testing.T, first *violation, p program) {
 		}
 	}
 	path := filepath.Join(os.TempDir(), "model-program.json")
-	if err := os.WriteFile(path, []byte(encode(p)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(mustJSON(p)), 0o600); err != nil {
 		t.Log(err)
 	}
 	t.Fatalf("%v\n\nwith a simpler program: %v\n%s\n\n%s\n\nto run it again: go test ./test/model -race -v -run=TestReplay -model.program=%s",
-		first, x.violation, encode(p), strings.Join(x.lines, "\n"), path)
-}
-
-func encode(p program) string {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
+		first, x.violation, mustJSON(p), strings.Join(x.lines, "\n"), path)
 }

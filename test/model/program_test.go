@@ -151,8 +151,11 @@ func (h handlerSpec) coalesces(o options) bool {
 var keys = []string{"a/x", "a/y", "b/x", "b/y", "c/z"}
 
 // String describes a step in a timeline.
-func (s step) String() string {
-	text, err := json.Marshal(s)
+func (s step) String() string { return mustJSON(s) }
+
+// mustJSON returns a program, or a part of one, as JSON.
+func mustJSON(value any) string {
+	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err)
 	}

@@ -4,12 +4,12 @@
 package model_test
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
@@ -42,7 +42,7 @@ func (n *scopedNetwork) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Content-Type", format.ListType)
-		_, _ = w.Write(corruptConfigMaps(format, list))
+		_, _ = w.Write(encodeConfigMaps(format, list))
 		return
 	}
 	stream, err := n.model.Watch(r.Context(), options)
@@ -53,24 +53,15 @@ func (n *scopedNetwork) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer stream.Stop()
 	w.Header().Set("Content-Type", format.WatchType)
 	flush := http.NewResponseController(w).Flush
-	for err = flush(); err == nil; err = flush() {
-		select {
-		case event, ok := <-stream.ResultChan():
-			if !ok {
-				return
-			}
-			_, _ = w.Write(format.Frame(event.Type, corruptConfigMaps(format, event.Object)))
-		case <-r.Context().Done():
-			return
-		}
-	}
+	_ = flush()
+	cachetest.ServeEvents(r.Context(), stream, func(event watch.Event) error {
+		_, _ = w.Write(format.Frame(event.Type, encodeConfigMaps(format, event.Object)))
+		return flush()
+	})
 }
 
-// corruptConfigMaps returns the bytes of a ConfigMap or a list. Those of a state that cannot be
-// decoded have an array in JSON, and in protobuf a string that is longer than its message.
-func corruptConfigMaps(format cachetest.Format, obj runtime.Object) []byte {
-	content := format.Encode(cachetest.WithType(obj))
-	content = bytes.ReplaceAll(content, []byte(`"bad":"`+badBytes+`"`), []byte(`"bad":["`+badBytes+`"]`))
-	length := string(rune(len(badBytes)))
-	return bytes.ReplaceAll(content, []byte("\x12"+length+badBytes), []byte("\x12\x7f"+badBytes))
+// encodeConfigMaps returns the bytes of a ConfigMap or a list. Those of a state that cannot be decoded
+// are corrupt.
+func encodeConfigMaps(format cachetest.Format, obj runtime.Object) []byte {
+	return corrupt(format.Encode(cachetest.WithType(obj)), "bad", "\x12", badBytes)
 }

@@ -4,7 +4,6 @@
 package model_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -58,13 +57,7 @@ type scopedStep struct {
 	Verdict  string `json:",omitempty"` // of opVerdict, as that of a step
 }
 
-func (p scopedProgram) String() string {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
+func (p scopedProgram) String() string { return mustJSON(p) }
 
 // Further values of scopedStep.Op.
 const (
@@ -287,11 +280,3 @@ func (p scopedProgram) scopesOf(numbers []int) (scopes []cache.Scope) {
 }
 
 func (s scopedStep) String() string { return fmt.Sprintf("%s %s", s.Op, mustJSON(s)) }
-
-func mustJSON(value any) []byte {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err)
-	}
-	return text
-}

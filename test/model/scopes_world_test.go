@@ -245,14 +245,7 @@ func (w *scopedWorld) since(key, uid string, version uint64) (states []scopedSta
 }
 
 // in reports whether an object is in one of several scopes.
-func (s scopedState) in(scopes []cache.Scope) bool {
-	for _, scope := range scopes {
-		if s.isIn(scope) {
-			return true
-		}
-	}
-	return false
-}
+func (s scopedState) in(scopes []cache.Scope) bool { return slices.ContainsFunc(scopes, s.isIn) }
 
 func (s scopedState) isIn(scope cache.Scope) bool {
 	namespace, name, _ := strings.Cut(s.key, "/")

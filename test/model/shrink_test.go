@@ -50,7 +50,7 @@ func shrinkProgram(p program, fails func(program) bool) program {
 	for _, simplify := range simplifications(p) {
 		candidate := clone(p)
 		simplify(&candidate)
-		if encode(candidate) != encode(p) && fails(candidate) {
+		if mustJSON(candidate) != mustJSON(p) && fails(candidate) {
 			p = candidate
 		}
 	}
@@ -59,7 +59,7 @@ func shrinkProgram(p program, fails func(program) bool) program {
 }
 
 func clone(p program) (c program) {
-	if err := json.Unmarshal([]byte(encode(p)), &c); err != nil {
+	if err := json.Unmarshal([]byte(mustJSON(p)), &c); err != nil {
 		panic(err)
 	}
 	return c
@@ -180,14 +180,14 @@ func TestShrinkSimplifiesAllParts(t *testing.T) {
 			{Op: opLag, N: 2},
 		},
 	}
-	before := encode(p)
+	before := mustJSON(p)
 	shrunk := shrinkProgram(p, func(p program) bool {
 		return p.Options.Packed && len(p.Steps) == 4 && p.Steps[1].Handler.Kind == kindBatch
 	})
 	want := `{"Options":{"Packed":true,"Start":1,"Replicas":1},"Steps":[{"Op":"put","Key":"a/x","N":1},` +
 		`{"Op":"add handler","Handler":{"Kind":"batch","Pace":"fast","Every":1}},` +
 		`{"Op":"fault","Fault":{"Kind":"closed","Target":"watch","Times":1}},{"Op":"lag"}]}`
-	if got := encode(shrunk); got != want || encode(p) != before {
+	if got := mustJSON(shrunk); got != want || mustJSON(p) != before {
 		t.Errorf("shrunk to %s, want %s", got, want)
 	}
 }

@@ -7,20 +7,18 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"testing"
 	"testing/synctest"
 )
 
 // BubbleGoroutines returns the stacks of the goroutines of the current synctest bubble, that of the
 // caller included, once all others are blocked.
-func BubbleGoroutines(t *testing.T) []string {
-	t.Helper()
+func BubbleGoroutines() []string {
 	synctest.Wait()
 	buffer := make([]byte, 8<<20)
 	stacks := strings.Split(string(buffer[:runtime.Stack(buffer, true)]), "\n\n")
 	bubble := regexp.MustCompile(`synctest bubble \d+`).FindString(stacks[0])
 	if bubble == "" {
-		t.Fatalf("no bubble in %q", stacks[0])
+		panic("not in a bubble")
 	}
 	var own []string
 	for _, stack := range stacks {

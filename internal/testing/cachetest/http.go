@@ -4,6 +4,7 @@
 package cachetest
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -30,6 +32,20 @@ func ServeError(w http.ResponseWriter, err error) {
 	}
 	w.WriteHeader(int(status.Code))
 	_, _ = w.Write(Formats["JSON"].Encode(WithType(&status)))
+}
+
+// ServeEvents sends the events of a watch until it or ctx ends, or an event cannot be sent.
+func ServeEvents(ctx context.Context, stream watch.Interface, send func(watch.Event) error) {
+	for {
+		select {
+		case event, ok := <-stream.ResultChan():
+			if !ok || send(event) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // WithType sets the TypeMeta of an object or a list, and returns it.
