@@ -95,7 +95,13 @@ func TestFilesOfDocuments(t *testing.T) {
 }
 
 // documents returns the paths of the Markdown files of the repository.
-func documents(t *testing.T) (paths []string) {
+func documents(t *testing.T) []string {
+	t.Helper()
+	return filesNamed(t, ".md")
+}
+
+// filesNamed returns the paths of the files of the repository whose names end in an extension.
+func filesNamed(t *testing.T, extension string) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -103,7 +109,7 @@ func documents(t *testing.T) (paths []string) {
 			return err
 		case entry.IsDir() && (entry.Name() == ".cache" || entry.Name() == ".git"):
 			return fs.SkipDir
-		case filepath.Ext(path) == ".md":
+		case filepath.Ext(path) == extension:
 			paths = append(paths, path)
 		}
 		return nil

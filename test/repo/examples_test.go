@@ -75,16 +75,5 @@ func functionsAndUses(t *testing.T, dir string) (functions []string, used map[st
 
 // isEntryPoint reports whether a function is one of a package, or a method of one of its main types.
 func isEntryPoint(dir string, function *ast.FuncDecl) bool {
-	if function.Recv == nil {
-		return true
-	}
-	of := function.Recv.List[0].Type
-	if pointer, ok := of.(*ast.StarExpr); ok {
-		of = pointer.X
-	}
-	if generic, ok := of.(*ast.IndexExpr); ok {
-		of = generic.X
-	}
-	name, ok := of.(*ast.Ident)
-	return ok && slices.Contains(mainTypes[dir], name.Name)
+	return function.Recv == nil || slices.Contains(mainTypes[dir], receiverOf(function))
 }

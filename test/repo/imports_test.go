@@ -4,7 +4,6 @@
 package repo_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -142,13 +141,9 @@ func isWithin(path, folder string) bool {
 // packages returns the packages of the module, by their paths in it, with their imports.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-e", "-f", `{{if .GoFiles}}{{.ImportPath}} {{join .Imports " "}}{{end}}`, "./...")
-	out, err := list.Output()
-	if err != nil {
-		t.Fatalf("%v: %v", list, err)
-	}
+	list := output(t, "go", "list", "-e", "-f", `{{if .GoFiles}}{{.ImportPath}} {{join .Imports " "}}{{end}}`, "./...")
 	found := make(map[string][]string)
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(list) {
 		words := strings.Fields(line)
 		found[strings.TrimPrefix(words[0], module+"/")] = words[1:]
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -74,20 +75,11 @@ func sourceFiles(t *testing.T, folder string) (files []*ast.File) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !imports(file, "testing") {
+		if !slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return spec.Path.Value == `"testing"` }) {
 			files = append(files, file)
 		}
 	}
 	return files
-}
-
-func imports(file *ast.File, path string) bool {
-	for _, spec := range file.Imports {
-		if spec.Path.Value == strconv.Quote(path) {
-			return true
-		}
-	}
-	return false
 }
 
 // valueSpecs returns the constants and variables that a folder's files declare.
@@ -150,15 +142,26 @@ func errorTypes(file *ast.File) (names []string) {
 		if !ok || method.Recv == nil || method.Name.Name != "Error" {
 			continue
 		}
-		receiver := method.Recv.List[0].Type
-		if pointer, ok := receiver.(*ast.StarExpr); ok {
-			receiver = pointer.X
-		}
-		if name, ok := receiver.(*ast.Ident); ok && name.IsExported() {
-			names = append(names, name.Name)
+		if name := receiverOf(method); ast.IsExported(name) {
+			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// receiverOf returns the name of the type that has a method.
+func receiverOf(method *ast.FuncDecl) string {
+	receiver := method.Recv.List[0].Type
+	if pointer, ok := receiver.(*ast.StarExpr); ok {
+		receiver = pointer.X
+	}
+	switch generic := receiver.(type) {
+	case *ast.IndexExpr:
+		receiver = generic.X
+	case *ast.IndexListExpr:
+		receiver = generic.X
+	}
+	return receiver.(*ast.Ident).Name
 }
 
 // logMessages returns the messages that the library logs, up to the first punctuation mark or to a

@@ -25,12 +25,8 @@ func newRepository(t *testing.T, changelog string) *repository {
 			t.Skip(err)
 		}
 	}
-	script, err := os.ReadFile(".ci/release")
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := &repository{t: t, dir: t.TempDir(), apidiff: filepath.Join(t.TempDir(), "apidiff")}
-	r.write(filepath.Join(r.dir, "release"), string(script))
+	r.write(filepath.Join(r.dir, "release"), readText(t, ".ci/release"))
 	r.write(filepath.Join(r.dir, "CHANGELOG.md"), changelog)
 	r.write(filepath.Join(r.dir, ".gitignore"), ".cache\n")
 	r.write(filepath.Join(r.dir, "go.mod"), "module example.com/m\n\ngo 1.26\n")
@@ -90,11 +86,7 @@ func (r *repository) release(version, want string) {
 
 func (r *repository) notes(version string) string {
 	r.t.Helper()
-	text, err := os.ReadFile(filepath.Join(r.dir, ".cache/release", version+".md"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return string(text)
+	return readText(r.t, filepath.Join(r.dir, ".cache/release", version+".md"))
 }
 
 const changelog = "# Changelog\n\n## Unreleased\n\n- A line.\n\n## v0.1.0\n\n- Older.\n"

@@ -6,8 +6,6 @@ package repo_test
 import (
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"testing"
 )
@@ -19,25 +17,14 @@ var phrases = regexp.MustCompile(`(?i)\b(tells whether|says whether|hears? of|(i
 // TestWordsOfTheField checks the comments of every Go file of the repository, those of nested modules
 // included.
 func TestWordsOfTheField(t *testing.T) {
-	files := 0
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (entry.Name() == ".cache" || entry.Name() == ".git"):
-			return fs.SkipDir
-		case filepath.Ext(path) != ".go" || path == "test/repo/words_test.go":
-			return nil
+	files := filesNamed(t, ".go")
+	for _, path := range files {
+		if path != "test/repo/words_test.go" {
+			checkFile(t, path)
 		}
-		files++
-		checkFile(t, path)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	if files < 100 {
-		t.Errorf("read %d files only", files)
+	if len(files) < 100 {
+		t.Errorf("read %d files only", len(files))
 	}
 }
 
