@@ -4,23 +4,16 @@
 package reflector
 
 import (
-	"context"
 	"errors"
 	"io"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // TestReportedErrorNamesAttempt checks the Op and the text of the first reported error.
 func TestReportedErrorNamesAttempt(t *testing.T) {
-	type (
-		lists   = []func() (string, error)
-		watches = []func(context.Context, feed.WatchSink) error
-	)
 	gone := apierrors.NewResourceExpired("old")
 	busy := apierrors.NewTooManyRequestsError("busy")
 	for name, c := range map[string]struct {

@@ -71,17 +71,25 @@ func TestBudgetOfAnsweredLists(t *testing.T) {
 	list(0)
 }
 
-// timedSource records the times of lists and watches, as seconds since it was made.
+// timedSource records the times of lists and watches, as seconds since the first, and the versions of
+// lists.
 type timedSource struct {
 	scriptedSource
 	began                 time.Time
 	listTimes, watchTimes []float64
+	listVersions          []string
 }
 
-func (s *timedSource) seconds() float64 { return time.Since(s.began).Seconds() }
+func (s *timedSource) seconds() float64 {
+	if s.began.IsZero() {
+		s.began = time.Now()
+	}
+	return time.Since(s.began).Seconds()
+}
 
 func (s *timedSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	s.listTimes = append(s.listTimes, s.seconds())
+	s.listVersions = append(s.listVersions, options.ResourceVersion)
 	return s.scriptedSource.List(ctx, options, add)
 }
 
@@ -90,16 +98,16 @@ func (s *timedSource) Watch(ctx context.Context, options metav1.ListOptions, eve
 	return s.scriptedSource.Watch(ctx, options, events)
 }
 
+// bookmarkSink accepts empty lists and bookmarks.
+type bookmarkSink struct{ emptySink }
+
+func (bookmarkSink) AdvanceVersion(string) {}
+
 // run runs a reflector of the source for d of fake time.
 func (s *timedSource) run(t *testing.T, d time.Duration, backoff wait.Backoff) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s.began = time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), d)
-		defer cancel()
-		if err := New(Config{Source: s, Sink: emptySink{}, Backoff: backoff}).Run(ctx); err != nil {
-			t.Errorf("Run returned %v, want nil", err)
-		}
+		run(t, d, New(Config{Source: s, Sink: bookmarkSink{}, Backoff: backoff}))
 	})
 }
 
@@ -114,12 +122,14 @@ func inWindow(times []float64, seconds float64) (most int) {
 	return most
 }
 
+// timedAt5 returns a source whose lists are at version 5.
+func timedAt5(watches ...func(context.Context, feed.WatchSink) error) *timedSource {
+	return &timedSource{scriptedSource: listedAt5(watches...)}
+}
+
 // expiredWatches returns a source whose lists succeed and whose watches fail with 410.
 func expiredWatches() *timedSource {
-	return &timedSource{scriptedSource: scriptedSource{
-		lists:   []func() (string, error){listAt("5")},
-		watches: []func(context.Context, feed.WatchSink) error{refusedWith(apierrors.NewResourceExpired("too old"))},
-	}}
+	return timedAt5(refusedWith(apierrors.NewResourceExpired("too old")))
 }
 
 // TestAnsweredListsAreLimited checks that the server answers at most four lists in any minute after
@@ -139,38 +149,23 @@ func TestAnsweredListsAreLimited(t *testing.T) {
 // TestRefusedListsArePacedByTheBackoff checks that lists which the server refuses do not count as
 // answered: the sixth follows its backoff.
 func TestRefusedListsArePacedByTheBackoff(t *testing.T) {
-	source := &timedSource{scriptedSource: scriptedSource{lists: []func() (string, error){listError(apierrors.NewForbidden(podResource, "", nil))}}}
+	source := &timedSource{scriptedSource: scriptedSource{lists: lists{listError(apierrors.NewForbidden(podResource, "", nil))}}}
 	source.run(t, time.Minute, wait.Backoff{})
 	if sixth := source.listTimes[5]; sixth > 1.2*31 {
 		t.Errorf("the sixth list is at %v s, want it after delays of 0.8, 1.6, 3.2, 6.4 and 12.8 s and their jitter", sixth)
 	}
 }
 
-// bookmarkSink accepts empty lists and bookmarks.
-type bookmarkSink struct{ emptySink }
-
-func (bookmarkSink) AdvanceVersion(string) {}
-
 // TestAllRequestsShareABucket lets the server close each watch after an event, which needs no
 // backoff.
 func TestAllRequestsShareABucket(t *testing.T) {
 	version := 5
-	source := &timedSource{scriptedSource: scriptedSource{
-		lists: []func() (string, error){listAt("5")},
-		watches: []func(context.Context, feed.WatchSink) error{func(_ context.Context, events feed.WatchSink) error {
-			events.Opened()
-			version++
-			return events.Bookmark(strconv.Itoa(version), false)
-		}},
-	}}
-	synctest.Test(t, func(t *testing.T) {
-		source.began = time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
-		if err := New(Config{Source: source, Sink: bookmarkSink{}}).Run(ctx); err != nil {
-			t.Error(err)
-		}
+	source := timedAt5(func(_ context.Context, events feed.WatchSink) error {
+		events.Opened()
+		version++
+		return events.Bookmark(strconv.Itoa(version), false)
 	})
+	source.run(t, 10*time.Minute, wait.Backoff{})
 	all := slices.Sorted(slices.Values(append(slices.Clone(source.listTimes), source.watchTimes...)))
 	if got := inWindow(all, 2); got != 10 {
 		t.Errorf("%d requests within two seconds, want 10", got)
@@ -186,11 +181,8 @@ func TestAllRequestsShareABucket(t *testing.T) {
 // TestFakesCostNoTokens checks that requests to a fake of client-go are not limited, since they
 // burden no server, and that its failures are followed by the backoff all the same.
 func TestFakesCostNoTokens(t *testing.T) {
-	source := &timedSource{scriptedSource: scriptedSource{
-		traits:  feed.Traits{Fake: true},
-		lists:   []func() (string, error){listAt("5")},
-		watches: []func(context.Context, feed.WatchSink) error{servedWatch},
-	}}
+	source := timedAt5(servedWatch)
+	source.traits = feed.Traits{Fake: true}
 	source.run(t, time.Minute, wait.Backoff{})
 	if got := len(source.watchTimes); got < 50 {
 		t.Errorf("%d watches of one second in a minute, want at least 50", got)
@@ -230,10 +222,7 @@ func TestExplicitBackoffReplacesTheBudget(t *testing.T) {
 // servedWatch is a watch that the server closes after a second.
 func servedWatch(ctx context.Context, events feed.WatchSink) error {
 	events.Opened()
-	select {
-	case <-time.After(shortWatch):
-	case <-ctx.Done():
-	}
+	openFor(ctx, shortWatch)
 	return nil
 }
 
@@ -241,18 +230,12 @@ func servedWatch(ctx context.Context, events feed.WatchSink) error {
 // Retry-After, nor the delay of at most 100 ms after a watch that was open.
 func TestExplicitBackoffKeepsRetryAfter(t *testing.T) {
 	busy := apierrors.NewTooManyRequests("busy", 7)
-	source := &timedSource{scriptedSource: scriptedSource{
-		lists:   []func() (string, error){listAt("5")},
-		watches: []func(context.Context, feed.WatchSink) error{refusedWith(busy), openedThen(io.EOF), idleWatch},
-	}}
+	source := timedAt5(refusedWith(busy), openedThen(io.EOF), idleWatch)
 	source.run(t, time.Minute, explicit())
 	if got := source.watchTimes[1]; got < 7 || got > 1.2*7 {
 		t.Errorf("the watch after Retry-After: 7 follows after %v s, want 7 to 8.4 s", got)
 	}
-	source = &timedSource{scriptedSource: scriptedSource{
-		lists:   []func() (string, error){listAt("5")},
-		watches: []func(context.Context, feed.WatchSink) error{openedThen(errors.New("broken")), idleWatch},
-	}}
+	source = timedAt5(openedThen(errors.New("broken")), idleWatch)
 	source.run(t, time.Minute, wait.Backoff{Duration: time.Hour})
 	if got := source.watchTimes[1]; got > maxResumeDelay.Seconds() {
 		t.Errorf("the first failed watch is resumed after %v s, want at most 0.1 s", got)
@@ -262,10 +245,7 @@ func TestExplicitBackoffKeepsRetryAfter(t *testing.T) {
 // TestRepeatedShortWatchesArePaced checks that only the first of several watches that the server
 // closes at once is resumed without a backoff.
 func TestRepeatedShortWatchesArePaced(t *testing.T) {
-	source := &timedSource{scriptedSource: scriptedSource{
-		lists:   []func() (string, error){listAt("5")},
-		watches: []func(context.Context, feed.WatchSink) error{openedThen(nil)},
-	}}
+	source := timedAt5(openedThen(nil))
 	source.run(t, time.Minute, withoutJitter())
 	times := source.watchTimes
 	for n, want := range map[int][2]float64{1: {0, 0.1}, 2: {0.99, 1.01}} {
@@ -294,16 +274,10 @@ func TestSecondRelistHasTheSecondDelay(t *testing.T) {
 func TestBrokenConnectionOfAServedWatchIsResumedSoon(t *testing.T) {
 	broken := func(ctx context.Context, events feed.WatchSink) error {
 		events.Opened()
-		select {
-		case <-time.After(5 * time.Second):
-		case <-ctx.Done():
-		}
+		openFor(ctx, 5*time.Second)
 		return io.ErrUnexpectedEOF
 	}
-	source := &timedSource{scriptedSource: scriptedSource{
-		lists:   []func() (string, error){listAt("5")},
-		watches: []func(context.Context, feed.WatchSink) error{broken, broken, broken, idleWatch},
-	}}
+	source := timedAt5(broken, broken, broken, idleWatch)
 	source.run(t, time.Minute, withoutJitter())
 	for n := 1; n < 4; n++ {
 		if got := source.watchTimes[n] - source.watchTimes[n-1]; got > 5.1 {

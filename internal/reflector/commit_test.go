@@ -61,8 +61,8 @@ func TestVersionAdvancesAfterTheSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		source := &scriptedSource{
-			lists: []func() (string, error){listAt("5")},
-			watches: []func(context.Context, feed.WatchSink) error{func(_ context.Context, events feed.WatchSink) error {
+			lists: lists{listAt("5")},
+			watches: watches{func(_ context.Context, events feed.WatchSink) error {
 				defer cancel()
 				events.Opened()
 				_ = events.Event(watch.Added, feed.Item{Key: "a", ResourceVersion: "6"})

@@ -44,6 +44,19 @@ func (r *recordingReplacement) Add(item feed.Item) {
 	r.added = append(r.added, item)
 }
 
+// expect checks that n items with consecutive keys were added, decoded or in bytes.
+func (r *recordingReplacement) expect(t *testing.T, n int, decoded func(i int) bool) {
+	t.Helper()
+	if len(r.added) != n {
+		t.Fatalf("%d items were added, want %d", len(r.added), n)
+	}
+	for i, item := range r.added {
+		if item.Key != fmt.Sprint(i) || (item.Object != nil) != decoded(i) {
+			t.Fatalf("item %d is %s, decoded: %v", i, item.Key, item.Object != nil)
+		}
+	}
+}
+
 // nameCodec decodes a name padded with spaces to a Pod. It fails on "bad" and panics on "panic".
 type nameCodec struct{}
 
@@ -127,14 +140,7 @@ func TestPipelineKeepsOrderOfBytesAndObjects(t *testing.T) {
 		p.add(item)
 	}
 	p.finish(false)
-	if len(replacement.added) != items {
-		t.Fatalf("%d items were added, want %d", len(replacement.added), items)
-	}
-	for i, item := range replacement.added {
-		if item.Key != fmt.Sprint(i) || (item.Object == nil) != asBytes(i) {
-			t.Fatalf("item %d is %s, decoded: %v", i, item.Key, item.Object != nil)
-		}
-	}
+	replacement.expect(t, items, func(i int) bool { return !asBytes(i) })
 }
 
 func TestPipelineDiscardsItemsOfFailedList(t *testing.T) {
@@ -179,14 +185,7 @@ func TestPipelineKeepsOrderOfMixedPages(t *testing.T) {
 		p.add(item)
 	}
 	p.finish(false)
-	if len(replacement.added) != items {
-		t.Fatalf("%d items were added, want %d", len(replacement.added), items)
-	}
-	for i, item := range replacement.added {
-		if item.Key != fmt.Sprint(i) || item.Object == nil {
-			t.Fatalf("item %d is %q, decoded: %v", i, item.Key, item.Object != nil)
-		}
-	}
+	replacement.expect(t, items, func(int) bool { return true })
 }
 
 // blockedReplacement blocks in Add until it is closed.

@@ -14,14 +14,24 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
+type (
+	lists   = []func() (resourceVersion string, err error)
+	watches = []func(ctx context.Context, events feed.WatchSink) error
+)
+
 // scriptedSource is a source of empty lists and watches. The nth list or watch calls the nth
 // function; once these are used up, the last one.
 type scriptedSource struct {
-	lists   []func() (resourceVersion string, err error)
-	watches []func(ctx context.Context, events feed.WatchSink) error
+	lists   lists
+	watches watches
 
 	traits          feed.Traits
 	listed, watched int
+}
+
+// listedAt5 returns a source whose lists are at version 5.
+func listedAt5(watches ...func(context.Context, feed.WatchSink) error) scriptedSource {
+	return scriptedSource{lists: lists{listAt("5")}, watches: watches}
 }
 
 func (s *scriptedSource) List(context.Context, metav1.ListOptions, func(feed.Item) error) (metav1.ListMeta, error) {
@@ -56,6 +66,14 @@ func idleWatch(ctx context.Context, events feed.WatchSink) error {
 	events.Opened()
 	<-ctx.Done()
 	return nil
+}
+
+// openFor waits until a time has passed or the context of a watch has ended.
+func openFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }
 
 // openedThen returns a watch that opens and ends with err at once.
@@ -144,11 +162,17 @@ func runFor(t *testing.T, d time.Duration, config Config) (reported []error) {
 		}
 		config.Backoff = withoutJitter()
 		config.Report = func(_ context.Context, err error) { reported = append(reported, err) }
-		ctx, cancel := context.WithTimeout(t.Context(), d)
-		defer cancel()
-		if err := New(config).Run(ctx); err != nil {
-			t.Errorf("Run returned %v, want nil", err)
-		}
+		run(t, d, New(config))
 	})
 	return reported
+}
+
+// run runs a reflector for d of a bubble's time.
+func run(t *testing.T, d time.Duration, r *Reflector) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	if err := r.Run(ctx); err != nil {
+		t.Errorf("Run returned %v, want nil", err)
+	}
 }

@@ -146,14 +146,10 @@ func (s *historyServer) run(t *testing.T, d time.Duration, overlaps bool) (errs 
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s.began = time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), d)
-		defer cancel()
 		r := New(Config{Source: s, Sink: appliedSink{s: s}, Overlaps: always(overlaps), Report: func(_ context.Context, err error) {
 			errs = append(errs, fmt.Sprint(time.Since(s.began).Round(time.Second), " ", err))
 		}})
-		if err := r.Run(ctx); err != nil {
-			t.Error(err)
-		}
+		run(t, d, r)
 		t.Logf("overlaps=%v: %d lists %v, %d watches, %d refused, %d probes, %d events applied, unchecked=%v", overlaps, len(s.lists), s.lists, s.watches, s.refusals, s.probes, s.applied, r.Status().HistoryUnchecked)
 	})
 	return errs
@@ -299,10 +295,7 @@ func TestCutGroupIsListedIfTheOverlapIsGone(t *testing.T) {
 			cuts = nil
 			return strconv.Itoa(version), nil
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
-		defer cancel()
-		var deleted []string
-		_ = New(Config{Source: src, Sink: deletingSink{deleted: &deleted}}).Run(ctx)
+		run(t, 3*time.Hour, New(Config{Source: src, Sink: &deletingSink{}}))
 	})
 	t.Logf("after a cut, deletions are missing for %v", lostFor)
 	for _, d := range lostFor {
@@ -331,16 +324,11 @@ func TestRefusalOfTheMatchIsForgotten(t *testing.T) {
 			},
 			watch: func(ctx context.Context, _ metav1.ListOptions, e feed.WatchSink) error {
 				e.Opened()
-				select {
-				case <-time.After(3 * time.Minute):
-				case <-ctx.Done():
-				}
+				openFor(ctx, 3*time.Minute)
 				return apierrors.NewResourceExpired("too old")
 			},
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
-		defer cancel()
-		_ = New(Config{Source: src, Sink: emptySink{}, PageSize: 10}).Run(ctx)
+		run(t, 3*time.Hour, New(Config{Source: src, Sink: emptySink{}, PageSize: 10}))
 	})
 	t.Log(limits)
 	if limits[len(limits)-1] != 10 {
@@ -373,10 +361,7 @@ func TestOverlapThatIsNotAnsweredIsGivenUp(t *testing.T) {
 					return e.Event(watch.Modified, feed.Item{Key: "a", UID: "1", ResourceVersion: strconv.Itoa(v), Raw: []byte("{}")})
 				},
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
-			defer cancel()
-			var d []string
-			_ = New(Config{Source: src, Sink: deletingSink{deleted: &d}}).Run(ctx)
+			run(t, 2*time.Hour, New(Config{Source: src, Sink: &deletingSink{}}))
 		})
 		if applied < 50 {
 			t.Errorf("%s: %d events in two hours, want about 118", name, applied)

@@ -22,11 +22,11 @@ import (
 // deletingSink records the keys of deletions.
 type deletingSink struct {
 	emptySink
-	deleted *[]string
+	deleted []string
 }
 
-func (s deletingSink) Apply(_ watch.EventType, item feed.Item) feed.Outcome {
-	*s.deleted = append(*s.deleted, item.Key)
+func (s *deletingSink) Apply(_ watch.EventType, item feed.Item) feed.Outcome {
+	s.deleted = append(s.deleted, item.Key)
 	return feed.Applied
 }
 
@@ -46,18 +46,10 @@ func TestWatchCutAmongEventsOfOneVersionLosesNone(t *testing.T) {
 	}
 	broken := func(context.Context, feed.WatchSink) error { return io.ErrUnexpectedEOF }
 	synctest.Test(t, func(t *testing.T) {
-		source := &scriptedSource{
-			lists:   []func() (string, error){listAt("5")},
-			watches: []func(context.Context, feed.WatchSink) error{deletions("abc", broken), deletions("abcdef", idleWatch)},
-		}
-		var deleted []string
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := New(Config{Source: source, Sink: deletingSink{deleted: &deleted}}).Run(ctx); err != nil {
-			t.Error(err)
-		}
-		if want := []string{"a", "b", "c", "d", "e", "f"}; !slices.Equal(deleted, want) || source.listed != 1 {
-			t.Errorf("deleted %q with %d lists, want %q with one", deleted, source.listed, want)
+		source, sink := listedAt5(deletions("abc", broken), deletions("abcdef", idleWatch)), &deletingSink{}
+		run(t, time.Minute, New(Config{Source: &source, Sink: sink}))
+		if want := []string{"a", "b", "c", "d", "e", "f"}; !slices.Equal(sink.deleted, want) || source.listed != 1 {
+			t.Errorf("deleted %q with %d lists, want %q with one", sink.deleted, source.listed, want)
 		}
 	})
 }
@@ -99,24 +91,19 @@ func TestFalseAlarmsEndTheOverlap(t *testing.T) {
 }
 
 // runOverlap runs a reflector for d of fake time. It lists at 5, receives a change at 9, and resumes
-// with then. lists answer the requests that follow the initial list. It returns the reported errors.
-func runOverlap(t *testing.T, d time.Duration, source *scriptedSource, then func(context.Context, feed.WatchSink) error, lists ...func() (string, error)) (reported []error) {
+// with then. later answer the requests that follow the initial list. It returns the reported errors.
+func runOverlap(t *testing.T, d time.Duration, source *scriptedSource, then func(context.Context, feed.WatchSink) error, later ...func() (string, error)) (reported []error) {
 	t.Helper()
 	changed := func(_ context.Context, events feed.WatchSink) error {
 		events.Opened()
 		return cmp.Or(events.Event(watch.Deleted, feed.Item{Key: "a", UID: "1", ResourceVersion: "9", Raw: []byte("{}")}), io.ErrUnexpectedEOF)
 	}
-	source.lists = append([]func() (string, error){listAt("5")}, lists...)
-	source.watches = []func(context.Context, feed.WatchSink) error{changed, then, idleWatch}
+	source.lists = append(lists{listAt("5")}, later...)
+	source.watches = watches{changed, then, idleWatch}
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), d)
-		defer cancel()
-		var deleted []string
-		config := Config{Source: source, Sink: deletingSink{deleted: &deleted}}
-		config.Report = func(_ context.Context, err error) { reported = append(reported, err) }
-		if err := New(config).Run(ctx); err != nil {
-			t.Error(err)
-		}
+		run(t, d, New(Config{Source: source, Sink: &deletingSink{}, Report: func(_ context.Context, err error) {
+			reported = append(reported, err)
+		}}))
 	})
 	return reported
 }

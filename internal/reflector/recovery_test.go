@@ -12,34 +12,28 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // TestRecoveredEndsEachRowOfFailures checks that Recovered is called once for a row of reported
 // failures, with the length of the row and the time since the first failure, in whole seconds.
 func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
-	type (
-		lists   = []func() (string, error)
-		watches = []func(context.Context, feed.WatchSink) error
-	)
 	failure := errors.New("unexpected")
 	for name, c := range map[string]struct {
 		source    scriptedSource
 		watchList bool
 		want      []string
 	}{
-		"no failure": {source: scriptedSource{lists: lists{listAt("5")}, watches: watches{idleWatch}}},
+		"no failure": {source: listedAt5(idleWatch)},
 		"failed lists": {
 			source: scriptedSource{lists: lists{listError(failure), listError(failure), listAt("5")}, watches: watches{idleWatch}},
 			want:   []string{"2 attempts in 3s"}, // backoff of 1 s and 2 s
 		},
 		"failed watch": {
-			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(io.EOF), idleWatch}},
+			source: listedAt5(openedThen(io.EOF), idleWatch),
 			want:   []string{"1 attempts in 0s"}, // resumed within 100 ms
 		},
 		"refused watches": {
-			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{refusedWith(io.EOF), refusedWith(io.EOF), refusedWith(io.EOF), idleWatch}},
+			source: listedAt5(refusedWith(io.EOF), refusedWith(io.EOF), refusedWith(io.EOF), idleWatch),
 			want:   []string{"3 attempts in 7s"}, // backoff of 1 s, 2 s and 4 s
 		},
 		"two rows": {
@@ -47,11 +41,11 @@ func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
 			want:   []string{"1 attempts in 1s", "1 attempts in 0s"},
 		},
 		"relist": {
-			source: scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(nil), openedThen(nil), openedThen(nil), idleWatch}},
+			source: listedAt5(openedThen(nil), openedThen(nil), openedThen(nil), idleWatch),
 			want:   []string{"1 attempts in 2s"}, // the second backoff; the third watch had the first
 		},
 		"WatchList": {
-			source:    scriptedSource{lists: lists{listAt("5")}, watches: watches{openedThen(nil), openedThen(nil), idleWatch}},
+			source:    listedAt5(openedThen(nil), openedThen(nil), idleWatch),
 			watchList: true,
 			want:      []string{"2 attempts in 1s"},
 		},
@@ -76,8 +70,8 @@ func TestRecoveredEndsEachRowOfFailures(t *testing.T) {
 func TestRecoveredMayCallStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &scriptedSource{
-			lists:   []func() (string, error){listError(io.EOF), listAt("5")},
-			watches: []func(context.Context, feed.WatchSink) error{openedThen(io.EOF), idleWatch},
+			lists:   lists{listError(io.EOF), listAt("5")},
+			watches: watches{openedThen(io.EOF), idleWatch},
 		}
 		var r *Reflector
 		var seen []Status
@@ -85,11 +79,7 @@ func TestRecoveredMayCallStatus(t *testing.T) {
 			Source: source, Sink: emptySink{}, Backoff: withoutJitter(),
 			Recovered: func(context.Context, time.Duration, int) { seen = append(seen, r.Status()) },
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := r.Run(ctx); err != nil {
-			t.Errorf("Run returned %v, want nil", err)
-		}
+		run(t, time.Minute, r)
 		if len(seen) != 2 {
 			t.Fatalf("Recovered was called %d times, want 2", len(seen))
 		}

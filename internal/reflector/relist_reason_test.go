@@ -4,7 +4,6 @@
 package reflector
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // TestRelistReasons maps the errors that end a row of watches to reasons.
@@ -48,17 +45,12 @@ func TestRelistReasons(t *testing.T) {
 func TestStatusCountsRelistsAndRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := apierrors.NewResourceExpired("too old")
-		source := &scriptedSource{
-			lists: []func() (string, error){listAt("5")},
-			watches: []func(context.Context, feed.WatchSink) error{
-				refusedWith(io.EOF), openedThen(io.ErrUnexpectedEOF), refusedWith(io.EOF), openedThen(io.EOF), openedThen(gone),
-				refusedWith(gone), idleWatch,
-			},
-		}
-		r := New(Config{Source: source, Sink: emptySink{}, Backoff: withoutJitter()})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_ = r.Run(ctx)
+		source := listedAt5(
+			refusedWith(io.EOF), openedThen(io.ErrUnexpectedEOF), refusedWith(io.EOF), openedThen(io.EOF), openedThen(gone),
+			refusedWith(gone), idleWatch,
+		)
+		r := New(Config{Source: &source, Sink: emptySink{}, Backoff: withoutJitter()})
+		run(t, time.Minute, r)
 		status := r.Status()
 		if status.Restarts != 2 || len(status.Relists) != 1 || status.Relists[RelistExpired] != 2 {
 			t.Errorf("%d restarts and relists %v, want 2 restarts and 2 because the version had expired", status.Restarts, status.Relists)

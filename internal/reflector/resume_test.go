@@ -19,37 +19,17 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// recordingSource records the requests to a source: their times, and the versions of lists.
-type recordingSource struct {
-	scriptedSource
-	watchTimes   []time.Time
-	listVersions []string
-}
-
-func (s *recordingSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	s.listVersions = append(s.listVersions, options.ResourceVersion)
-	return s.scriptedSource.List(ctx, options, add)
-}
-
-func (s *recordingSource) Watch(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
-	s.watchTimes = append(s.watchTimes, time.Now())
-	return s.scriptedSource.Watch(ctx, options, events)
-}
-
 // TestOnlyTheFirstFailureIsResumedSoon checks that a watch which fails again, without an event
 // since, is resumed after the backoff.
 func TestOnlyTheFirstFailureIsResumedSoon(t *testing.T) {
 	failure := io.ErrUnexpectedEOF
-	source := &recordingSource{scriptedSource: scriptedSource{
-		lists:   []func() (string, error){listAt("5")},
-		watches: []func(context.Context, feed.WatchSink) error{openedThen(failure), openedThen(failure), idleWatch},
-	}}
+	source := timedAt5(openedThen(failure), openedThen(failure), idleWatch)
 	runFor(t, time.Minute, Config{Source: source})
-	if soon := source.watchTimes[1].Sub(source.watchTimes[0]); soon > maxResumeDelay {
-		t.Errorf("resumed after %v, want at most %v", soon, maxResumeDelay)
+	if soon := source.watchTimes[1] - source.watchTimes[0]; soon > maxResumeDelay.Seconds() {
+		t.Errorf("resumed after %v s, want at most %v", soon, maxResumeDelay)
 	}
-	if later := source.watchTimes[2].Sub(source.watchTimes[1]); later < time.Second {
-		t.Errorf("resumed a second time after %v, want the backoff of 1s", later)
+	if later := source.watchTimes[2] - source.watchTimes[1]; later < 0.99 {
+		t.Errorf("resumed a second time after %v s, want the backoff of 1 s", later)
 	}
 }
 
@@ -62,13 +42,10 @@ func TestRetryAfterPrecedesEveryRetry(t *testing.T) {
 	gone.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 20}
 	for name, err := range map[string]error{"resume": broken, "relist": gone} {
 		t.Run(name, func(t *testing.T) {
-			source := &recordingSource{scriptedSource: scriptedSource{
-				lists:   []func() (string, error){listAt("5")},
-				watches: []func(context.Context, feed.WatchSink) error{openedThen(err), idleWatch},
-			}}
+			source := timedAt5(openedThen(err), idleWatch)
 			runFor(t, time.Minute, Config{Source: source})
-			if waited := source.watchTimes[1].Sub(source.watchTimes[0]); waited < 20*time.Second {
-				t.Errorf("the next watch follows after %v, want at least 20s", waited)
+			if waited := source.watchTimes[1] - source.watchTimes[0]; waited < 20 {
+				t.Errorf("the next watch follows after %v s, want at least 20 s", waited)
 			}
 		})
 	}
@@ -78,17 +55,13 @@ func TestRetryAfterPrecedesEveryRetry(t *testing.T) {
 // consistent read lists at the version reached.
 func TestConsistentReadIsForgottenOnceCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &recordingSource{scriptedSource: scriptedSource{
-			lists:   []func() (string, error){listAt("9"), listAt("5"), listAt("5"), listAt("6")}, // a list, a probe, the consistent read
-			watches: []func(context.Context, feed.WatchSink) error{openedThen(nil), idleWatch},
+		source := &timedSource{scriptedSource: scriptedSource{
+			lists:   lists{listAt("9"), listAt("5"), listAt("5"), listAt("6")}, // a list, a probe, the consistent read
+			watches: watches{openedThen(nil), idleWatch},
 		}}
 		r := New(Config{Source: source, Sink: emptySink{}, Backoff: withoutJitter()})
 		for range 2 {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*probeInterval)
-			if err := r.Run(ctx); err != nil {
-				t.Error(err)
-			}
-			cancel()
+			run(t, 2*probeInterval, r)
 		}
 		want := []string{"0", "", "", "5"}
 		for i, version := range want {
@@ -107,8 +80,8 @@ func TestNoRequestPrecedesRetryAfter(t *testing.T) {
 	var times []time.Time
 	request := func() { times = append(times, time.Now()) }
 	source := &scriptedSource{
-		lists: []func() (string, error){func() (string, error) { request(); return "", busy }},
-		watches: []func(context.Context, feed.WatchSink) error{func(context.Context, feed.WatchSink) error {
+		lists: lists{func() (string, error) { request(); return "", busy }},
+		watches: watches{func(context.Context, feed.WatchSink) error {
 			request()
 			return busy
 		}},
@@ -116,8 +89,8 @@ func TestNoRequestPrecedesRetryAfter(t *testing.T) {
 	runFor(t, 10*time.Minute, Config{Source: source, WatchList: always(true)})
 	probes := 0
 	source = &scriptedSource{
-		lists: []func() (string, error){listAt("5"), func() (string, error) { request(); probes++; return "", busy }},
-		watches: []func(context.Context, feed.WatchSink) error{
+		lists: lists{listAt("5"), func() (string, error) { request(); probes++; return "", busy }},
+		watches: watches{
 			openedThen(nil), func(ctx context.Context, events feed.WatchSink) error { times = nil; return idleWatch(ctx, events) },
 		},
 	}
@@ -156,13 +129,10 @@ func TestQuarantinedObjectsAreListedThoughWatchesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		version := 10
 		source := &scriptedSource{
-			lists: []func() (string, error){func() (string, error) { return strconv.Itoa(version), nil }},
-			watches: []func(context.Context, feed.WatchSink) error{func(ctx context.Context, events feed.WatchSink) error {
+			lists: lists{func() (string, error) { return strconv.Itoa(version), nil }},
+			watches: watches{func(ctx context.Context, events feed.WatchSink) error {
 				events.Opened()
-				select {
-				case <-time.After(4 * time.Minute):
-				case <-ctx.Done():
-				}
+				openFor(ctx, 4*time.Minute)
 				version++
 				if err := events.Bookmark(strconv.Itoa(version), false); err != nil {
 					return err
@@ -170,12 +140,8 @@ func TestQuarantinedObjectsAreListedThoughWatchesFail(t *testing.T) {
 				return syscall.ECONNRESET
 			}},
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
-		defer cancel()
 		lists := 0
-		if err := New(Config{Source: source, Sink: quarantinedSink{lists: &lists}}).Run(ctx); err != nil {
-			t.Error(err)
-		}
+		run(t, 12*time.Hour, New(Config{Source: source, Sink: quarantinedSink{lists: &lists}}))
 		if lists < 5 || lists > 12 {
 			t.Errorf("%d lists in 12 hours, want more and more rare ones", lists)
 		}
@@ -187,15 +153,11 @@ func TestFreshnessOfASlowList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		source := &scriptedSource{
-			lists:   []func() (string, error){func() (string, error) { <-time.After(4 * time.Minute); return "5", nil }},
-			watches: []func(context.Context, feed.WatchSink) error{idleWatch},
+			lists:   lists{func() (string, error) { <-time.After(4 * time.Minute); return "5", nil }},
+			watches: watches{idleWatch},
 		}
 		r := New(Config{Source: source, Sink: emptySink{}})
-		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute+30*time.Second)
-		defer cancel()
-		if err := r.Run(ctx); err != nil {
-			t.Error(err)
-		}
+		run(t, 4*time.Minute+30*time.Second, r)
 		if fresh := r.Status().FreshAt; !fresh.Equal(began) {
 			t.Errorf("FreshAt is %v after the request of the list, want 0s", fresh.Sub(began))
 		}

@@ -24,9 +24,9 @@ func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			resource := served.New(nil)
 			resource.Set(served.Served, nil)
-			source := &recordingSource{}
-			source.lists = []func() (string, error){listAt("5"), listError(notFound)}
-			source.watches = []func(context.Context, feed.WatchSink) error{func(ctx context.Context, events feed.WatchSink) error {
+			source := &scriptedSource{}
+			source.lists = lists{listAt("5"), listError(notFound)}
+			source.watches = watches{func(ctx context.Context, events feed.WatchSink) error {
 				events.Opened()
 				resource.Set(served.Gone, served.ErrNotServed)
 				if source.watched > 1 || knownAfterWatches == 0 {
@@ -51,22 +51,27 @@ func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
 	}
 }
 
+// learnedFromAList returns a function that returns a resource once the source was listed.
+func learnedFromAList(source *scriptedSource, resource *served.Resource) func() *served.Resource {
+	return func() *served.Resource {
+		if source.listed == 0 {
+			return nil
+		}
+		return resource
+	}
+}
+
 // TestUnlistedResourceWithObjectsIsRequested runs a reflector that has listed a resource which another
 // server does not list yet, and whose next requests that server answers. It keeps its objects.
 func TestUnlistedResourceWithObjectsIsRequested(t *testing.T) {
 	notFound := apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{}, "", "", 0, true)
-	resource, source := served.New(served.ErrNotServed), &recordingSource{}
+	resource, source := served.New(served.ErrNotServed), &scriptedSource{}
 	resource.Set(served.Unlisted, served.ErrNotServed)
-	source.lists = []func() (string, error){listAt("5"), listError(notFound), listAt("6")}
-	source.watches = []func(context.Context, feed.WatchSink) error{func(context.Context, feed.WatchSink) error { return notFound }, idleWatch}
+	source.lists = lists{listAt("5"), listError(notFound), listAt("6")}
+	source.watches = watches{refusedWith(notFound), idleWatch}
 	runFor(t, time.Minute, Config{
 		Source: source, Store: failIfVacated(t),
-		Served: func() *served.Resource {
-			if source.listed == 0 {
-				return nil
-			}
-			return resource
-		},
+		Served: learnedFromAList(source, resource),
 	})
 	if source.listed != 3 || source.watched != 2 {
 		t.Errorf("%d lists and %d watches, want 3 and 2", source.listed, source.watched)
@@ -76,9 +81,9 @@ func TestUnlistedResourceWithObjectsIsRequested(t *testing.T) {
 // TestFirstVerdictDoesNotListAgain runs a reflector that learns its resource after the first list, before
 // there is a verdict on it. The watch goes on from the version that was reached.
 func TestFirstVerdictDoesNotListAgain(t *testing.T) {
-	resource, source := served.New(served.ErrNotServed), &recordingSource{}
-	source.lists = []func() (string, error){listAt("5")}
-	source.watches = []func(context.Context, feed.WatchSink) error{func(ctx context.Context, events feed.WatchSink) error {
+	resource, source := served.New(served.ErrNotServed), &scriptedSource{}
+	source.lists = lists{listAt("5")}
+	source.watches = watches{func(ctx context.Context, events feed.WatchSink) error {
 		events.Opened()
 		resource.Set(served.Served, nil)
 		<-ctx.Done()
@@ -86,12 +91,7 @@ func TestFirstVerdictDoesNotListAgain(t *testing.T) {
 	}}
 	runFor(t, time.Minute, Config{
 		Source: source, Store: failIfVacated(t),
-		Served: func() *served.Resource {
-			if source.listed == 0 {
-				return nil
-			}
-			return resource
-		},
+		Served: learnedFromAList(source, resource),
 	})
 	if source.listed != 1 || source.watched != 2 {
 		t.Errorf("%d lists and %d watches, want 1 and 2", source.listed, source.watched)
@@ -101,10 +101,10 @@ func TestFirstVerdictDoesNotListAgain(t *testing.T) {
 // TestVacatedScopeIsListedBeforeItIsWatched runs a reflector that learns its resource while its watch
 // has ended, and whose store another reflector has vacated meanwhile.
 func TestVacatedScopeIsListedBeforeItIsWatched(t *testing.T) {
-	resource, source, store := served.New(served.ErrNotServed), &recordingSource{}, failIfVacated(t)
+	resource, source, store := served.New(served.ErrNotServed), &scriptedSource{}, failIfVacated(t)
 	resource.Set(served.Served, nil)
-	source.lists = []func() (string, error){listAt("5")}
-	source.watches = []func(context.Context, feed.WatchSink) error{func(ctx context.Context, events feed.WatchSink) error {
+	source.lists = lists{listAt("5")}
+	source.watches = watches{func(ctx context.Context, events feed.WatchSink) error {
 		events.Opened()
 		if source.watched == 1 {
 			store.now = false

@@ -137,7 +137,7 @@ func TestPanicOfProbeIsRaised(t *testing.T) {
 	}()
 	resource := served.New(served.ErrNotServed)
 	resource.Set(served.Gone, served.ErrNotServed)
-	source := &scriptedSource{lists: []func() (string, error){func() (string, error) {
+	source := &scriptedSource{lists: lists{func() (string, error) {
 		return "", fmt.Errorf("probe: %w", &feed.PanicError{Func: "listing", Value: "injected"})
 	}}}
 	store := failIfVacated(t)

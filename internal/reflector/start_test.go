@@ -26,7 +26,6 @@ import (
 type startSource struct {
 	scriptedSource
 	probe    func() (version string, items int, err error)
-	traits   feed.Traits
 	requests []string
 }
 
@@ -47,8 +46,6 @@ func (s *startSource) List(_ context.Context, options metav1.ListOptions, add fu
 	}
 	return metav1.ListMeta{ResourceVersion: "163"}, nil
 }
-
-func (s *startSource) Traits() feed.Traits { return s.traits }
 
 // answers returns a probe's answer.
 func answers(version string, items int, err error) func() (string, int, error) {
@@ -95,8 +92,7 @@ func TestFirstListIsNotOlderThanTheMostRecentState(t *testing.T) {
 		"WatchList":            {watchList: true, want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			source := &startSource{probe: c.probe, traits: feed.Traits{Fake: c.fake}}
-			source.watches = []func(context.Context, feed.WatchSink) error{idleWatch}
+			source := &startSource{probe: c.probe, scriptedSource: scriptedSource{traits: feed.Traits{Fake: c.fake}, watches: watches{idleWatch}}}
 			config := Config{Source: source, Start: NewStart(), WatchList: always(c.watchList)}
 			if c.any {
 				config.Start = nil

@@ -16,7 +16,7 @@ import (
 func TestWatchListIsDecidedOnce(t *testing.T) {
 	for name, watchList := range map[string]bool{"WatchList": true, "list": false} {
 		t.Run(name, func(t *testing.T) {
-			source := &scriptedSource{lists: []func() (string, error){listAt("5")}}
+			source := &scriptedSource{lists: lists{listAt("5")}}
 			for range 5 {
 				source.watches = append(source.watches, openedThen(nil))
 			}
@@ -38,7 +38,7 @@ func TestWatchListIsDecidedOnce(t *testing.T) {
 // TestQuietWatchOfAWatchListIsKept checks that the idle timeout of a WatchList's initial state does
 // not apply to the watch that follows in the same stream.
 func TestQuietWatchOfAWatchListIsKept(t *testing.T) {
-	source := &scriptedSource{watches: []func(context.Context, feed.WatchSink) error{
+	source := &scriptedSource{watches: watches{
 		func(ctx context.Context, events feed.WatchSink) error {
 			events.Opened()
 			if err := events.Bookmark("5", true); err != nil {

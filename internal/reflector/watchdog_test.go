@@ -4,26 +4,23 @@
 package reflector
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
-
-	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // TestWatchdogErrorTakesPrecedence checks that the watchdog's error is the error of the watch, even
 // if the source returns nil when its context is cancelled.
 func TestWatchdogErrorTakesPrecedence(t *testing.T) {
 	for name, c := range map[string]struct {
-		lists []func() (string, error)
+		lists lists
 		want  error
 	}{
-		"stalled":   {[]func() (string, error){listAt("5")}, ErrStalled},
-		"regressed": {[]func() (string, error){listAt("5"), listAt("3")}, ErrVersionRegressed}, // the second is a probe
+		"stalled":   {lists{listAt("5")}, ErrStalled},
+		"regressed": {lists{listAt("5"), listAt("3")}, ErrVersionRegressed}, // the second is a probe
 	} {
 		t.Run(name, func(t *testing.T) {
-			source := &scriptedSource{lists: c.lists, watches: []func(context.Context, feed.WatchSink) error{idleWatch}}
+			source := &scriptedSource{lists: c.lists, watches: watches{idleWatch}}
 			reported := runFor(t, 30*time.Minute, Config{Source: source})
 			for _, err := range reported {
 				if errors.Is(err, c.want) {
