@@ -17,23 +17,30 @@ import (
 // state is a value that is allocated alone, as it has a pointer.
 type state struct{ key string }
 
+// newStateInformer returns an informer that calls a function with each state it decodes.
+func newStateInformer(decoded func(feed.Item, *state)) *Informer[*state] {
+	return New(Config[*state]{Store: store.Config[*state]{
+		Key: func(s *state) (string, error) { return s.key, nil }, ItemKeys: true,
+		Identity: func(*state) (string, string) { return "", "" },
+		Decode: func(i feed.Item) (*state, error) {
+			value := &state{key: i.Key}
+			decoded(i, value)
+			return value, nil
+		},
+		Report: func(string, error) {},
+	}})
+}
+
 // A coalesced change keeps two states of its object alive: the last one delivered and the latest.
 // Those in between are collected, although the log's entries of a change share an allocation.
 func TestBacklogKeepsTwoStatesOfAnObject(t *testing.T) {
 	const states = 6
 	var values [states]weak.Pointer[state]
 	n := 0
-	informer := New(Config[*state]{Store: store.Config[*state]{
-		Key: func(s *state) (string, error) { return s.key, nil }, ItemKeys: true,
-		Identity: func(*state) (string, string) { return "", "" },
-		Decode: func(i feed.Item) (*state, error) {
-			value := &state{key: i.Key}
-			values[n] = weak.Make(value)
-			n++
-			return value, nil
-		},
-		Report: func(string, error) {},
-	}})
+	informer := newStateInformer(func(_ feed.Item, value *state) {
+		values[n] = weak.Make(value)
+		n++
+	})
 	cursor := informer.log.Cursor()
 	h := newHandler(HandlerConfig[*state]{Name: "blocked"}, informer)
 	for range states {
@@ -58,18 +65,11 @@ func TestBacklogKeepsTwoStatesOfAnObject(t *testing.T) {
 // A change that is being delivered keeps the states of no later change alive.
 func TestDeliveredChangeKeepsNoLaterStateAlive(t *testing.T) {
 	var first weak.Pointer[state] // the first state of b
-	informer := New(Config[*state]{Store: store.Config[*state]{
-		Key: func(s *state) (string, error) { return s.key, nil }, ItemKeys: true,
-		Identity: func(*state) (string, string) { return "", "" },
-		Decode: func(i feed.Item) (*state, error) {
-			value := &state{key: i.Key}
-			if i.Key == "b" && i.ResourceVersion == "4" {
-				first = weak.Make(value)
-			}
-			return value, nil
-		},
-		Report: func(string, error) {},
-	}})
+	informer := newStateInformer(func(i feed.Item, value *state) {
+		if i.Key == "b" && i.ResourceVersion == "4" {
+			first = weak.Make(value)
+		}
+	})
 	cursor := informer.log.Cursor()
 	h := newHandler(HandlerConfig[*state]{Name: "blocked"}, informer)
 	apply := func(key, version string) []store.Change[*state] {

@@ -4,7 +4,6 @@
 package informer
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,9 +39,7 @@ func benchmarkEvents(b *testing.B, handlers int) {
 			}
 		}, 0)
 	}
-	ctx, cancel := context.WithCancel(b.Context())
-	done := make(chan error)
-	go func() { done <- i.Run(ctx) }()
+	stop := start(i)
 	list(i, pods)
 
 	var items []feed.Item
@@ -58,8 +55,7 @@ func benchmarkEvents(b *testing.B, handlers int) {
 		}
 		i.feed.Apply(watch.Modified, items[n%round])
 	}
-	cancel()
-	if err := <-done; err != nil {
+	if err := stop(); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -76,14 +72,11 @@ func benchmarkLateHandlers(b *testing.B, late bool) {
 	b.Helper()
 	i := startPodInformer(b, 200_000)
 	delivered := make(chan struct{}, 1)
-	steady, err := i.Add(HandlerConfig[*corev1.Pod]{Name: "steady", OnEvent: func(e Event[*corev1.Pod]) {
+	steady := add(b, i, HandlerConfig[*corev1.Pod]{Name: "steady", OnEvent: func(e Event[*corev1.Pod]) {
 		if e.Type == Update {
 			delivered <- struct{}{}
 		}
 	}})
-	if err != nil {
-		b.Fatal(err)
-	}
 	<-steady.Synced()
 	done := make(chan struct{})
 	var wg sync.WaitGroup

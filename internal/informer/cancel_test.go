@@ -70,7 +70,6 @@ func TestStopFromHandlerBlocksUntilContextEnds(t *testing.T) {
 // reports no error, because it holds that handler's lock.
 func TestErrorHandlerMayCancelHandler(t *testing.T) {
 	var blocked *Handler[string]
-	var resume chan struct{}
 	reports := 0
 	configure := func(config *Config[string]) {
 		packed(config)
@@ -82,8 +81,7 @@ func TestErrorHandlerMayCancelHandler(t *testing.T) {
 		}
 	}
 	runInformer(t, []string{"a=1"}, configure, func(h *harness) {
-		resume = make(chan struct{})
-		blocked = h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(Event[string]) { <-resume }})
+		blocked = h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(Event[string]) { <-h.resume }})
 	}, func(h *harness) {
 		h.send(watch.Added, "b=1", "11")
 		h.send(watch.Modified, "b=2", "12")
@@ -92,7 +90,7 @@ func TestErrorHandlerMayCancelHandler(t *testing.T) {
 		if reports != 0 {
 			h.t.Error("the compactor reported an object that cannot be decoded")
 		}
-		close(resume)
+		close(h.resume)
 		synctest.Wait()
 		<-blocked.Done()
 		if reports == 0 {

@@ -17,15 +17,13 @@ import (
 // A handler that is blocked in its first call receives changes coalesced by the rules in doc.go.
 func TestCoalescingRules(t *testing.T) {
 	var log []string
-	var resume chan struct{}
 	runInformer(t, []string{"a=1", "b=1", "c=1", "d=1"}, coalescing(batchSize), func(h *harness) {
-		resume = make(chan struct{})
 		h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(e Event[string]) {
 			record(&log)(e)
 			if e.Coalesced > 0 {
 				log[len(log)-1] += fmt.Sprint(" +", e.Coalesced)
 			}
-			<-resume
+			<-h.resume
 		}})
 	}, func(h *harness) {
 		log = nil
@@ -42,7 +40,7 @@ func TestCoalescingRules(t *testing.T) {
 		if handler := h.currentHandlers()[0]; handler.position() < h.log.Appended()-1 || handler.backlog.n > 10 {
 			h.t.Errorf("%d of %d events compacted, a backlog of %d", handler.position(), h.log.Appended(), handler.backlog.n)
 		}
-		close(resume)
+		close(h.resume)
 		synctest.Wait()
 		h.expect("the handler", log[3:],
 			"U a a=1→a=20 +9", "D b b=1→ +1", "A e →e=2 +1", "D e e=2→ +2", "A e →e=again",
@@ -54,28 +52,26 @@ func TestCoalescingRules(t *testing.T) {
 // no older states than those delivered before.
 func TestResyncIsDeferredDuringCompaction(t *testing.T) {
 	var log []string
-	var resume chan struct{}
 	runInformer(t, []string{"a=1"}, coalescing(1), func(h *harness) {
-		resume = make(chan struct{})
 		h.add(HandlerConfig[string]{Name: "blocked", Resync: time.Minute, OnEvent: func(e Event[string]) {
 			record(&log)(e)
 			if e.New == "a=11" || e.New == "a=30" || e.New == "a=31" || strings.HasSuffix(e.New, "!") {
-				<-resume
+				<-h.resume
 			}
 		}})
 	}, func(h *harness) {
 		h.sendUpdates(11, 10)
 		<-time.After(2 * time.Minute)
-		resume <- struct{}{}
+		h.resume <- struct{}{}
 		synctest.Wait()
 		h.expect("the handler", log, "A a →a=1 (initial)", "U a a=1→a=11", "U a a=11→a=20", "U a a=20→a=20")
 		log = nil
 		h.sendUpdates(30, 3) // blocks at the first
 		<-time.After(time.Minute)
-		resume <- struct{}{} // the resync is due after the third; blocks at the second
+		h.resume <- struct{}{} // the resync is due after the third; blocks at the second
 		synctest.Wait()
 		h.sendUpdates(33, 10)
-		resume <- struct{}{}
+		h.resume <- struct{}{}
 		synctest.Wait()
 		h.expect("the handler", log, "U a a=20→a=30", "U a a=30→a=31", "U a a=31→a=42", "U a a=42→a=42")
 		log = nil
@@ -83,16 +79,16 @@ func TestResyncIsDeferredDuringCompaction(t *testing.T) {
 		h.send(watch.Added, "b=51!", "51")
 		h.sendUpdates(52, 4)
 		<-time.After(time.Minute)
-		resume <- struct{}{} // the resync is due while updates of a are undelivered; blocks at b
+		h.resume <- struct{}{} // the resync is due while updates of a are undelivered; blocks at b
 		synctest.Wait()
 		h.sendUpdates(56, 4)
-		resume <- struct{}{}
+		h.resume <- struct{}{}
 		synctest.Wait()
 		h.expect("the handler", log[:3], "U a a=42→a=50!", "A b →b=51!", "U a a=50!→a=59")
 		if len(log) < 4 || log[3] != "U a a=59→a=59" && log[3] != "U b b=51!→b=51!" {
 			h.t.Errorf("the handler received %q, and no resync", log)
 		}
-		close(resume)
+		close(h.resume)
 	})
 }
 
@@ -103,14 +99,12 @@ func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
 	for _, packs := range []bool{false, true} {
 		var all, log, late []string
 		var keys []KeyEvent
-		var resume chan struct{}
 		runInformer(t, []string{"a=1"}, func(config *Config[string]) {
 			coalescing(batchSize)(config)
 			if config.Store.EmitUnseenDeletions = true; packs {
 				packed(config)
 			}
 		}, func(h *harness) {
-			resume = make(chan struct{})
 			h.AddHandler("all", record(&all), 0)
 			h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(e Event[string]) {
 				record(&log)(e)
@@ -118,9 +112,9 @@ func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
 				if e.FinalStateUnknown || e.LeftScope {
 					t.Errorf("event %+v of an unseen object", e)
 				}
-				<-resume
+				<-h.resume
 			}})
-			h.add(HandlerConfig[string]{Name: "keys", OnKey: func(e KeyEvent) { keys = append(keys, e); <-resume }})
+			h.add(HandlerConfig[string]{Name: "keys", OnKey: func(e KeyEvent) { keys = append(keys, e); <-h.resume }})
 		}, func(h *harness) {
 			all = nil
 			h.sendUpdates(11, 2)
@@ -134,7 +128,7 @@ func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
 			if got := h.Store().ResourceVersion(); got != "50" {
 				t.Errorf("the store is at %s, want 50", got)
 			}
-			close(resume)
+			close(h.resume)
 			synctest.Wait()
 			h.expect("every event", all[2:8], "D b b=1→", "D b b=2→", "D a a=12→", "D a a=again→", "D c c=1→", "D b b=3→")
 			h.expect("a blocked handler", log, "A a →a=1 (initial) +0", "D a a=1→a=again +3", "D b b=1→b=3 +2",
@@ -155,24 +149,18 @@ func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
 // coalesced into it. Final is the last known state, Old the last one delivered.
 func TestCoalescedDeletionFoundByAListHasNoFinalState(t *testing.T) {
 	var events []Event[string]
-	var resume chan struct{}
 	runInformer(t, []string{"a=1", "b=1"}, coalescing(1), func(h *harness) {
-		resume = make(chan struct{})
 		h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(e Event[string]) {
 			if events = append(events, e); !e.InInitialList {
-				<-resume
+				<-h.resume
 			}
 		}})
 	}, func(h *harness) {
 		h.sendUpdates(11, 10)
 		h.send(watch.Modified, "b=2", "30")
-		next := h.feed.Begin()
-		next.Add(item("a=20", "20"))
-		if err := next.Commit("31"); err != nil {
-			t.Fatal(err)
-		}
+		replace(t, h.Informer, "31", item("a=20", "20"))
 		h.sendUpdates(40, 10) // so that the deletion is compacted
-		close(resume)
+		close(h.resume)
 		synctest.Wait()
 		last := events[slices.IndexFunc(events, func(e Event[string]) bool { return e.Type == Delete })]
 		want := Event[string]{Type: Delete, Key: "b", Old: "b=1", Final: "b=2", FinalStateUnknown: true, Coalesced: 1}

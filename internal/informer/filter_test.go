@@ -42,15 +42,7 @@ func TestChangeOfARefusedObjectSaysThatItExists(t *testing.T) {
 		}
 	}
 	list := func(version string, items ...feed.Item) func() {
-		return func() {
-			next := informer.feed.Begin()
-			for _, item := range items {
-				next.Add(item)
-			}
-			if err := next.Commit(version); err != nil {
-				t.Error(err)
-			}
-		}
+		return func() { replace(t, informer, version, items...) }
 	}
 	event := func(eventType watch.EventType, object, version string) func() {
 		return func() { informer.feed.Apply(eventType, rawItem(object, version)) }
@@ -159,12 +151,7 @@ func TestRefusedObjectsOfAListAreNotTransformed(t *testing.T) {
 		}
 		return text, nil
 	}
-	next := New(config).feed.Begin()
-	next.Add(rawItem("a=hidden", "1"))
-	next.Add(rawItem("b=1", "2"))
-	if err := next.Commit("3"); err != nil {
-		t.Error(err)
-	}
+	replace(t, New(config), "3", rawItem("a=hidden", "1"), rawItem("b=1", "2"))
 }
 
 // The deletion of an object that was never stored is logged unless the filter keeps the object out

@@ -93,6 +93,16 @@ func stringStore() store.Config[string] {
 	}
 }
 
+// failing makes the objects in state "bad" fail to decode.
+func failing(config *Config[string]) {
+	config.Store.Decode = func(item feed.Item) (string, error) {
+		if strings.HasSuffix(string(item.Raw), "=bad") {
+			return "", errors.New("bad")
+		}
+		return string(item.Raw), nil
+	}
+}
+
 // packed makes the store of an informer keep strings packed.
 func packed(config *Config[string]) { config.Store.Packer = rawPacker{} }
 
@@ -118,8 +128,9 @@ type harness struct {
 	t      *testing.T
 	source *scriptedSource
 	cancel context.CancelFunc
-	done   chan error // receives the result of Run
-	ended  bool       // by stop
+	done   chan error    // receives the result of Run
+	ended  bool          // by stop
+	resume chan struct{} // closed by a test to let blocked functions return
 }
 
 // runInformer calls prepare before Run, and test once the listed objects are delivered. Unless
@@ -132,7 +143,7 @@ func runInformer(t *testing.T, list []string, configure func(*Config[string]), p
 		if configure != nil {
 			configure(&config)
 		}
-		h := &harness{t: t, source: source, Informer: New(config), done: make(chan error, 1)}
+		h := &harness{t: t, source: source, Informer: New(config), done: make(chan error, 1), resume: make(chan struct{})}
 		prepare(h)
 		var ctx context.Context
 		ctx, h.cancel = context.WithCancel(t.Context())
@@ -157,11 +168,40 @@ func (h *harness) stop() error {
 
 func (h *harness) add(config HandlerConfig[string]) *Handler[string] {
 	h.t.Helper()
-	handler, err := h.Add(config)
+	return add(h.t, h.Informer, config)
+}
+
+// add adds a handler to an informer.
+func add[V any](tb testing.TB, i *Informer[V], config HandlerConfig[V]) *Handler[V] {
+	tb.Helper()
+	handler, err := i.Add(config)
 	if err != nil {
-		h.t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return handler
+}
+
+// start runs an informer until stop is called, which returns the result of Run.
+func start[V any](i *Informer[V]) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- i.Run(ctx) }()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+// replace replaces the objects of an informer by those of a list.
+func replace[V any](t *testing.T, i *Informer[V], version string, items ...feed.Item) {
+	t.Helper()
+	list := i.feed.Begin()
+	for _, item := range items {
+		list.Add(item)
+	}
+	if err := list.Commit(version); err != nil {
+		t.Error(err)
+	}
 }
 
 func (h *harness) send(eventType watch.EventType, object, version string) {

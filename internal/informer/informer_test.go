@@ -20,7 +20,6 @@ import (
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
-	"github.com/kinformer/kinformer/internal/reflector"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,12 +28,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // HasSynced.
 func TestHandlersAreIndependent(t *testing.T) {
 	var first, second, slow []string
-	var resume chan struct{}
 	runInformer(t, []string{"a=1", "b=1"}, nil, func(h *harness) {
-		resume = make(chan struct{})
 		h.AddHandler("first", record(&first), 0)
 		h.AddHandler("slow", func(e Event[string]) {
-			<-resume
+			<-h.resume
 			record(&slow)(e)
 		}, 0)
 		h.AddHandler("second", record(&second), 0)
@@ -51,7 +48,7 @@ func TestHandlersAreIndependent(t *testing.T) {
 		if got := fmt.Sprint(h.Handlers()); got != "[{first first true 0 0s 0 4 0s} {slow slow false 4 0s 0 0 0s} {second second true 0 0s 0 4 0s}]" {
 			h.t.Errorf("Handlers() = %s", got)
 		}
-		close(resume)
+		close(h.resume)
 		if err := h.WaitForSync(h.t.Context()); err != nil {
 			h.t.Error(err)
 		}
@@ -62,13 +59,11 @@ func TestHandlersAreIndependent(t *testing.T) {
 
 // Run waits ten seconds for all handlers together, and names one that is still running.
 func TestBlockedHandlersAreNamed(t *testing.T) {
-	var resume chan struct{}
 	runInformer(t, []string{"a=1"}, nil, func(h *harness) {
-		resume = make(chan struct{})
 		for _, name := range []string{"good", "bad", "worse"} {
 			h.AddHandler(name, func(Event[string]) {
 				if name != "good" {
-					<-resume
+					<-h.resume
 				}
 			}, 0)
 		}
@@ -78,34 +73,25 @@ func TestBlockedHandlersAreNamed(t *testing.T) {
 		if !errors.Is(err, ErrHandlerBlocked) || !strings.Contains(err.Error(), "bad") || time.Since(began) != 10*time.Second {
 			h.t.Errorf("Run() = %v after %v", err, time.Since(began))
 		}
-		close(resume)
+		close(h.resume)
 	})
 }
 
 func TestNegativeHandlerGraceWaitsWithoutLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		resume := make(chan struct{})
-		source := &scriptedSource{list: []string{"a=1"}, version: "1"}
-		i := New(Config[string]{Name: "strings", Store: stringStore(), HandlerGrace: -1, Reflector: reflector.Config{Source: source}})
-		i.AddHandler("slow", func(Event[string]) { <-resume }, 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- i.Run(ctx) }()
-		synctest.Wait()
-		cancel()
+	runInformer(t, []string{"a=1"}, func(config *Config[string]) { config.HandlerGrace = -1 }, func(h *harness) {
+		h.AddHandler("slow", func(Event[string]) { <-h.resume }, 0)
+	}, func(h *harness) {
+		h.cancel()
 		<-time.After(time.Hour)
 		select {
-		case err := <-done:
+		case err := <-h.done:
 			t.Errorf("Run returned %v during a handler's call", err)
 		default:
 		}
-		if _, err := i.Add(HandlerConfig[string]{Name: "late", OnEvent: func(Event[string]) {}}); !errors.Is(err, ErrStopped) {
+		if _, err := h.Add(HandlerConfig[string]{Name: "late", OnEvent: func(Event[string]) {}}); !errors.Is(err, ErrStopped) {
 			t.Errorf("Add while the informer stops: %v", err)
 		}
-		close(resume)
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		close(h.resume)
 	})
 }
 
@@ -286,17 +272,15 @@ func TestHandlerOfAnEmptyCollectionSyncs(t *testing.T) {
 
 // A handler's lag is reported in events and in time, and both return to zero.
 func TestLagIsMeasuredInEventsAndTime(t *testing.T) {
-	var resume chan struct{}
 	runInformer(t, []string{"a=1"}, nil, func(h *harness) {
-		resume = make(chan struct{})
-		h.AddHandler("slow", func(Event[string]) { <-resume }, 0)
+		h.AddHandler("slow", func(Event[string]) { <-h.resume }, 0)
 	}, func(h *harness) {
 		h.send(watch.Modified, "a=2", "11")
 		<-time.After(5 * time.Second)
 		if got := h.Handlers()[0]; got.Backlog != 2 || got.Lag != 5*time.Second {
 			h.t.Errorf("while blocked: %+v", got)
 		}
-		close(resume)
+		close(h.resume)
 		synctest.Wait()
 		if got := h.Handlers()[0]; got.Backlog != 0 || got.Lag != 0 {
 			h.t.Errorf("after its return: %+v", got)

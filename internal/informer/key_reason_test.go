@@ -15,18 +15,16 @@ import (
 // backlog of a blocked handler. Its reason is the change, and that of the others the initial list.
 func TestChangeOfPendingKeyIsItsReason(t *testing.T) {
 	var keys []string
-	var resume chan struct{}
 	runInformer(t, []string{"a=1", "b=1", "c=1", "d=1"}, coalescing(1), func(h *harness) {
-		resume = make(chan struct{})
 		h.add(HandlerConfig[string]{Name: "blocked", OnKey: func(event KeyEvent) {
 			keys = append(keys, fmt.Sprintf("%s %s", event.Reason, event.Key))
-			<-resume
+			<-h.resume
 		}})
 	}, func(h *harness) {
 		for version := range 10 {
 			h.send(watch.Modified, fmt.Sprintf("c=%d", 2+version), fmt.Sprint(11+version))
 		}
-		close(resume)
+		close(h.resume)
 		synctest.Wait()
 		h.expect("the handler", keys, "InInitialList a", "InInitialList b", "Changed c", "InInitialList d")
 	})

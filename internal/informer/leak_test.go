@@ -4,7 +4,6 @@
 package informer
 
 import (
-	"context"
 	"runtime"
 	"strconv"
 	"sync"
@@ -27,7 +26,7 @@ func TestBlockedHandlerBacklogIsBounded(t *testing.T) {
 	blocked, resume := make(chan struct{}), make(chan struct{})
 	var calls, coalesced atomic.Int64
 	i := startPodInformer(t, pods, func(config *Config[*corev1.Pod]) { config.CoalesceThreshold = 2 * pods })
-	h, err := i.Add(HandlerConfig[*corev1.Pod]{Name: "blocked", OnEvent: func(e Event[*corev1.Pod]) {
+	h := add(t, i, HandlerConfig[*corev1.Pod]{Name: "blocked", OnEvent: func(e Event[*corev1.Pod]) {
 		if e.InInitialList {
 			return
 		}
@@ -37,9 +36,6 @@ func TestBlockedHandlerBacklogIsBounded(t *testing.T) {
 		}
 		coalesced.Add(int64(e.Coalesced))
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	<-h.Synced()
 	update := func(from, n int) {
 		for k, item := range paddedPodItems(n, pods, pods+from+1, padding) {
@@ -112,10 +108,7 @@ func TestStoppedHandlersAreNotLeaked(t *testing.T) {
 	i := startPodInformer(t, 10)
 	addAndStop := func(n int) {
 		for k := range n {
-			h, err := i.Add(HandlerConfig[*corev1.Pod]{Name: strconv.Itoa(k), OnEvent: func(Event[*corev1.Pod]) {}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := add(t, i, HandlerConfig[*corev1.Pod]{Name: strconv.Itoa(k), OnEvent: func(Event[*corev1.Pod]) {}})
 			if k%2 == 0 {
 				<-h.Synced()
 			}
@@ -125,16 +118,22 @@ func TestStoppedHandlersAreNotLeaked(t *testing.T) {
 			}
 		}
 	}
-	addAndStop(100)
+	expectNoGrowth(t, addAndStop, 100, stoppedHandlers)
+	if len(i.Handlers()) != 0 || len(i.running) != 0 {
+		t.Errorf("%d handlers are left, %d running", len(i.Handlers()), len(i.running))
+	}
+}
+
+// expectNoGrowth checks that later uses leave as much on the heap, and as many goroutines, as the first.
+func expectNoGrowth(t *testing.T, use func(n int), first, later int) {
+	t.Helper()
+	use(first)
 	before, goroutines := process.LiveHeap(), runtime.NumGoroutine()
-	addAndStop(stoppedHandlers)
+	use(later)
 	if grown := process.LiveHeap() - before; grown > 200_000 {
 		t.Errorf("the heap has grown by %.0f bytes", grown)
 	}
 	expectGoroutines(t, goroutines)
-	if len(i.Handlers()) != 0 || len(i.running) != 0 {
-		t.Errorf("%d handlers are left, %d running", len(i.Handlers()), len(i.running))
-	}
 }
 
 // expectGoroutines waits until at most so many goroutines are running.
@@ -153,13 +152,10 @@ func TestCanceledHandlerReleasesLog(t *testing.T) {
 	i := startPodInformer(t, 10)
 	resume, blocked := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	h, err := i.Add(HandlerConfig[*corev1.Pod]{Name: "blocked", Delivery: EveryEvent, OnEvent: func(Event[*corev1.Pod]) {
+	h := add(t, i, HandlerConfig[*corev1.Pod]{Name: "blocked", Delivery: EveryEvent, OnEvent: func(Event[*corev1.Pod]) {
 		once.Do(func() { close(blocked) })
 		<-resume
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	<-blocked
 	h.Cancel()
 	before := process.LiveHeap()
@@ -184,24 +180,15 @@ func TestStoppedInformersAreNotLeaked(t *testing.T) {
 			if k%4 == 0 {
 				continue
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- i.Run(ctx) }()
+			stop := start(i)
 			i.feed.Begin().Commit("1")
 			i.feed.Apply(watch.Added, podItems(1, 1, 2)[0])
-			cancel()
-			if err := <-done; err != nil {
+			if err := stop(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	useInformers(10)
-	before, goroutines := process.LiveHeap(), runtime.NumGoroutine()
-	useInformers(1000)
-	if grown := process.LiveHeap() - before; grown > 200_000 {
-		t.Errorf("the heap has grown by %.0f bytes", grown)
-	}
-	expectGoroutines(t, goroutines)
+	expectNoGrowth(t, useInformers, 10, 1000)
 }
 
 // A handler that waits for the next event keeps no state of a delivered one alive.
@@ -212,10 +199,7 @@ func TestDeliveredChangeKeepsNoStateAlive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := startPodInformer(t, 1)
-			h, err := i.Add(config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := add(t, i, config)
 			<-h.Synced()
 			pod := addAndDelete(i)
 			for h.Status().Backlog > 0 {

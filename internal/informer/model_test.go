@@ -329,9 +329,7 @@ func checkProgram(t *testing.T, rt *rapid.T, coalesced *atomic.Uint64) {
 			batchSize:   size,
 		})}
 		r.model.objects, r.model.gone = make(map[string]*modelObject), make(map[string]string)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
+		stop := start(r.Informer)
 		synctest.Wait()
 		r.run(program, first)
 		for _, rec := range r.recorders {
@@ -343,8 +341,7 @@ func checkProgram(t *testing.T, rt *rapid.T, coalesced *atomic.Uint64) {
 		for _, rec := range r.stopped {
 			r.check(rec, false)
 		}
-		cancel()
-		if err := <-done; err != nil {
+		if err := stop(); err != nil {
 			r.problems = append(r.problems, err.Error())
 		}
 		problems = r.problems

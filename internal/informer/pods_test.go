@@ -70,13 +70,10 @@ func newPodInformer(configure ...func(*Config[*corev1.Pod])) *Informer[*corev1.P
 func startPodInformer(tb testing.TB, pods int, configure ...func(*Config[*corev1.Pod])) *Informer[*corev1.Pod] {
 	tb.Helper()
 	i := newPodInformer(configure...)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- i.Run(ctx) }()
+	stop := start(i)
 	list(i, pods)
 	tb.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
+		if err := stop(); err != nil {
 			tb.Error(err)
 		}
 	})

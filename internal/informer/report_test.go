@@ -4,24 +4,10 @@
 package informer
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/kinformer/kinformer/internal/feed"
 )
-
-// failing makes the objects in state "bad" fail to decode.
-func failing(config *Config[string]) {
-	config.Store.Decode = func(item feed.Item) (string, error) {
-		if strings.HasSuffix(string(item.Raw), "=bad") {
-			return "", errors.New("bad")
-		}
-		return string(item.Raw), nil
-	}
-}
 
 // The ErrorHandler of an informer may write to its store: no lock is held while it runs.
 func TestErrorHandlerMayWriteToTheStore(t *testing.T) {

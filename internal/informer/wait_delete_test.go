@@ -5,8 +5,6 @@ package informer
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,12 +27,7 @@ func (versionlessSource) List(_ context.Context, _ metav1.ListOptions, add func(
 func TestWaitForDeleteWithoutVersions(t *testing.T) {
 	runInformer(t, nil, func(config *Config[string]) {
 		config.Reflector.Source = versionlessSource{config.Reflector.Source.(*scriptedSource)}
-		config.Store.Decode = func(i feed.Item) (string, error) {
-			if strings.HasSuffix(string(i.Raw), "bad") {
-				return "", errors.New("bad")
-			}
-			return string(i.Raw), nil
-		}
+		failing(config)
 	}, func(*harness) {}, func(h *harness) {
 		ctx, cancel := context.WithTimeout(h.t.Context(), time.Hour)
 		defer cancel()

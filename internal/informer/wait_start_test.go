@@ -8,7 +8,6 @@ import (
 	"errors"
 	"runtime"
 	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,7 +49,7 @@ func TestWaitForVersionSeesEventAtItsStart(t *testing.T) {
 // A wait for the deletion of an object that could never be stored does not miss a deletion that
 // arrives as the wait begins.
 func TestWaitForDeleteSeesDeletionAtItsStart(t *testing.T) {
-	runInformer(t, nil, unableToDecode, func(*harness) {}, func(h *harness) {
+	runInformer(t, nil, failing, func(*harness) {}, func(h *harness) {
 		for n := range startedWaits {
 			h.feed.Apply(watch.Added, item("a=bad", strconv.Itoa(11+2*n)))
 			err := h.startWait(n%5, func(ctx context.Context) error {
@@ -65,16 +64,6 @@ func TestWaitForDeleteSeesDeletionAtItsStart(t *testing.T) {
 
 // startedWaits is how many waits start in a test.
 const startedWaits = 2000
-
-// unableToDecode makes an informer's store unable to decode the state "bad".
-func unableToDecode(config *Config[string]) {
-	config.Store.Decode = func(i feed.Item) (string, error) {
-		if strings.HasSuffix(string(i.Raw), "=bad") {
-			return "", errors.New("bad")
-		}
-		return string(i.Raw), nil
-	}
-}
 
 // A handler that is added while Run waits, for a function of the program or for another handler,
 // is refused.
