@@ -44,8 +44,8 @@ var operatorBugs = []operatorBug{
 
 const (
 	bugRuns    = 500 // in which a bug must be found
-	bugRepeats = 5   // of which each must fail again, or 20 if -simulate.runs is set
-	mendedRuns = 15  // of a mended operator, unless -simulate.runs is set
+	bugRepeats = 2   // of which each must fail again, or 20 if -simulate.runs is set
+	mendedRuns = 6   // of a mended operator, unless -simulate.runs is set
 )
 
 func TestBugsAreFound(t *testing.T) {

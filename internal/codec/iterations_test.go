@@ -6,4 +6,4 @@
 package codec
 
 // Number of random structs for each type of the API. The build tag stress raises it.
-const partialsPerType = 3
+const partialsPerType = 1

@@ -24,7 +24,7 @@ import (
 var (
 	firstSeed       = flag.Uint64("model.seed", 1, "the first seed")
 	programFile     = flag.String("model.program", "", "the file of a program for TestReplay, as in testdata/seeds.json")
-	programs        = flag.Uint64("model.programs", 1500, "the number of programs, one of each seed from the first on")
+	programs        = flag.Uint64("model.programs", 700, "the number of programs, one of each seed from the first on")
 	survey          = flag.Bool("model.survey", false, "go on after a violation, and print only the seeds that have one")
 	servedResources = flag.Bool("model.served", true, "programs whose resource may not be served")
 	pairsFile       = flag.String("model.pairs", "", "a file for the number of programs with each pair and triple of faults")
@@ -32,7 +32,7 @@ var (
 
 func TestMain(m *testing.M) {
 	// The number of programs of the other random tests. The command line may still set it.
-	if err := flag.Set("rapid.checks", "1000"); err != nil {
+	if err := flag.Set("rapid.checks", "250"); err != nil {
 		panic(err)
 	}
 	flag.Parse()
