@@ -94,14 +94,7 @@ func TestFieldIndexOfBytesAndObjectsIsEqual(t *testing.T) {
 		codecs := NewDecoders(objects, Options{}).ForList()
 		for seed := range 2 {
 			obj := randomapi.New(goType, int64(types*10+seed))
-			raw, err := obj.Marshal()
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := json.Marshal(obj)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw, text := randomapi.Encode(t, obj)
 			decoded, err := codecs.For(&wire.Item{Format: wire.JSON}).Decode(text)
 			if err != nil {
 				t.Fatal(err)

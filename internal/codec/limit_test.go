@@ -4,7 +4,6 @@
 package codec
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -16,21 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/decode"
 	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// marshaled is an object of a generated type.
-type marshaled interface {
-	kruntime.Object
-	Marshal() ([]byte, error)
-}
-
 // legitimate returns objects that take much memory for their bytes.
-func legitimate() map[string]marshaled {
+func legitimate() map[string]randomapi.Object {
 	meta := metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "u", ResourceVersion: "1"}
 	volumes := &corev1.Pod{ObjectMeta: meta}
 	containers := &corev1.Pod{ObjectMeta: meta}
@@ -52,7 +45,7 @@ func legitimate() map[string]marshaled {
 	for i := range 2000 {
 		config.Data[fmt.Sprint(i)] = "x"
 	}
-	return map[string]marshaled{
+	return map[string]randomapi.Object{
 		"a Pod of 100 emptyDir volumes": volumes,
 		"a Pod of 100 containers":       containers,
 		"managedFields":                 fields,
@@ -66,14 +59,7 @@ func legitimate() map[string]marshaled {
 // less. The largest one, in multiples of the object's bytes, is a quarter of the default limit.
 func TestEstimatesOfLegitimateObjects(t *testing.T) {
 	for name, obj := range legitimate() {
-		protobuf, err := obj.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := json.Marshal(obj)
-		if err != nil {
-			t.Fatal(err)
-		}
+		protobuf, text := randomapi.Encode(t, obj)
 		typed := NewDecoders(ObjectType{GoType: reflect.TypeOf(obj)}, Options{})
 		untyped := NewDecoders(ObjectType{GoType: reflect.TypeFor[*unstructured.Unstructured]()}, Options{})
 		decoder, err := typed.protobuf()

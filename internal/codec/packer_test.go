@@ -23,6 +23,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -76,10 +77,7 @@ func packerCases(tb testing.TB) map[string]packerCase {
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("250m")}}}}},
 	}
-	protobuf, err := pod.Marshal()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	protobuf, _ := randomapi.Encode(tb, pod)
 	text := []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","creationTimestamp":"2024-01-02T03:04:05Z","ownerReferences":[{"uid":"u","controller":true}]},` +
 		`"spec":{"size":12,"ratio":1.5e3,"data":"AQID","limit":"1Gi","expires":"2024-01-02T03:04:05Z","parts":{"a":[true,false]},"unknown":[{"a":"\"1e999"}]}}`)
 	pods, widgets, untyped := ObjectType{GoType: podType}, ObjectType{GoType: reflect.TypeFor[*widget]()}, ObjectType{GoType: reflect.TypeFor[*unstructured.Unstructured]()}

@@ -4,7 +4,6 @@
 package codec
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -87,10 +86,7 @@ func (c partialCase) keeping(t *testing.T, goType reflect.Type) *omit.Fields {
 // protobuf returns encodings of the object.
 func (c partialCase) protobuf(t *testing.T) [][]byte {
 	t.Helper()
-	raw, err := c.object.Marshal()
-	if err != nil {
-		t.Fatalf("%s: %v", c.name, err)
-	}
+	raw, _ := randomapi.Encode(t, c.object)
 	varied := randomapi.VaryProtobuf(c.random, reflect.TypeOf(c.object).Elem(), raw)
 	return [][]byte{raw, varied, append(slices.Clip(raw), varied...)}
 }
@@ -98,10 +94,7 @@ func (c partialCase) protobuf(t *testing.T) [][]byte {
 // json returns encodings of the object.
 func (c partialCase) json(t *testing.T) [][]byte {
 	t.Helper()
-	raw, err := json.Marshal(c.object)
-	if err != nil {
-		t.Fatalf("%s: %v", c.name, err)
-	}
+	_, raw := randomapi.Encode(t, c.object)
 	return [][]byte{raw, randomapi.VaryJSON(c.random, raw), randomapi.VaryJSON(c.random, raw)}
 }
 

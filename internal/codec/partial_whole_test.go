@@ -5,7 +5,6 @@ package codec
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/kinformer/kinformer/internal/decode"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -83,14 +83,7 @@ func TestTypesThatAreDecodedWholeAreCopied(t *testing.T) {
 		},
 		Spec: corev1.PodSpec{NodeName: "node", Hostname: "h", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}
-	protobuf, err := pod.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	protobuf, text := randomapi.Encode(t, pod)
 	twice := strings.Replace(string(text), `"spec":`, `"spec":{},"spec":`, 1) // which cannot be edited
 	for _, api := range []reflect.Type{reflect.TypeFor[*corev1.Pod](), reflect.TypeFor[*foreignPod](), reflect.TypeFor[*taggedPod](), reflect.TypeFor[*unstructured.Unstructured]()} {
 		for _, paths := range [][]string{nil, {"metadata.annotations[a]", "metadata.labels"}} {

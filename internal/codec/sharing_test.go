@@ -4,7 +4,6 @@
 package codec
 
 import (
-	"encoding/json"
 	"reflect"
 	"testing"
 	"unsafe"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -36,10 +36,7 @@ func TestWatchSharesWithList(t *testing.T) {
 		Name: "web", Labels: map[string]string{"app": "web-frontend"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{}}`)}}},
 	}}
-	raw, err := pod.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw, _ := randomapi.Encode(t, pod)
 	decoders := NewDecoders(ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, Options{})
 	a := decodedBy[*corev1.Pod](t, decoders.ForList(), wire.Protobuf, raw)
 	b := decodedBy[*corev1.Pod](t, decoders.ForWatch(), wire.Protobuf, raw)
@@ -76,14 +73,7 @@ func TestUnstructuredObjectsShareStrings(t *testing.T) {
 func TestDecodedObjectSharesIdentityWithItem(t *testing.T) {
 	object := ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}
 	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "a-uid", ResourceVersion: "7"}}
-	protobuf, err := want.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	inJSON, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	protobuf, inJSON := randomapi.Encode(t, want)
 	for format, raw := range map[wire.Format][]byte{wire.Protobuf: protobuf, wire.JSON: inJSON} {
 		codec := NewDecoders(object, Options{}).ForList().For(&wire.Item{Format: format})
 		item := feed.Item{Key: "ns/web", UID: "a-uid", ResourceVersion: "8", Raw: raw, Codec: codec}

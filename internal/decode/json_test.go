@@ -76,14 +76,14 @@ func FuzzJSON(f *testing.F) {
 // TestJSONSharesNamesAndStrings also checks that objects share nothing else.
 func TestJSONSharesNamesAndStrings(t *testing.T) {
 	j := NewJSON(Options{})
-	first, err := j.Decode([]byte(`{"kind":"Database","spec":{"list":["x"]}}`))
-	if err != nil {
-		t.Fatal(err)
+	decode := func() map[string]any {
+		object, err := j.Decode([]byte(`{"kind":"Database","spec":{"list":["x"]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return object
 	}
-	second, err := j.Decode([]byte(`{"kind":"Database","spec":{"list":["x"]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, second := decode(), decode()
 	if a, b := first["kind"].(string), second["kind"].(string); unsafe.StringData(a) != unsafe.StringData(b) {
 		t.Error("equal strings do not share memory")
 	}

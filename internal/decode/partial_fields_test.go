@@ -13,6 +13,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/decode"
 	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
 
 type volumeFields struct {
@@ -61,10 +62,7 @@ func TestPartialPlanReadsFieldsOnly(t *testing.T) {
 		}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Message: "not wanted"},
 	}
-	raw, err := pod.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw, _ := randomapi.Encode(t, pod)
 	got, err := decoder.Decode(raw)
 	if err != nil {
 		t.Fatal(err)

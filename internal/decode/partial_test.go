@@ -4,7 +4,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -89,16 +88,7 @@ func TestTypesThatContainThemselvesAreDecodedInPart(t *testing.T) {
 
 // TestNestingOfPartialObjectsIsBounded is TestNestingIsBounded for parts of objects.
 func TestNestingOfPartialObjectsIsBounded(t *testing.T) {
-	head := func(number, n int) []byte { return binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(n)) }
-	for name, field := range map[string]func(n int) []byte{
-		"pointer": func(n int) []byte { return head(1, n) },
-		"slice":   func(n int) []byte { return head(2, n) },
-		"map": func(n int) []byte {
-			value := head(2, n)
-			return append(head(3, len(value)+n), value...)
-		},
-		"skipped": func(n int) []byte { return head(5, n) },
-	} {
+	for name, field := range nestingFields() {
 		d := newTreeDecoder(t, Options{})
 		for depth, want := range map[int]bool{100: true, maxNesting - 1: true, maxNesting: name == "skipped", 2_000_000: name == "skipped"} {
 			raw := nest(depth, field)

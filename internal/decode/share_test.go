@@ -129,11 +129,7 @@ func TestShareEqualSharesEqualParts(t *testing.T) {
 			Name: name, Args: []string{"--verbose", "--color"}, SecurityContext: &corev1.SecurityContext{Privileged: new(true), RunAsUser: new(int64(5))},
 		}}
 		p.Spec.Tolerations = []corev1.Toleration{{Key: "a"}, {Key: "b"}}
-		raw, err := p.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return raw
+		return encodingOf(t, p)
 	}
 	a, b := decodePod(t, d, pod("a")), decodePod(t, d, pod("b"))
 	shared := map[string]bool{

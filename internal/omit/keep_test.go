@@ -15,6 +15,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/layout"
 	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
 
 // fullPod returns a Pod with fields of each kind.
@@ -77,10 +78,7 @@ func TestOnlyKeptFieldsAreLeft(t *testing.T) {
 			want := test.want(from)
 			want.ObjectMeta = from.ObjectMeta
 			want.ManagedFields = nil
-			protobuf, err := fullPod().Marshal()
-			if err != nil {
-				t.Fatal(err)
-			}
+			protobuf, raw := randomapi.Encode(t, fullPod())
 			cut, ok := fields.AppendProtobuf(nil, protobuf, layout.Object{})
 			got := &corev1.Pod{}
 			if err := got.Unmarshal(cut.Bytes); err != nil || !ok || cut.Lost {
@@ -88,10 +86,6 @@ func TestOnlyKeptFieldsAreLeft(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("protobuf (-want +got):\n%s", diff)
-			}
-			raw, err := json.Marshal(fullPod())
-			if err != nil {
-				t.Fatal(err)
 			}
 			if cut, ok = fields.AppendJSON(nil, raw, layout.Object{}); !ok || cut.Lost {
 				t.Errorf("JSON: %v, lost %v", ok, cut.Lost)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/layout"
 	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
 
 var (
@@ -263,10 +264,7 @@ func TestLayoutOfEditedProtobuf(t *testing.T) {
 		Name: "a", Labels: map[string]string{"a": "b", "c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 		OwnerReferences: []metav1.OwnerReference{{Name: "owner", UID: "u"}, {Name: "other"}},
 	}}
-	raw, err := pod.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw, _ := randomapi.Encode(t, pod)
 	for path, known := range map[string]bool{
 		"metadata.managedFields": true, "spec.nodeName": true, "status": true,
 		"metadata.labels[a]": false, "metadata.annotations[a]": true,

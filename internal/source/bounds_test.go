@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -47,10 +48,7 @@ func (bookmarkSink) Bookmark(string, bool) error { return nil }
 func TestLengthOfKeyIsBounded(t *testing.T) {
 	for length, valid := range map[int]bool{4096: true, 4097: false} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: strings.Repeat("x", length-len("ns/")), ResourceVersion: "9"}}
-		raw, err := pod.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw, _ := randomapi.Encode(t, pod)
 		if item, err := itemOf(raw, wire.Protobuf, podType); (err == nil) != valid || valid != (item.Key != "") {
 			t.Errorf("streamed key of %d bytes: %d, %v", length, len(item.Key), err)
 		}

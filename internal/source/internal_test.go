@@ -21,6 +21,7 @@ import (
 	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/tap"
 	"github.com/kinformer/kinformer/internal/testing/process"
+	"github.com/kinformer/kinformer/internal/testing/randomapi"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -35,10 +36,7 @@ func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: fmt.Sprintf("pod-%05d", i), UID: types.UID("8b0c3c1e-5f0a-4a3e-9d7e-0123456789ab"), ResourceVersion: "1000000000",
 		}}
-		raw, err := pod.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw, _ := randomapi.Encode(t, pod)
 		split, err := wire.Parse(raw, wire.Protobuf)
 		if err != nil {
 			t.Fatal(err)

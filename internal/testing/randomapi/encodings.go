@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // The wire types of protobuf.
@@ -24,6 +25,20 @@ const (
 // unknown are encoded fields that no type has.
 var unknown = [][]byte{
 	{0xc8, 0x0c, 1}, {0xca, 0x0c, 1, 'x'}, {0xd5, 0x0c, 1, 2, 3, 4}, {0xd1, 0x0c, 1, 2, 3, 4, 5, 6, 7, 8}, {0xd3, 0x0c, 0x08, 0x01, 0xdb, 0x0c, 0xdc, 0x0c, 0xd4, 0x0c},
+}
+
+// Encode returns an object in protobuf and in JSON.
+func Encode(tb testing.TB, object interface{ Marshal() ([]byte, error) }) (protobuf, text []byte) {
+	tb.Helper()
+	protobuf, err := object.Marshal()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text, err = json.Marshal(object)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return protobuf, text
 }
 
 // VaryProtobuf returns another encoding of a message of a Go type, perhaps of another value: fields
