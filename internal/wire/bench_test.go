@@ -21,15 +21,9 @@ func BenchmarkList(b *testing.B) {
 	list := podList(b, benchPods)
 	for _, format := range formats {
 		body := encode(b, serializer(format), list)
-		b.Run(format.String(), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(body)))
-			for b.Loop() {
-				if _, err := wire.List(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, readMeta); err != nil {
-					b.Fatal(err)
-				}
-			}
-			perItem(b, benchPods)
+		benchmarkBody(b, format, body, benchPods, func() error {
+			_, err := wire.List(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, readMeta)
+			return err
 		})
 	}
 }
@@ -37,6 +31,21 @@ func BenchmarkList(b *testing.B) {
 func readMeta(item *wire.Item) error {
 	_, err := item.Meta()
 	return err
+}
+
+// benchmarkBody reads a body of n items.
+func benchmarkBody(b *testing.B, format wire.Format, body []byte, n int, read func() error) {
+	b.Helper()
+	b.Run(format.String(), func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(body)))
+		for b.Loop() {
+			if err := read(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		perItem(b, n)
+	})
 }
 
 // perItem reports the time per item of lists of n items.
@@ -50,15 +59,9 @@ func BenchmarkListClientGo(b *testing.B) {
 	list := podList(b, pods)
 	for _, format := range formats {
 		body := encode(b, serializer(format), list)
-		b.Run(format.String(), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(body)))
-			for b.Loop() {
-				if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, &corev1.PodList{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			perItem(b, pods)
+		benchmarkBody(b, format, body, pods, func() error {
+			_, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, &corev1.PodList{})
+			return err
 		})
 	}
 }
@@ -85,18 +88,10 @@ func BenchmarkWatch(b *testing.B) {
 		for i := range events {
 			body = append(body, encodeEvent(b, format, "MODIFIED", typed(b, newPod(i)))...)
 		}
-		b.Run(format.String(), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(body)))
-			for b.Loop() {
-				err := wire.Watch(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, func(event *wire.Event) error {
-					return readMeta(&event.Object)
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			perItem(b, events)
+		benchmarkBody(b, format, body, events, func() error {
+			return wire.Watch(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, func(event *wire.Event) error {
+				return readMeta(&event.Object)
+			})
 		})
 	}
 }
@@ -104,14 +99,7 @@ func BenchmarkWatch(b *testing.B) {
 // BenchmarkMeta parses one object and reads its identity.
 func BenchmarkMeta(b *testing.B) {
 	for _, format := range formats {
-		pod := newPod(1)
-		raw, err := pod.Marshal()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if format == wire.JSON {
-			raw = bytes.TrimSpace(encode(b, jsonSerializer, typed(b, pod)))
-		}
+		raw := rawOf(b, format, typed(b, newPod(1)))
 		b.Run(format.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -27,10 +27,7 @@ func owner(uid types.UID, controller *bool) metav1.OwnerReference {
 
 func controllerUID(t testing.TB, raw []byte, format wire.Format) (string, error) {
 	t.Helper()
-	item, err := wire.Parse(raw, format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	item := parse(t, raw, format)
 	return item.ControllerUID()
 }
 
@@ -55,13 +52,22 @@ func ownedPods() map[string]*corev1.Pod {
 	}
 }
 
+// TestControllerUID reads the controller of objects, also by their layout.
 func TestControllerUID(t *testing.T) {
 	for name, pod := range ownedPods() {
 		for _, format := range formats {
 			t.Run(name+"/"+format.String(), func(t *testing.T) {
-				got, err := controllerUID(t, rawOf(t, format, pod), format)
-				if want := decodedControllerUID(pod); err != nil || got != want {
-					t.Errorf("ControllerUID() = %q, %v; want %q", got, err, want)
+				raw := rawOf(t, format, pod)
+				parsed := parse(t, raw, format)
+				_, at, identifyErr := parsed.Identify()
+				located, ok := wire.Located(raw, format, at)
+				if identifyErr != nil || !ok {
+					t.Errorf("the layout %+v, %v is not used", at, identifyErr)
+				}
+				for way, item := range map[string]wire.Item{"parsed": parsed, "located": located} {
+					if got, err := item.ControllerUID(); err != nil || got != decodedControllerUID(pod) {
+						t.Errorf("%s: ControllerUID() = %q, %v; want %q", way, got, err, decodedControllerUID(pod))
+					}
 				}
 			})
 		}
@@ -163,10 +169,7 @@ func mergesMembers(text string) bool {
 func BenchmarkControllerUID(b *testing.B) {
 	pod := ownedPod(owner("b3289b1e-4bb1-83d3-2aad-7f057e4c7393", new(true)))
 	for _, format := range formats {
-		item, err := wire.Parse(rawOf(b, format, pod), format)
-		if err != nil {
-			b.Fatal(err)
-		}
+		item := parse(b, rawOf(b, format, pod), format)
 		b.Run(format.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -64,6 +64,25 @@ func encodeEvent(t testing.TB, format wire.Format, eventType string, object runt
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
 }
 
+// parse parses an object.
+func parse(t testing.TB, raw []byte, format wire.Format) wire.Item {
+	t.Helper()
+	item, err := wire.Parse(raw, format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return item
+}
+
+// encodeWatch returns a watch of the objects of a list.
+func encodeWatch(t testing.TB, format wire.Format, eventType string, list *corev1.ConfigMapList) (body []byte) {
+	t.Helper()
+	for i := range list.Items {
+		body = append(body, encodeEvent(t, format, eventType, typed(t, &list.Items[i]))...)
+	}
+	return body
+}
+
 // typed sets the apiVersion and kind of an object, as a server does.
 func typed[T runtime.Object](t testing.TB, object T) T {
 	t.Helper()

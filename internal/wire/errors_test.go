@@ -149,12 +149,8 @@ func testTooLarge(t *testing.T, data int) {
 	}})
 	for _, format := range formats {
 		body := encode(t, serializer(format), large)
-		var frames []byte
-		size := 0
-		for i := range large.Items {
-			size = len(rawOf(t, format, &large.Items[i]))
-			frames = append(frames, encodeEvent(t, format, "ADDED", typed(t, &large.Items[i]))...)
-		}
+		frames := encodeWatch(t, format, "ADDED", large)
+		size := len(rawOf(t, format, &large.Items[1]))
 		for _, limit := range []int{1 << 10, data, size - 1} {
 			items := 0
 			_, err := wire.List(bytes.NewReader(body), format, wire.Options{MaxItemSize: limit}, func(*wire.Item) error {

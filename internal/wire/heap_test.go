@@ -105,21 +105,18 @@ func TestWatchReleasesBufferOfHugeEvent(t *testing.T) {
 func TestListAllocations(t *testing.T) {
 	for _, format := range formats {
 		body := encode(t, serializer(format), podList(t, 200))
-		allocations := testing.AllocsPerRun(3, func() {
-			if _, err := wire.List(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, ignore); err != nil {
-				t.Fatal(err)
+		for _, test := range []struct {
+			read func(*wire.Item) error
+			most float64
+		}{{ignore, 40}, {readMeta, 240}} {
+			allocations := testing.AllocsPerRun(3, func() {
+				if _, err := wire.List(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, test.read); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if allocations > test.most {
+				t.Errorf("%v: %v allocations for 200 items, want at most %v", format, allocations, test.most)
 			}
-		})
-		if allocations > 40 {
-			t.Errorf("%v: %v allocations", format, allocations)
-		}
-		allocations = testing.AllocsPerRun(3, func() {
-			if _, err := wire.List(bytes.NewReader(body), format, wire.Options{Kind: "Pod"}, readMeta); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if allocations > 240 {
-			t.Errorf("%v: %v allocations with 200 calls of Meta", format, allocations)
 		}
 	}
 }

@@ -228,10 +228,7 @@ func TestLabelsOfAnObjectAreBoundedByItsSize(t *testing.T) {
 		labels.WriteString(bytesField(11, bytesField(1, fmt.Sprintf("%05d", i))))
 	}
 	raw := []byte(prefix(1, labels.Len()) + labels.String())
-	item, err := wire.Parse(raw, wire.Protobuf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	item := parse(t, raw, wire.Protobuf)
 	memory.ExpectProportional(t, len(raw), 40, func() {
 		if got, err := item.Labels(); err != nil || len(got) != n {
 			t.Errorf("%d labels, %v", len(got), err)

@@ -92,10 +92,7 @@ func TestLayoutThatDoesNotFitIsIgnored(t *testing.T) {
 	for name, pod := range ownedPods() {
 		for _, format := range formats {
 			raw := rawOf(t, format, pod)
-			parsed, err := wire.Parse(raw, format)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := parse(t, raw, format)
 			_, at, err := parsed.Identify()
 			if err != nil || at.Length == 0 {
 				t.Fatalf("%s in %v: layout %+v, %v", name, format, at, err)
@@ -140,19 +137,13 @@ func TestLayoutIsNotKnownOfDuplicates(t *testing.T) {
 		`{"metadata":{"name":"a","ownerReferences":[],"ownerReferences":1}}`: false,
 		`{"metadata":{"name":"a"},"spec":{},"spec":{}}`:                      true,
 	} {
-		item, err := wire.Parse([]byte(text), wire.JSON)
-		if err != nil {
-			t.Fatal(err)
-		}
+		item := parse(t, []byte(text), wire.JSON)
 		if _, at, err := item.Identify(); err != nil || (at.Length > 0) != known {
 			t.Errorf("%s: layout %+v, %v, want one: %v", text, at, err, known)
 		}
 	}
 	metadata := []byte("\x0a\x03\x0a\x01a")
-	item, err := wire.Parse(append(metadata, metadata...), wire.Protobuf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	item := parse(t, append(metadata, metadata...), wire.Protobuf)
 	if _, at, err := item.Identify(); err != nil || at != (layout.Object{}) {
 		t.Errorf("two metadata messages: layout %+v, %v", at, err)
 	}
@@ -174,27 +165,6 @@ func TestLargeNumbersAreFound(t *testing.T) {
 			r := splitAllWays(t, []byte(body), wire.JSON, splitList)
 			if r.err != nil || len(r.items) != 1 || r.items[0].layout.SmallNumbers != small {
 				t.Errorf("%.40s: %+v, want small numbers: %v", text, r, small)
-			}
-		}
-	}
-}
-
-// TestLayoutOfOwners reads the controller of objects by their layout.
-func TestLayoutOfOwners(t *testing.T) {
-	for name, pod := range ownedPods() {
-		for _, format := range formats {
-			raw := rawOf(t, format, pod)
-			parsed, err := wire.Parse(raw, format)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, at, err := parsed.Identify()
-			if err != nil {
-				t.Fatal(err)
-			}
-			item, ok := wire.Located(raw, format, at)
-			if got, err := item.ControllerUID(); !ok || err != nil || got != decodedControllerUID(pod) {
-				t.Errorf("%s in %v: controller %q, %v, want %q", name, format, got, err, decodedControllerUID(pod))
 			}
 		}
 	}

@@ -64,10 +64,7 @@ func TestOversizedObjectIsSkipped(t *testing.T) {
 			}
 		}
 		for _, format := range formats {
-			var body []byte
-			for i := range want.Items {
-				body = append(body, encodeEvent(t, format, "MODIFIED", typed(t, &want.Items[i]))...)
-			}
+			body := encodeWatch(t, format, "MODIFIED", want)
 			for readerName, reader := range readers {
 				checkOversizedWatch(t, fmt.Sprintf("%v watch of %d, %s", format, data, readerName), reader(bytes.NewReader(body)), format, limit, want)
 			}
