@@ -5,6 +5,7 @@ package source_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math/rand/v2"
 	"reflect"
@@ -32,10 +33,7 @@ import (
 // without, and requires deeply equal objects, nil and empty included.
 func TestStreamedObjectsEqualDecodedOnes(t *testing.T) {
 	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
-		server, err := fake.StartAPIServer(fake.APIServerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		server := startServer(t, fake.APIServerOptions{})
 		for _, gvk := range builtIn() {
 			t.Run(contentType+" "+gvk.String(), func(t *testing.T) {
 				version := server.ResourceVersion()
@@ -44,10 +42,22 @@ func TestStreamedObjectsEqualDecodedOnes(t *testing.T) {
 				compare(t, streaming, decoded, version, 5)
 			})
 		}
-		if err := server.Close(t.Context()); err != nil {
+	}
+}
+
+// startServer starts an API server that is closed when the test ends.
+func startServer(t *testing.T, options fake.APIServerOptions) *fake.APIServer {
+	t.Helper()
+	server, err := fake.StartAPIServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
-	}
+	})
+	return server
 }
 
 // compare lists and watches both sources.

@@ -4,7 +4,6 @@
 package source_test
 
 import (
-	"context"
 	"maps"
 	"reflect"
 	"testing"
@@ -28,11 +27,7 @@ import (
 // fields. An Update of an object that has lost nothing but managedFields deletes nothing: it may
 // remove the last finalizer.
 func TestItemsSayWhetherFieldsWereOmitted(t *testing.T) {
-	server, err := fake.StartAPIServer(fake.APIServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close(context.WithoutCancel(t.Context())) })
+	server := startServer(t, fake.APIServerOptions{})
 	version := server.ResourceVersion()
 	managed := []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}}
 	for _, pod := range []*corev1.Pod{

@@ -25,15 +25,7 @@ const allShards = "shardRange(object.metadata.uid, '0x0000000000000000', '0x1000
 
 // TestListReturnsShardInfo lists with a shard selector and without, streaming and decoded.
 func TestListReturnsShardInfo(t *testing.T) {
-	server, err := fake.StartAPIServer(fake.APIServerOptions{ShardedListAndWatch: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := server.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	server := startServer(t, fake.APIServerOptions{ShardedListAndWatch: true})
 	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		streaming, decoded := bothSources(t, server, contentType, corev1.SchemeGroupVersion.WithKind("Pod"))
 		expectShardInfo(t, contentType+", streaming", streaming)

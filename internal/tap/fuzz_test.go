@@ -92,11 +92,7 @@ func FuzzTap(f *testing.F) {
 		next := roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: header.Clone(), Body: body, ContentLength: int64(len(sent))}, nil
 		})
-		request, err := http.NewRequestWithContext(With(t.Context(), tap), http.MethodGet, "http://server", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := Wrap(Wrap(next)).RoundTrip(request)
+		response, err := Wrap(Wrap(next)).RoundTrip(requestWith(t, tap, "http://server"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,21 +11,6 @@ import (
 	"testing"
 )
 
-type roundTripFunc func(*http.Request) (*http.Response, error)
-
-func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// closeRecorder is a body that records whether it was closed.
-type closeRecorder struct {
-	io.Reader
-	closed bool
-}
-
-func (c *closeRecorder) Close() error {
-	c.closed = true
-	return nil
-}
-
 // TestGuardChecksUpdates covers requests of several transports with one function of NewWrap: a
 // guard checks the bodies of updates that are in memory, and no other requests.
 func TestGuardChecksUpdates(t *testing.T) {
@@ -40,7 +25,7 @@ func TestGuardChecksUpdates(t *testing.T) {
 		},
 	}
 	sent := ""
-	next := roundTripFunc(func(r *http.Request) (*http.Response, error) {
+	next := roundTripper(func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
 		sent = string(body)
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, err
@@ -54,7 +39,7 @@ func TestGuardChecksUpdates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		recorder := &closeRecorder{Reader: strings.NewReader(body)}
+		recorder := &scriptedBody{rest: []byte(body)}
 		if request.Body = recorder; !inMemory {
 			request.GetBody = nil // as of a stream
 		}
@@ -76,10 +61,7 @@ func TestGuardChecksUpdates(t *testing.T) {
 	}
 	expect("before the guard", client, http.MethodPut, "bad", true, false, nil)
 	tap := &Tap{Guard: guard, Accepts: func(string) bool { return false }}
-	list, err := http.NewRequestWithContext(With(t.Context(), tap), http.MethodGet, "http://server/api", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := requestWith(t, tap, "http://server/api")
 	for range 2 { // each request of an informer
 		response, err := informer.RoundTrip(list)
 		if err != nil {

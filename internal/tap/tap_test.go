@@ -32,14 +32,7 @@ func get(t *testing.T, tap *Tap, handler http.HandlerFunc, wraps ...func(http.Ro
 	for _, wrap := range wraps {
 		transport = wrap(transport)
 	}
-	ctx := t.Context()
-	if tap != nil {
-		ctx = With(ctx, tap)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := requestWith(t, tap, server.URL)
 	request.Header.Set("Accept", "text/plain")
 	response, err := transport.RoundTrip(request)
 	if err != nil {
@@ -51,6 +44,20 @@ func get(t *testing.T, tap *Tap, handler http.HandlerFunc, wraps ...func(http.Ro
 		t.Errorf("Accept of the client's request became %q", got)
 	}
 	return response, string(body), err
+}
+
+// requestWith returns a request with a tap, or without one if it is nil.
+func requestWith(t *testing.T, tap *Tap, url string) *http.Request {
+	t.Helper()
+	ctx := t.Context()
+	if tap != nil {
+		ctx = With(ctx, tap)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
 }
 
 // plainTextTap returns a tap that appends text/plain bodies to got.
@@ -199,11 +206,7 @@ func TestFailedRequestIsIntercepted(t *testing.T) {
 	reset := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	tap := plainTextTap(new(string))
 	failing := roundTripper(func(*http.Request) (*http.Response, error) { return nil, reset })
-	request, err := http.NewRequestWithContext(With(t.Context(), tap), http.MethodGet, "http://server", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Wrap(failing).RoundTrip(request) //nolint:bodyclose // there is none
+	_, err := Wrap(failing).RoundTrip(requestWith(t, tap, "http://server")) //nolint:bodyclose // there is none
 	if utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) {
 		t.Errorf("error %v, which the client repeats", err)
 	}
@@ -222,12 +225,8 @@ func TestErrorThatIsNotRepeatedIsNotHidden(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	for _, want := range []error{refused, tls.RecordHeaderError{Msg: "no TLS"}, context.Canceled, errors.New("x509: unknown authority")} {
 		failing := roundTripper(func(*http.Request) (*http.Response, error) { return nil, want })
-		ctx := With(t.Context(), plainTextTap(new(string)))
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = Wrap(failing).RoundTrip(request); err != want { //nolint:bodyclose // there is no response
+		request := requestWith(t, plainTextTap(new(string)), "http://server")
+		if _, err := Wrap(failing).RoundTrip(request); err != want { //nolint:bodyclose // there is no response
 			t.Errorf("error %v, want %v", err, want)
 		}
 	}
@@ -279,11 +278,7 @@ func TestConsumeIsNotCalledAfterClose(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(serveText))
 	defer server.Close()
-	request, err := http.NewRequestWithContext(With(context.Background(), tap), http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := Wrap(server.Client().Transport).RoundTrip(request)
+	response, err := Wrap(server.Client().Transport).RoundTrip(requestWith(t, tap, server.URL))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,11 +310,7 @@ func TestErrorBodyIsCutOff(t *testing.T) {
 		next := roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: http.Header{}, Body: sent, ContentLength: -1}, nil
 		})
-		request, err := http.NewRequestWithContext(With(t.Context(), &Tap{MaxErrorBody: limit}), http.MethodGet, "http://server", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := Wrap(next).RoundTrip(request)
+		response, err := Wrap(next).RoundTrip(requestWith(t, &Tap{MaxErrorBody: limit}, "http://server"))
 		if err != nil {
 			t.Fatal(err)
 		}
