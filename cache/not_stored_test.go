@@ -270,12 +270,12 @@ func TestStatusNamesTheFirstQuarantinedKeys(t *testing.T) {
 func TestReflectorNamesQuarantinedKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := cachetest.New(t)
-		store := newRejectingStore(func(p *corev1.Pod) error {
+		store := rejectingStore{cache.NewStore[*corev1.Pod](nil, nil), func(p *corev1.Pod) error {
 			if isBroken(p) {
 				return errBroken
 			}
 			return nil
-		})
+		}}
 		pods := cache.NewReflector(h.Source, &corev1.Pod{}, store, cache.ReflectorOptions{ErrorHandler: h.Report})
 		start(t, pods)
 		check := func(want ...string) {

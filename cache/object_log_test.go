@@ -68,7 +68,8 @@ func TestReflectorOfManyFailedObjectsWritesFewLogLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := fake.NewListerWatcher(&corev1.Pod{})
 		logger, logged := bufferedLogger(0)
-		reflector := cache.NewReflector(server, &corev1.Pod{}, newRejectingStore(func(*corev1.Pod) error { return errRejected }), cache.ReflectorOptions{Logger: logger})
+		store := rejectingStore{cache.NewStore[*corev1.Pod](nil, nil), func(*corev1.Pod) error { return errRejected }}
+		reflector := cache.NewReflector(server, &corev1.Pod{}, store, cache.ReflectorOptions{Logger: logger})
 		stop := start(t, reflector)
 		synctest.Wait()
 		for i := range 1000 {

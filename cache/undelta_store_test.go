@@ -199,15 +199,11 @@ func TestUndeltaStorePushesEmptyList(t *testing.T) {
 	})
 }
 
-// rejectingStore is a ReflectorStore that rejects states.
+// rejectingStore is a program's own store that rejects states.
 type rejectingStore struct {
-	*cache.Store[*corev1.Pod]
+	cache.ReflectorStore[*corev1.Pod]
 
 	rejects func(p *corev1.Pod) error
-}
-
-func newRejectingStore(rejects func(p *corev1.Pod) error) rejectingStore {
-	return rejectingStore{cache.NewStore[*corev1.Pod](nil, nil), rejects}
 }
 
 var errRejected = errors.New("rejected")
@@ -216,7 +212,7 @@ func (s rejectingStore) Add(p *corev1.Pod) error {
 	if err := s.rejects(p); err != nil {
 		return err
 	}
-	return s.Store.Add(p)
+	return s.ReflectorStore.Add(p)
 }
 
 func (s rejectingStore) Update(p *corev1.Pod) error { return s.Add(p) }
@@ -224,13 +220,14 @@ func (s rejectingStore) Update(p *corev1.Pod) error { return s.Add(p) }
 // TestReflectorReportsStoreErrors checks that an error of the store is reported with the object's
 // key, that other objects are stored, and that the object is requested again.
 func TestReflectorReportsStoreErrors(t *testing.T) {
-	store := newRejectingStore(func(p *corev1.Pod) error {
+	store := cache.NewStore[*corev1.Pod](nil, nil)
+	rejects := func(p *corev1.Pod) error {
 		if p.ResourceVersion == "5" {
 			return errRejected
 		}
 		return nil
-	})
-	runWithReflector(t, store, func(r *cachetest.Harness) {
+	}
+	runWithReflector(t, rejectingStore{store, rejects}, func(r *cachetest.Harness) {
 		r.Update(cachetest.Pod("a"))
 		r.Update(cachetest.Pod("b"))
 		synctest.Wait()
