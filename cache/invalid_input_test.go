@@ -100,6 +100,21 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 	}
 }
 
+// TestInvalidOptionsAreReportedInOrder checks that the error lists invalid options in one order, as it is
+// logged and compared as a text.
+func TestInvalidOptionsAreReportedInOrder(t *testing.T) {
+	options := cache.InformerOptions[*corev1.Pod]{ListMode: "Watchlist", Start: "Soon", Backoff: wait.Backoff{Steps: 3}, ResyncPeriod: -1}
+	err := cache.NewSharedInformer(nil, &corev1.Pod{}, options).Run(t.Context())
+	at := -1
+	for _, text := range []string{"the ListerWatcher is nil", "unknown ListMode", "unknown Start", "Backoff.Duration", "ResyncPeriod"} {
+		next := strings.Index(err.Error(), text)
+		if next <= at {
+			t.Errorf("%q is missing or out of order in %q", text, err)
+		}
+		at = next
+	}
+}
+
 // TestIndexWithoutFunctionIsRefused checks that the error names the index: of the informer, and of
 // every write to a store.
 func TestIndexWithoutFunctionIsRefused(t *testing.T) {

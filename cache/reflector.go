@@ -129,15 +129,14 @@ func (o ReflectorOptions) reporter(objects codec.ObjectType, example Object) *re
 }
 
 // check returns an error for options that are out of range.
-func (o ReflectorOptions) check() error {
-	err := reflector.CheckBackoff(o.Backoff)
+func (o ReflectorOptions) check() (err error) {
 	if !slices.Contains([]ListMode{"", ListModeList, ListModeWatchList}, o.ListMode) {
-		err = errors.Join(err, fmt.Errorf("unknown ListMode %q: want %q or %q", o.ListMode, ListModeList, ListModeWatchList))
+		err = fmt.Errorf("unknown ListMode %q: want %q or %q", o.ListMode, ListModeList, ListModeWatchList)
 	}
 	if !slices.Contains([]Start{"", StartConsistent, StartAny}, o.Start) {
 		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", o.Start, StartConsistent, StartAny))
 	}
-	return err
+	return errors.Join(err, reflector.CheckBackoff(o.Backoff))
 }
 
 func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Collection {
