@@ -317,3 +317,17 @@ func TestEventsAreAppliedOnceByTwoFeeds(t *testing.T) {
 	joined.Apply(watch.Added, obj("l/2@14").item())
 	h.expect(t, []string{"add l/2@14"}, "l/2@14")
 }
+
+// The locks of writers and readers are held while scopes are forgotten. An informer may have ten
+// thousand namespaces, of which one is removed at a time.
+func TestForgottenScopesCostNoVisitOfOtherNamespaces(t *testing.T) {
+	k := &scopes{byNamespace: make(map[string][]*Scope), selectors: make(map[scope.Scope]int)}
+	gone, kept := NewScope(scope.Scope{Namespace: "a"}), NewScope(scope.Scope{Namespace: "a", LabelSelector: "in=a"})
+	k.add(gone)
+	k.add(kept)
+	k.byNamespace["b"] = []*Scope{nil} // which a visit would dereference
+	k.forget([]*Scope{gone})
+	if !slices.Equal(k.held, []*Scope{kept}) || !slices.Equal(k.byNamespace["a"], []*Scope{kept}) {
+		t.Errorf("held are %v, of the namespace %v", k.held, k.byNamespace["a"])
+	}
+}
