@@ -269,8 +269,7 @@ func (s *Subscription) Take() []Change {
 	for _, scope := range s.order {
 		changes = append(changes, Change{scope, s.changes[scope]})
 	}
-	clear(s.changes)
-	s.order = nil
+	s.changes, s.order = make(map[Scope]State), nil // a cleared map would keep its size
 	return changes
 }
 

@@ -5,9 +5,11 @@ package scope
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 // The memory that a change allocates does not grow with the scopes of the set, nor that of a whole
@@ -35,4 +37,21 @@ func TestCostOfScopesIsLinear(t *testing.T) {
 			t.Errorf("%s: 100 take %d bytes, 1600 take %d", name, few, many)
 		}
 	}
+}
+
+// A subscription lives as long as its informer, and takes no memory for changes that were taken.
+func TestTakenChangesAreFreed(t *testing.T) {
+	changes := make([]Change, 10_000)
+	for i := range changes {
+		changes[i] = Change{Scope{Namespace: fmt.Sprintf("ns-%d", i)}, Held}
+	}
+	subscription := new(Set).Subscribe()
+	before := process.LiveHeap()
+	subscription.add(changes)
+	subscription.Take()
+	if kept := process.LiveHeap() - before; kept > 10*float64(len(changes)) {
+		t.Errorf("%.0f bytes are kept of %d changes", kept, len(changes))
+	}
+	runtime.KeepAlive(subscription)
+	runtime.KeepAlive(changes)
 }
