@@ -73,6 +73,7 @@ func (i *Informer[V]) currentHandlers() []*Handler[V] {
 // Handlers returns the status of each handler.
 func (i *Informer[V]) Handlers() []HandlerStatus {
 	handlers := i.currentHandlers()
+	i.nameHandlers(handlers) // together: two of one name may be removed meanwhile
 	statuses := make([]HandlerStatus, 0, len(handlers))
 	for _, h := range handlers {
 		statuses = append(statuses, h.Status())
@@ -80,28 +81,35 @@ func (i *Informer[V]) Handlers() []HandlerStatus {
 	return statuses
 }
 
-// uniqueName returns the handler's name that no other handler of its informer has. The first call
-// names all of them.
+// uniqueName returns the handler's name that no other handler of its informer has.
 func (h *Handler[V]) uniqueName() string {
 	if name := h.unique.Load(); name != nil {
 		return *name
 	}
-	i := h.informer
-	handlers := append(slices.Clip(i.currentHandlers()), h) // which may have been removed
+	h.informer.nameHandlers(append(slices.Clip(h.informer.currentHandlers()), h))
+	return *h.unique.Load()
+}
+
+func (h *Handler[V]) unnamed() bool { return h.unique.Load() == nil }
+
+// nameHandlers gives each handler a name that no other one has.
+func (i *Informer[V]) nameHandlers(handlers []*Handler[V]) {
+	if !slices.ContainsFunc(handlers, (*Handler[V]).unnamed) {
+		return
+	}
 	i.naming.Lock()
 	defer i.naming.Unlock()
 	taken := make(map[string]bool)
-	for _, other := range handlers {
-		if name := other.unique.Load(); name != nil {
+	for _, h := range handlers {
+		if name := h.unique.Load(); name != nil {
 			taken[*name] = true
 		}
 	}
-	for _, other := range handlers {
-		if other.unique.Load() == nil {
-			name := viewnames.Free(other.config.Name, func(name string) bool { return taken[name] })
+	for _, h := range handlers {
+		if h.unnamed() {
+			name := viewnames.Free(h.config.Name, func(name string) bool { return taken[name] })
 			taken[name] = true
-			other.unique.Store(&name)
+			h.unique.Store(&name)
 		}
 	}
-	return *h.unique.Load()
 }
