@@ -190,8 +190,12 @@ func TestListOfAFakeIsComparedByContent(t *testing.T) {
 		cachetest.RunInBubble(t, "list at "+version, func(t *testing.T) {
 			list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*fixture("a", "5", "0"), *fixture("b", "5", "0")}}
 			var streams []*watch.FakeWatcher
+			lists := 0
 			h := run(t, clientcache.ToListWatcherWithWatchListSemantics(&clientcache.ListWatch{
-				ListFunc: func(metav1.ListOptions) (runtime.Object, error) { return list.DeepCopy(), nil },
+				ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
+					lists++
+					return list.DeepCopy(), nil
+				},
 				WatchFunc: func(metav1.ListOptions) (watch.Interface, error) {
 					streams = append(streams, watch.NewFake())
 					return streams[len(streams)-1], nil
@@ -208,6 +212,9 @@ func TestListOfAFakeIsComparedByContent(t *testing.T) {
 			streams[0].Error(&metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonExpired, Code: 410})
 			cachetest.Advance(time.Minute)
 			h.expectEvents("U a@5", "A c@1")
+			if lists != 2 {
+				t.Errorf("%d lists, want 2: each is of the most recent state", lists)
+			}
 			streams[len(streams)-1].Modify(fixture("a", "1", "2"))
 			h.expectEvents("U a@1")
 		})
