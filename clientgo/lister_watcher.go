@@ -25,9 +25,9 @@ import (
 	"github.com/kinformer/kinformer/internal/tap"
 )
 
-// listerWatcher makes requests by a ListerWatcher of client-go. It passes on their context, and
-// restricts them to their scopes. If it follows a resource that is not known, that is the resource of
-// the first request, once that has passed through the client's transport.
+// listerWatcher makes requests by a ListerWatcher of client-go. It passes on the context of a request, and
+// restricts the request to the scopes in it. If served is set, the resource to follow is not known: it is
+// taken from the path of the first request for a collection that passes through the client's transport.
 type listerWatcher struct {
 	clientcache.ListerWatcher
 

@@ -79,7 +79,7 @@ func (l *Loop[V]) finishReplacing(held *heldScope) bool {
 	return l.store.HaveReached(others, held.part)
 }
 
-// isEmpty reports whether the store has no object of a scope, also if it was never listed.
+// isEmpty reports whether the store has no object of a scope. It returns true for a scope that was never listed.
 func (l *Loop[V]) isEmpty(held *heldScope) bool { return l.store.ScopeState(held.part).Objects == 0 }
 
 // isFailing reports whether no stream of a scope makes progress.

@@ -151,8 +151,9 @@ func (s *Store[V]) judgeDeletion(e *event[V], id identity, old *Entry[V]) verdic
 	return elsewhere
 }
 
-// alsoDeletedBy reports whether a deletion in another scope is one of the entry, which may be nil:
-// its own scope is about to leave, or the object has moved and is refused there.
+// alsoDeletedBy reports whether a deletion in another scope may delete the entry, too: the entry's scope
+// retires, or the filter refuses the object in the other scope. It returns false for a nil entry and for
+// one in no scope.
 func (e *Entry[V]) alsoDeletedBy(by *event[V]) bool {
 	return e != nil && e.scope() != nil && (e.scope().retiring || by.refused)
 }

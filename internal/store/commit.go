@@ -514,7 +514,8 @@ func (c *commit[V]) place(key string, entry *Entry[V]) {
 	}
 }
 
-// isInitial reports whether a change belongs to the first list of a scope.
+// isInitial reports whether changes of the entries of a scope are part of its first list or, if scope is
+// nil, of the first full state of the store. A write of the program into the store of an informer is not.
 func (c *commit[V]) isInitial(scope *Scope) bool {
 	switch {
 	case c.feed == nil:

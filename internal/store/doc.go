@@ -44,11 +44,12 @@
 // everything, also what the program has written. Older means a lower resourceVersion, compared as a
 // number, whatever the UID; a state without one is never older. The same object has the same key and UID.
 //
-// An object that moves from one scope to another is updated, and never deleted in between. One that moves
-// into no scope is deleted, without LeftScope: the server sends a deletion. The scopes of an informer are
-// disjoint, except that a retiring scope, which others replace, overlaps with those that take its objects
-// over. But two scopes may pass states of one key: an object that is recreated, or whose labels change,
-// may enter another scope, and the feed of one scope may be ahead of the other's. The life of a scope:
+// An object that moves from one scope to another is updated, and never deleted in between (its deletion
+// waits; see Tombstones). One that moves into no scope is deleted, without LeftScope: the server sends a
+// deletion. The scopes of an informer are disjoint, except that a retiring scope, which others replace,
+// overlaps with those that take its objects over. But two scopes may pass states of one key: an object
+// that is recreated, or whose labels change, may enter another scope, and the feed of one scope may be
+// ahead of the other's. The life of a scope:
 //
 //	AddScope      it has no objects. Its first list must not be older than the version that removed
 //	              scopes, or scopes that may hold the same keys, have reached (Feed.NotOlderThan).
@@ -93,7 +94,9 @@
 // An object that the program writes is in the scope of the entry that it replaces. If it replaces none,
 // it is in no scope. It then counts as an entry of every scope that may hold its key and UID, or of every
 // scope if none may: a list of such a scope that lacks the object removes it, also a list from before the
-// write, and so does the removal of the last such scope, which may be a retiring one.
+// write, and so does the removal of the last such scope, which may be a retiring one. A list that has the
+// object with the UID and resourceVersion of the written one keeps the written one, as any unchanged entry
+// (see Invariants).
 //
 // # Tombstones
 //
@@ -101,9 +104,10 @@
 // state that left the scope, could not be stored, or is ignored. It is kept until all scopes of the store,
 // whatever keys they may hold, have reached the version at which that was seen. There are at most 10,000,
 // or as many as there are objects if these are more. Beyond that, the oldest is dropped (giveUp), which
-// raises Scope.minVersion of those that have not passed it: Feed.Apply returns feed.Outdated for an older
-// event, Commit feed.ErrOutdated for an older list, and the reflector lists again, not older than
-// Feed.NotOlderThan. A restore of the server drops those of later versions than its own.
+// raises Scope.minVersion of the scopes that may hold the key and have not passed it: Feed.Apply returns
+// feed.Outdated for an older event, Commit feed.ErrOutdated for an older list, and the reflector lists
+// again, not older than Feed.NotOlderThan. A restore of the server drops those of later versions than its
+// own.
 //
 // The server sends the same event for a deletion and for a move to other selectors. So the deletion of an
 // entry, by an event or since a list lacks the object, waits at its tombstone while a scope of another
@@ -128,11 +132,12 @@
 // A state that cannot be decoded, transformed, filtered or keyed is not stored, and its key is quarantined
 // until a later state is stored or ignored, the object is deleted, a list has a state that can be stored
 // or lacks the object, or its scope is removed. The last good entry stays, over a list, too; it is removed
-// if it has another UID. Without an entry, the key is absent, and KeyError has the cause. The reflector
-// lists the objects again when its watch ends, then less and less often (retryQuarantined, in package
-// reflector). The failed state still decides the scope of its object, as does one that a transform
-// ignores: the last good entry moves to that scope, and a deletion of it no longer waits. An entry whose
-// packed bytes cannot be decoded by a reader is quarantined, too.
+// if it has another UID, unless a transform has renamed an object. Without an entry, the key is absent,
+// and KeyError has the cause. The reflector lists the objects again when its watch ends, then less and
+// less often (retryQuarantined, in internal/reflector/watch.go). The failed state still decides the scope
+// of its object, as does one that a transform ignores: the last good entry moves to that scope, and a
+// deletion of it no longer waits. An entry whose packed bytes cannot be decoded by a reader is
+// quarantined, too.
 //
 // # Concurrency
 //
@@ -153,9 +158,9 @@
 //	         and for the tombstones, waiting deletions and quarantined keys that a change resolves;
 //	         after a restore of the server, for all tombstones. Only Config.Now runs under it.
 //
-// The scopes and tombstones are written under writer and mu, and may be read under either. The
-// quarantine and the waiters each have a lock of their own, which may be taken under the others and
-// takes no other.
+// In comments, both locks are writer and mu, and a lock of the store is either of these. The scopes and
+// tombstones are written under both locks, and may be read under either. The quarantine and the waiters
+// each have a lock of their own, which may be taken under the others and takes no other.
 //
 // Get takes no lock, except briefly to report a value that it cannot decode. Reads of several objects
 // use a Snapshot, which all readers share until the next write; its first one after a write takes mu

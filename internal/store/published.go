@@ -388,7 +388,7 @@ func (s *published[V]) withMu(f func()) {
 	f()
 }
 
-// state is what a replacement swaps.
+// state is the entries and indexes of a store, with their version. A replacement swaps it as a whole.
 type state[V any] struct {
 	pages   *snapmap.Generation // of entries and of every index
 	entries *entryMap           // published.entries once the state is live

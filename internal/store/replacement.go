@@ -155,7 +155,7 @@ const (
 	eventItem                 // a MODIFIED event of an initial state
 )
 
-// enter makes the entries that are made next belong to the scope of an item. It returns false if the
+// enter sets the scope of the entries that are made next to that of an item. It returns false if the
 // item is foreign.
 func (r *Replacement[V]) enter(item feed.Item) bool {
 	if found, ok := item.Known.(*foundItem[V]); ok {

@@ -148,7 +148,8 @@ func (c *Scope) reached() string {
 	return version
 }
 
-// hasReached reports whether the scope has reached a version. The caller holds a lock of the store.
+// hasReached reports whether the scope has been listed and has reached a version. Every scope has reached
+// the empty version. The caller holds a lock of the store.
 func (c *Scope) hasReached(version string) bool {
 	return version == "" || c.synced && !feed.IsOlder(c.reached(), version)
 }

@@ -251,7 +251,8 @@ func (s *Store[V]) makeOwn(pair *entryPair[V], maker *maker, key string, value *
 	return old, version, s.makeEntry(&pair.next, maker, item, value, old)
 }
 
-// claimOf returns the claim of a value that the program writes in place of old, which may be nil.
+// claimOf returns the scope of the entry of a value that the program writes: that of old, the entry that it
+// replaces, or none if old is nil, is in no scope, or is in a removed one.
 func (s *Store[V]) claimOf(uid string, old *Entry[V]) claim {
 	switch {
 	case !s.config.Scoped:

@@ -12,8 +12,8 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// tombstone records that states of a key are superseded, which a scope that has not reached the version
-// may still pass; see doc.go.
+// tombstone records that states of a key before a version are superseded. A scope that has not reached the
+// version shown may still pass such states; see doc.go.
 type tombstone[V any] struct {
 	key     string
 	version string // states before it are superseded
@@ -216,8 +216,9 @@ func (g *tombstones[V]) dequeue(c *Scope) (released []waitingKey) {
 	return released
 }
 
-// noteDeleted records that the deletion of a key was seen, if its absence alone does not say that the
-// object does not exist. The caller holds both locks.
+// noteDeleted records, for HasSeenDeletion, that the object of a key was deleted in a scope. It does
+// nothing unless the scope is a range of hashes of UIDs: only there may an absent object be in a range that
+// no scope has. The caller holds both locks.
 func (g *tombstones[V]) noteDeleted(key string, c *Scope, clock func() time.Time) {
 	if c.Name.Hash.Field != scope.UID || clock == nil {
 		return
