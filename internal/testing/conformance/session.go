@@ -121,6 +121,10 @@ func (s *session) runStep(step step) {
 		s.operator.Restart()
 	default:
 		code, header, body := s.send(step)
+		for n := 0; n < 100 && bytes.Contains(body, []byte("no PriorityClass with name")); n++ {
+			<-time.After(50 * time.Millisecond) // admission reads an informer of the server, which may lag
+			code, header, body = s.send(step)
+		}
 		s.printf("%s", s.normalizer.response(step, code, header, body))
 	}
 }
