@@ -21,6 +21,7 @@
 //	RESTART                                   forgets what watches start from, but no version
 //	WAIT /apis/...                            waits until a path is served
 //	code=404 WAIT /apis/...                   waits until a GET of a path has a status code
+//	code=201 WAIT /api/v1/...?dryRun=All {}   waits until a POST has a status code
 //
 // {ns} is a Namespace that RunScripts creates for each script.
 //

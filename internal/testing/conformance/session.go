@@ -121,10 +121,6 @@ func (s *session) runStep(step step) {
 		s.operator.Restart()
 	default:
 		code, header, body := s.send(step)
-		for n := 0; n < 100 && bytes.Contains(body, []byte("no PriorityClass with name")); n++ {
-			<-time.After(50 * time.Millisecond) // admission reads an informer of the server, which may lag
-			code, header, body = s.send(step)
-		}
 		s.printf("%s", s.normalizer.response(step, code, header, body))
 	}
 }
@@ -171,18 +167,20 @@ func (s *session) send(step step) (int, http.Header, []byte) {
 	return resp.StatusCode, resp.Header, body
 }
 
-// wait repeats a GET until the response has the step's status code.
+// wait repeats a GET, or with a body a POST, until the response has the step's status code.
 func (s *session) wait(step step) {
 	s.tb.Helper()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	ctx, cancel := context.WithTimeout(s.ctx, requestTimeout)
 	defer cancel()
-	step.text, step.body = "WAIT", ""
-	get := step
-	get.verb = http.MethodGet
+	request := step
+	request.verb = http.MethodGet
+	if step.body != "" {
+		request.verb = http.MethodPost
+	}
 	for {
-		code, _, body := s.send(get)
+		code, _, body := s.send(request)
 		if code == step.code {
 			return
 		}
