@@ -5,7 +5,6 @@ package source_test
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"math/rand/v2"
 	"reflect"
@@ -27,13 +26,14 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestStreamedObjectsEqualDecodedOnes lists and watches every built-in type with streaming and
 // without, and requires deeply equal objects, nil and empty included.
 func TestStreamedObjectsEqualDecodedOnes(t *testing.T) {
 	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
-		server := startServer(t, fake.APIServerOptions{})
+		server := cachetest.StartAPIServer(t, fake.APIServerOptions{})
 		for _, gvk := range builtIn() {
 			t.Run(contentType+" "+gvk.String(), func(t *testing.T) {
 				version := server.ResourceVersion()
@@ -43,21 +43,6 @@ func TestStreamedObjectsEqualDecodedOnes(t *testing.T) {
 			})
 		}
 	}
-}
-
-// startServer starts an API server that is closed when the test ends.
-func startServer(t *testing.T, options fake.APIServerOptions) *fake.APIServer {
-	t.Helper()
-	server, err := fake.StartAPIServer(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return server
 }
 
 // compare lists and watches both sources.

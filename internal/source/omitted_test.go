@@ -21,13 +21,14 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // TestItemsSayWhetherFieldsWereOmitted lists and watches objects with and without the omitted
 // fields. An Update of an object that has lost nothing but managedFields deletes nothing: it may
 // remove the last finalizer.
 func TestItemsSayWhetherFieldsWereOmitted(t *testing.T) {
-	server := startServer(t, fake.APIServerOptions{})
+	server := cachetest.StartAPIServer(t, fake.APIServerOptions{})
 	version := server.ResourceVersion()
 	managed := []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}}
 	for _, pod := range []*corev1.Pod{

@@ -19,13 +19,14 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/source"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 const allShards = "shardRange(object.metadata.uid, '0x0000000000000000', '0x10000000000000000')"
 
 // TestListReturnsShardInfo lists with a shard selector and without, streaming and decoded.
 func TestListReturnsShardInfo(t *testing.T) {
-	server := startServer(t, fake.APIServerOptions{ShardedListAndWatch: true})
+	server := cachetest.StartAPIServer(t, fake.APIServerOptions{ShardedListAndWatch: true})
 	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		streaming, decoded := bothSources(t, server, contentType, corev1.SchemeGroupVersion.WithKind("Pod"))
 		expectShardInfo(t, contentType+", streaming", streaming)
