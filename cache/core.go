@@ -21,7 +21,8 @@ import (
 
 // core is what all informers have, whatever the type of their objects.
 type core struct {
-	engine  informer.Engine
+	engine  *informer.Informer
+	runner  func(ctx context.Context) error // engine.Run, or that of an adapter
 	source  informer.Source
 	kind    string // of the objects, empty if it is not known
 	report  *reporter
@@ -44,7 +45,7 @@ func (c *core) run(ctx context.Context) error {
 		defer c.detect(ctx)()
 	}
 	defer c.report.end()
-	return c.engine.Run(c.report.begin(ctx))
+	return c.runner(c.report.begin(ctx))
 }
 
 func (c *core) reflectorStatus() ReflectorStatus { return c.status().ReflectorStatus }
@@ -64,7 +65,7 @@ func (c *core) status() Status {
 	if s.Phase != PhaseNotServed {
 		s.Staleness = stalenessAt(c.clock.Now(), s.FreshAt)
 	}
-	contents := c.engine.Contents()
+	contents := c.engine.Store()
 	s.Objects = contents.Len()
 	s.Quarantined, s.Unnamed = contents.QuarantineSize()
 	s.PackedBytes = contents.PackedBytes()
@@ -137,7 +138,7 @@ func (c *core) waitForObject(ctx context.Context, obj, written Object) error {
 	if err := c.wait(ctx, func(ctx context.Context) error { return c.waitForVersionOf(ctx, obj, isScopeOf(obj)) }); err != nil {
 		return err
 	}
-	switch err := c.engine.Contents().KeyError(key); {
+	switch err := c.engine.Store().KeyError(key); {
 	case errors.Is(err, ErrNoScope):
 		return fmt.Errorf("%w: %w", ErrNotSelected, err) // its scope was removed meanwhile
 	case err != nil:

@@ -85,9 +85,9 @@ func (e Event[T]) Object() T {
 	return e.New
 }
 
-func eventOf[T Object](e *informer.Event[T]) Event[T] {
+func eventOf[T Object](e *informer.Event) Event[T] {
 	return Event[T]{
-		Type: EventType(e.Type), Key: e.Key, Old: e.Old, New: e.New, Final: e.Final, FinalStateUnknown: e.FinalStateUnknown,
+		Type: EventType(e.Type), Key: e.Key, Old: as[T](e.Old), New: as[T](e.New), Final: as[T](e.Final), FinalStateUnknown: e.FinalStateUnknown,
 		InInitialList: e.InInitialList, LeftScope: e.LeftScope, Coalesced: e.Coalesced,
 	}
 }
@@ -228,17 +228,7 @@ type HandlerOptions struct {
 }
 
 // Registration is a handler that was added to an informer. Its methods are safe for concurrent use.
-type Registration struct{ handler registeredHandler }
-
-// registeredHandler is an *informer.Handler of any type.
-type registeredHandler interface {
-	HasSynced() bool
-	Synced() <-chan struct{}
-	Done() <-chan struct{}
-	Status() informer.HandlerStatus
-	Cancel()
-	Stop(ctx context.Context) error
-}
+type Registration struct{ handler *informer.Handler }
 
 // HasSynced reports whether the handler's calls have returned for the whole initial list or, if it
 // was added later, for the objects that were in the store then.

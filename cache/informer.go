@@ -46,6 +46,7 @@ func init() {
 func controllerOf(adapted informer.Adapted) *Controller {
 	return &Controller{core{
 		engine:  adapted.Engine,
+		runner:  adapted.Run,
 		source:  adapted.Source,
 		kind:    adapted.Kind,
 		report:  newReporter(adapted.Name, nil, klog.Logger{}, clock.RealClock{}),

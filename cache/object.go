@@ -54,14 +54,26 @@ func SplitMetaNamespaceKey(key string) (namespace, name string, err error) {
 	}
 }
 
-// keyOf returns an object's key. An error, or a panic of the key function, names the object.
-func keyOf[T Object](keyFunc KeyFunc[T], obj T) (string, error) {
-	if codec.IsNil(obj) {
-		return "", errNilObject
+// as returns a value of the engine, which knows objects as any, as the T that it is; nil if it is nil.
+func as[T Object](value any) T {
+	obj, _ := value.(T)
+	return obj
+}
+
+// keyOf returns a function that returns an object's key by keyFunc, or by the default if it is nil. An
+// error, or a panic of keyFunc, names the object.
+func keyOf[T Object](keyFunc KeyFunc[T]) KeyFunc[T] {
+	if keyFunc == nil {
+		keyFunc = MetaNamespaceKeyFunc[T]
 	}
-	key, err := feed.CatchPanic(func() (string, error) { return keyFunc(obj) })
-	if err != nil {
-		return "", fmt.Errorf("no key for %T%s: %w", obj, codec.QuotedName(obj), err)
+	return func(obj T) (string, error) {
+		if codec.IsNil(obj) {
+			return "", errNilObject
+		}
+		key, err := feed.CatchPanic(func() (string, error) { return keyFunc(obj) })
+		if err != nil {
+			return "", fmt.Errorf("no key for %T%s: %w", obj, codec.QuotedName(obj), err)
+		}
+		return key, nil
 	}
-	return key, nil
 }

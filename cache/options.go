@@ -20,10 +20,10 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
 	"github.com/kinformer/kinformer/internal/served"
-	"github.com/kinformer/kinformer/internal/store"
 )
 
 // InformerOptions are the options of a SharedInformer: which objects it holds, how it holds them, and how
@@ -196,25 +196,23 @@ func (o InformerOptions[T]) check() error {
 	return err
 }
 
-func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, indexers map[string]indexFuncs[T], report *reporter) engine.Spec[T] {
+func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, indexers map[string]indexFuncs[T], report *reporter) engine.Spec {
 	if o.Scopes != nil {
 		lw = scopedListWatch(lw)
 	}
-	spec := engine.Spec[T]{
+	spec := engine.Spec{
 		Collection: o.reflectorOptions().collection(lw, objects, report),
-		Informer: informer.Config[T]{
+		Informer: informer.Config{
 			Name:        report.name,
 			Clock:       o.Clock,
-			Store:       storeConfig(nil, indexers, report.object),
+			Store:       storeConfig(KeyFunc[T](nil), indexers, report.object),
 			Scopes:      o.Scopes.internalSet(),
-			Terminating: func(obj T) bool { return obj.GetDeletionTimestamp() != nil },
+			Terminating: func(value any) bool { return as[T](value).GetDeletionTimestamp() != nil },
 		},
 		OmitFields:   o.OmitFields,
 		NeverWritten: o.NeverWritten,
 		Packed:       o.Packed,
-		NewPacker: func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[T] {
-			return codec.NewPacker[T](objects, decoding, transforms)
-		},
+		Decode:       func(item feed.Item) (any, error) { return codec.Decode[T](item) },
 	}
 	spec.ShareEqual, spec.Reflector.Served = o.ShareEqual, o.Served.internal
 	if filter := o.Filter; filter != nil {
@@ -224,8 +222,8 @@ func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, ind
 		}
 	}
 	if transform := o.Transform; transform != nil {
-		spec.Transform = func(key string, obj T) (T, error) {
-			result, err := transform(obj)
+		spec.Transform = func(key string, value any) (any, error) {
+			result, err := transform(as[T](value))
 			if err == nil && !codec.IsNil(result) && codec.Key(result) != key {
 				err = fmt.Errorf("the result has key %q; name and namespace must not change", codec.Key(result))
 			}

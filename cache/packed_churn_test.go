@@ -76,7 +76,7 @@ func heapInUse() uint64 {
 type churnInformer struct {
 	t         *testing.T
 	churn     *churn
-	informer  *informer.Informer[*corev1.Pod]
+	informer  *informer.Informer
 	requests  chan int        // numbers of events for the source to send
 	delivered chan struct{}   // the handler has received the marker
 	held      [50]*corev1.Pod // objects that readers reference
@@ -110,7 +110,7 @@ func runChurnInformer(t *testing.T, c *churn) *churnInformer {
 		t.Fatal(err)
 	}
 	r.informer = assembled.Informer
-	_, err = r.informer.Add(informer.HandlerConfig[*corev1.Pod]{Name: "keys", OnKey: func(event informer.KeyEvent) {
+	_, err = r.informer.Add(informer.HandlerConfig{Name: "keys", OnKey: func(event informer.KeyEvent) {
 		if event.Key == marker {
 			r.delivered <- struct{}{}
 		}
@@ -148,9 +148,10 @@ func (r *churnInformer) read() {
 		return
 	}
 	key := keys[random.IntN(len(keys))]
-	pod, ok := r.informer.Store().Get(key)
+	value, _ := r.informer.Store().Get(key)
+	pod, ok := value.(*corev1.Pod)
 	if !ok || codec.Key(pod) != key {
-		r.t.Errorf("%s is not in the store, or is another object: %v", key, pod)
+		r.t.Errorf("%s is not in the store, or is another object: %v", key, value)
 	}
 	r.held[random.IntN(len(r.held))] = pod
 }

@@ -61,11 +61,11 @@ func ProjectionOf[S any, T Object](informer *SharedInformer[T]) (*Projection[S],
 	}, nil
 }
 
-func storedOf[T Object](s store.Stored[T]) codec.Stored {
+func storedOf(s store.Stored) codec.Stored {
 	return codec.Stored{Packed: s.Packed, Object: s.Value}
 }
 
-func allStored[T Object](all iter.Seq2[string, store.Stored[T]]) iter.Seq2[string, codec.Stored] {
+func allStored(all iter.Seq2[string, store.Stored]) iter.Seq2[string, codec.Stored] {
 	return func(yield func(string, codec.Stored) bool) {
 		for key, s := range all {
 			if !yield(key, storedOf(s)) {

@@ -29,14 +29,14 @@ import (
 // If it never had one, it is absent from all results, which does not mean that it was deleted: Get
 // and a Lister's Get return an error for it, and GetByKey reports false.
 type Reader[T Object] struct {
-	kept *store.Store[T] // nil: empty
+	kept *store.Store // nil: empty
 	key  func(T) (string, error)
 }
 
 // read returns the store; an empty one for the zero Reader.
-func (r Reader[T]) read() *store.Store[T] {
+func (r Reader[T]) read() *store.Store {
 	if r.kept == nil {
-		return store.New(store.Config[T]{})
+		return store.New(store.Config{})
 	}
 	return r.kept
 }
@@ -52,12 +52,16 @@ func (r Reader[T]) Get(obj T) (item T, exists bool, err error) {
 	if err != nil {
 		return item, false, err
 	}
-	return r.read().Find(name)
+	value, exists, err := r.read().Find(name)
+	return as[T](value), exists, err
 }
 
 // GetByKey returns the object with the given key and reports whether there is one. It also reports
 // false for an object that could never be stored; see KeyError.
-func (r Reader[T]) GetByKey(key string) (item T, exists bool) { return r.read().Get(key) }
+func (r Reader[T]) GetByKey(key string) (item T, exists bool) {
+	value, exists := r.read().Get(key)
+	return as[T](value), exists
+}
 
 // KeyError returns why the store does not hold the newest state of the object with the given key.
 // The error wraps ErrNotStored and the cause. If the object is not stored, and the informer's
@@ -67,20 +71,20 @@ func (r Reader[T]) GetByKey(key string) (item T, exists bool) { return r.read().
 func (r Reader[T]) KeyError(key string) error { return r.read().KeyError(key) }
 
 // List returns all objects.
-func (r Reader[T]) List() []T { return r.read().Snapshot().List() }
+func (r Reader[T]) List() []T { return r.Snapshot().List() }
 
 // ListKeys returns all keys.
 func (r Reader[T]) ListKeys() []string { return r.read().Snapshot().Keys() }
 
 // All returns an iterator over keys and objects in the order of the keys. It shows the state at
 // the time of the call, and the loop may write to the store.
-func (r Reader[T]) All() iter.Seq2[string, T] { return r.read().Snapshot().All() }
+func (r Reader[T]) All() iter.Seq2[string, T] { return r.Snapshot().All() }
 
 // ByIndex returns the objects that an index finds under a value. An unknown index is an error.
 // An object for whose state the index function failed is missing, without an error: such
 // failures are reported and counted in Status.IndexErrors. The other reads have the object.
 func (r Reader[T]) ByIndex(indexName, indexedValue string) ([]T, error) {
-	return r.read().Snapshot().ByIndex(indexName, indexedValue)
+	return r.Snapshot().ByIndex(indexName, indexedValue)
 }
 
 // IndexKeys returns the keys of the objects that ByIndex returns.
@@ -97,13 +101,13 @@ func (r Reader[T]) Snapshot() Snapshot[T] { return Snapshot[T]{r.read().Snapshot
 // Snapshot is the state of a store at one moment. It is immutable and costs O(1) to take; keeping
 // it costs the memory of the objects that have changed since. The zero Snapshot is empty.
 type Snapshot[T Object] struct {
-	state *store.Snapshot[T] // nil: empty
+	state *store.Snapshot // nil: empty
 }
 
 // read returns the state; that of an empty store for the zero Snapshot.
-func (s Snapshot[T]) read() *store.Snapshot[T] {
+func (s Snapshot[T]) read() *store.Snapshot {
 	if s.state == nil {
-		return store.New(store.Config[T]{}).Snapshot()
+		return store.New(store.Config{}).Snapshot()
 	}
 	return s.state
 }
@@ -113,10 +117,17 @@ func (s Snapshot[T]) read() *store.Snapshot[T] {
 func (s Snapshot[T]) ResourceVersion() string { return s.read().ResourceVersion() }
 
 // GetByKey returns the object with the given key and reports whether there is one.
-func (s Snapshot[T]) GetByKey(key string) (item T, exists bool) { return s.read().Get(key) }
+func (s Snapshot[T]) GetByKey(key string) (item T, exists bool) {
+	value, exists := s.read().Get(key)
+	return as[T](value), exists
+}
 
 // List returns all objects, in no particular order.
-func (s Snapshot[T]) List() []T { return s.read().List() }
+func (s Snapshot[T]) List() []T {
+	var objs objects[T]
+	s.read().Select(nil, &objs)
+	return objs
+}
 
 // ListKeys returns all keys, in no particular order.
 func (s Snapshot[T]) ListKeys() []string { return s.read().Keys() }
@@ -125,7 +136,9 @@ func (s Snapshot[T]) ListKeys() []string { return s.read().Keys() }
 // index is an error. Objects for whose state the index function failed are missing; see
 // Reader.ByIndex.
 func (s Snapshot[T]) ByIndex(indexName, indexedValue string) ([]T, error) {
-	return s.read().ByIndex(indexName, indexedValue)
+	var objs objects[T]
+	err := s.read().SelectByIndex(indexName, indexedValue, nil, &objs)
+	return objs, err
 }
 
 // IndexKeys returns the keys of the objects that ByIndex returns.
@@ -144,7 +157,18 @@ func (s Snapshot[T]) Len() int { return s.read().Len() }
 
 // All returns an iterator over keys and objects in the order of the keys. The first iteration over
 // a state sorts its keys; later ones, of all snapshots of that state, reuse the order.
-func (s Snapshot[T]) All() iter.Seq2[string, T] { return s.read().All() }
+func (s Snapshot[T]) All() iter.Seq2[string, T] {
+	all := s.read().All()
+	return func(yield func(string, T) bool) {
+		all(func(key string, value any) bool { return yield(key, as[T](value)) })
+	}
+}
+
+// objects receives the values of a read.
+type objects[T Object] []T
+
+func (o *objects[T]) Grow(n int)       { *o = make([]T, 0, n) }
+func (o *objects[T]) Append(value any) { *o = append(*o, as[T](value)) }
 
 // Lister reads a store by names and labels, as a client reads the API. Its methods are safe for
 // concurrent use. The returned objects belong to the cache and must not be changed. The zero Lister
@@ -185,10 +209,10 @@ func (l Lister[T]) Get(name string) (obj T, err error) {
 	if l.namespace != "" {
 		key = l.namespace + "/" + name
 	}
-	obj, exists, failure := l.reader.kept.Find(key)
+	value, exists, failure := l.reader.kept.Find(key)
 	switch {
 	case exists:
-		return obj, nil
+		return as[T](value), nil
 	case failure != nil && (!errors.Is(failure, ErrNoScope) || !l.lacksNamespace(name)):
 		return obj, fmt.Errorf("%s %q: %w", l.resource, key, failure)
 	case l.lacksNamespace(name):
@@ -220,13 +244,15 @@ func (l Lister[T]) List(selector labels.Selector) []T {
 	if selector != nil && !selector.Empty() {
 		matches = func(set map[string]string) bool { return selector.Matches(labels.Set(set)) }
 	}
+	var objs objects[T]
 	state := l.reader.Snapshot().read()
 	if l.namespace == "" {
-		return state.Select(matches)
-	}
-	if objs, err := state.SelectByIndex(NamespaceIndex, l.namespace, matches); err == nil {
+		state.Select(matches, &objs)
 		return objs
 	}
-	prefix := l.namespace + "/"
-	return state.SelectByKey(func(key string) bool { return strings.HasPrefix(key, prefix) }, matches)
+	if err := state.SelectByIndex(NamespaceIndex, l.namespace, matches, &objs); err != nil {
+		prefix := l.namespace + "/"
+		state.SelectByKey(func(key string) bool { return strings.HasPrefix(key, prefix) }, matches, &objs)
+	}
+	return objs
 }

@@ -30,7 +30,7 @@ import (
 // may be called before, during and after Run.
 type SharedInformer[T Object] struct {
 	core    core
-	engine  *informer.Informer[T]
+	engine  *informer.Informer
 	store   Reader[T]
 	options InformerOptions[T]
 	objects codec.ObjectType
@@ -57,15 +57,15 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	spec := options.spec(lw, objects, indexers, report)
 	s := &SharedInformer[T]{options: options, objects: objects, mutations: options.mutationDetector()}
 	if s.mutations != nil {
-		spec.Track = func(key string, obj T) { s.mutations.Add(key, obj) }
+		spec.Track = func(key string, value any) { s.mutations.Add(key, as[T](value)) }
 	}
 	assembled, omitErr := engine.New(spec)
 	if err = errors.Join(err, options.check(), indexErr, omitErr, checkOmitted(indexers, assembled.Omitted)); err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	s.engine, s.store, s.omitted = assembled.Informer, Reader[T]{assembled.Store(), spec.Informer.Store.Key}, assembled.Omitted
+	s.engine, s.store, s.omitted = assembled.Informer, Reader[T]{assembled.Store(), keyOf(KeyFunc[T](nil))}, assembled.Omitted
 	s.core = core{
-		engine: assembled, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
+		engine: assembled.Informer, runner: assembled.Run, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
 		admits: s.admits(lw), scopes: options.Scopes.internalSet(),
 		key: func(obj Object) (string, error) {
 			if typed, ok := obj.(T); ok {
@@ -90,7 +90,7 @@ func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
 	}
 	stored := func(key string, object runtime.Object) bool {
 		current, exists := s.engine.Store().Get(key)
-		return exists && runtime.Object(current) == object
+		return exists && current == any(object)
 	}
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -148,12 +148,12 @@ func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options Han
 		err = errors.Join(err, errFilterNeedsOld)
 	}
 	goType, _, _ := strings.Cut(fmt.Sprintf("%T", handler), "[") // without type arguments
-	return s.addHandler(err, goType, options, func(config *informer.HandlerConfig[T]) {
+	return s.addHandler(err, goType, options, func(config *informer.HandlerConfig) {
 		switch any(handler).(type) {
 		case ResourceEventHandlerFuncs[T], *ResourceEventHandlerFuncs[T]:
 			config.WithoutOldOfDeletions = true
 		}
-		config.OnEvent = func(e informer.Event[T]) { handler.OnEvent(eventOf(&e)) }
+		config.OnEvent = func(e informer.Event) { handler.OnEvent(eventOf[T](&e)) }
 	})
 }
 
@@ -164,11 +164,11 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 	if handler == nil {
 		err = errNoHandler
 	}
-	return s.addHandler(err, "func([]cache.Event)", options, func(config *informer.HandlerConfig[T]) {
+	return s.addHandler(err, "func([]cache.Event)", options, func(config *informer.HandlerConfig) {
 		var events []Event[T] // reused by the handler's goroutine
-		config.OnBatch = func(batch []informer.Event[T]) {
+		config.OnBatch = func(batch []informer.Event) {
 			for i := range batch {
-				events = append(events, eventOf(&batch[i]))
+				events = append(events, eventOf[T](&batch[i]))
 			}
 			defer func() {
 				clear(events)
@@ -191,7 +191,7 @@ func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options 
 	case options.Delivery == EveryEvent:
 		err = errKeysCoalesce
 	}
-	return s.addHandler(err, "func(cache.KeyEvent)", options, func(config *informer.HandlerConfig[T]) {
+	return s.addHandler(err, "func(cache.KeyEvent)", options, func(config *informer.HandlerConfig) {
 		config.OnKey = func(event informer.KeyEvent) {
 			handler(KeyEvent{Key: event.Key, Reason: KeyReason(event.Reason), LeftScope: event.LeftScope})
 		}
@@ -203,7 +203,7 @@ var (
 	errKeysCoalesce   = errors.New("Delivery must not be EveryEvent: keys are always coalesced")
 )
 
-func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOptions, set func(*informer.HandlerConfig[T])) (*Registration, error) {
+func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOptions, set func(*informer.HandlerConfig)) (*Registration, error) {
 	name = cmp.Or(options.Name, name)
 	if !slices.Contains([]Delivery{"", CoalesceWhenBehind, EveryEvent}, options.Delivery) {
 		err = errors.Join(err, fmt.Errorf("unknown Delivery %q: want %q or %q", options.Delivery, CoalesceWhenBehind, EveryEvent))
@@ -216,7 +216,7 @@ func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOp
 	case err != nil:
 		return nil, fmt.Errorf("informer of %s: handler %s: %w", s.core.report.name, name, err)
 	}
-	config := informer.HandlerConfig[T]{
+	config := informer.HandlerConfig{
 		Name:            name,
 		Resync:          cmp.Or(options.ResyncPeriod, s.options.ResyncPeriod),
 		Delivery:        informer.Delivery(options.Delivery),

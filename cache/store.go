@@ -6,6 +6,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"k8s.io/utils/clock"
 
@@ -37,8 +38,7 @@ func NewStore[T Object](keyFunc KeyFunc[T], indexers Indexers[T]) *Store[T] {
 	if err != nil {
 		err = errors.Join(err, typeErr)
 	}
-	config := storeConfig(keyFunc, functions, report)
-	return &Store[T]{Reader[T]{store.New(config), config.Key}, err}
+	return &Store[T]{Reader[T]{store.New(storeConfig(keyFunc, functions, report)), keyOf(keyFunc)}, err}
 }
 
 var errZeroStore = errors.New("the Store was not made by NewStore")
@@ -76,30 +76,35 @@ func (s *Store[T]) Replace(objs []T, resourceVersion string) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	return s.kept.Replace(objs, resourceVersion)
+	values := make([]any, len(objs))
+	for i, obj := range objs {
+		values[i] = obj
+	}
+	return s.kept.Replace(values, resourceVersion)
 }
 
-func storeConfig[T Object](keyFunc KeyFunc[T], indexers map[string]indexFuncs[T], report func(string, error)) store.Config[T] {
-	isDefault := keyFunc == nil
-	if isDefault {
-		keyFunc = MetaNamespaceKeyFunc[T]
-	}
-	config := store.Config[T]{
-		Key:      func(obj T) (string, error) { return keyOf(keyFunc, obj) },
-		ItemKeys: isDefault,
-		Identity: func(obj T) (uid, resourceVersion string) {
+func storeConfig[T Object](keyFunc KeyFunc[T], indexers map[string]indexFuncs[T], report func(string, error)) store.Config {
+	key := keyOf(keyFunc)
+	config := store.Config{
+		Key:      func(value any) (string, error) { return key(as[T](value)) },
+		ItemKeys: keyFunc == nil,
+		Identity: func(value any) (uid, resourceVersion string) {
+			obj := as[T](value)
 			return string(obj.GetUID()), obj.GetResourceVersion()
 		},
-		Labels:       func(obj T) map[string]string { return obj.GetLabels() },
-		Indexers:     make(map[string]store.IndexFunc[T]),
+		Labels:       func(value any) map[string]string { return as[T](value).GetLabels() },
+		Indexers:     make(map[string]store.IndexFunc),
 		ItemIndexers: make(map[string]func(feed.Item) ([]string, error)),
 		Report:       report,
 	}
 	for name, index := range indexers {
-		config.Indexers[name] = index.object
+		config.Indexers[name] = func(value any) ([]string, error) { return index.object(as[T](value)) }
 		if index.item != nil {
 			config.ItemIndexers[name] = index.item
 		}
+	}
+	if goType := reflect.TypeFor[T](); goType.Kind() == reflect.Pointer {
+		config.PointerType = goType
 	}
 	return config
 }

@@ -61,21 +61,21 @@ func decodable(t *testing.T, name string) feed.Item {
 
 // unpackRecorder is a Packer that records the names of the objects that it unpacks.
 type unpackRecorder struct {
-	*codec.Packer[*corev1.Pod]
+	*codec.Packer
 	unpacked []string
 }
 
-func (r *unpackRecorder) Unpack(packed pack.Object) (*corev1.Pod, error) {
+func (r *unpackRecorder) Unpack(packed pack.Object) (any, error) {
 	pod, err := r.Packer.Unpack(packed)
 	if err == nil {
-		r.unpacked = append(r.unpacked, pod.Name)
+		r.unpacked = append(r.unpacked, pod.(*corev1.Pod).Name)
 	}
 	return pod, err
 }
 
-// recordingStore returns a packed store, its configuration, and what it decodes on reads. To decode
+// recordingStore returns a packed store, and what it decodes on reads. To decode
 // an object that is received is an error.
-func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.Store[*corev1.Pod], store.Config[*corev1.Pod], *unpackRecorder) {
+func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.Store, *unpackRecorder) {
 	t.Helper()
 	objects, err := objectType(&corev1.Pod{})
 	if err != nil {
@@ -88,16 +88,16 @@ func recordingStore(t *testing.T, options InformerOptions[*corev1.Pod]) (*store.
 	}
 	config := options.spec(&ListWatch{}, objects, indexers, &reporter{}).StoreConfig(codec.Options{})
 	config.Report = func(key string, err error) { t.Errorf("%s: %v", key, err) }
-	config.Decode = func(item feed.Item) (*corev1.Pod, error) { return nil, fmt.Errorf("%s is decoded", item.Key) }
-	recorder := &unpackRecorder{Packer: config.Packer.(*codec.Packer[*corev1.Pod])}
+	config.Decode = func(item feed.Item) (any, error) { return nil, fmt.Errorf("%s is decoded", item.Key) }
+	recorder := &unpackRecorder{Packer: config.Packer.(*codec.Packer)}
 	config.Packer = recorder
-	return store.New(config), config, recorder
+	return store.New(config), recorder
 }
 
 // TestPackedStoreDecodesOnlyWhatIsRead checks that neither writes nor reads of keys, of indexes on
 // metadata and by label decode an object.
 func TestPackedStoreDecodesOnlyWhatIsRead(t *testing.T) {
-	pods, _, recorder := recordingStore(t, InformerOptions[*corev1.Pod]{Indexers: Indexers[*corev1.Pod]{
+	pods, recorder := recordingStore(t, InformerOptions[*corev1.Pod]{Indexers: Indexers[*corev1.Pod]{
 		NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc),
 		"app":          ByMetadata[*corev1.Pod](func(m Metadata) ([]string, error) { return []string{m.GetLabels()["app"]}, nil }),
 	}})
@@ -116,13 +116,14 @@ func TestPackedStoreDecodesOnlyWhatIsRead(t *testing.T) {
 			t.Errorf("index %q finds %q: %v", index, keys, err)
 		}
 	}
-	if selected := snapshot.Select(func(labels map[string]string) bool { return labels["app"] == "c" }); len(selected) != 0 {
+	var selected objects[*corev1.Pod]
+	if snapshot.Select(func(labels map[string]string) bool { return labels["app"] == "c" }, &selected); len(selected) != 0 {
 		t.Errorf("selected %v", selected)
 	}
 	if len(recorder.unpacked) != 0 {
 		t.Errorf("decoded %q", recorder.unpacked)
 	}
-	if pod, ok := pods.Get("ns/a"); !ok || pod.Name != "a" || len(recorder.unpacked) != 1 {
+	if pod, ok := pods.Get("ns/a"); !ok || pod.(*corev1.Pod).Name != "a" || len(recorder.unpacked) != 1 {
 		t.Errorf("Get returned %v and decoded %q", pod, recorder.unpacked)
 	}
 }
@@ -147,10 +148,10 @@ func TestListerDecodesOnlyMatchingObjects(t *testing.T) {
 			{"", "other", nil},
 			{"", "ns", []string{"a", "b"}},
 		} {
-			pods, config, recorder := recordingStore(t, options)
+			pods, recorder := recordingStore(t, options)
 			pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "a"))
 			pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "b"))
-			lister := NewLister(Reader[*corev1.Pod]{pods, config.Key}, corev1.Resource("pods"))
+			lister := NewLister(Reader[*corev1.Pod]{pods, nil}, corev1.Resource("pods"))
 			selector, err := labels.Parse(c.selector)
 			if err != nil {
 				t.Fatal(err)
@@ -315,9 +316,9 @@ func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
 }
 
 // damagedPacker is a Packer whose packed objects were modified since.
-type damagedPacker struct{ *codec.Packer[*corev1.Pod] }
+type damagedPacker struct{ *codec.Packer }
 
-func (damagedPacker) Unpack(pack.Object) (*corev1.Pod, error) { return nil, pack.ErrCorrupt }
+func (damagedPacker) Unpack(pack.Object) (any, error) { return nil, pack.ErrCorrupt }
 
 // TestUnreadableObjectIsReported reads a packed object that cannot be unpacked. The error has
 // EffectUnreadable, and the default ErrorHandler logs it.
@@ -329,7 +330,7 @@ func TestUnreadableObjectIsReported(t *testing.T) {
 	var reported []error
 	options := InformerOptions[*corev1.Pod]{Packed: true, ErrorHandler: func(_ context.Context, err error) { reported = append(reported, err) }}
 	config := options.spec(&ListWatch{}, objects, nil, options.reflectorOptions().reporter(objects, nil)).StoreConfig(codec.Options{})
-	config.Packer = damagedPacker{config.Packer.(*codec.Packer[*corev1.Pod])}
+	config.Packer = damagedPacker{config.Packer.(*codec.Packer)}
 	pods := store.New(config)
 	pods.NewFeed(store.FeedConfig{}).Apply(watch.Added, decodable(t, "a"))
 	pods.Get("ns/a")

@@ -53,7 +53,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler clientcache.Res
 func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandler, panicLogger klog.Logger, resync time.Duration) (clientcache.ResourceEventHandlerRegistration, error) {
 	name, logger := fmt.Sprintf("%T", handler), s.errors.named(panicLogger)
 	_, filters := asFiltering(handler)
-	added, err := s.engine.Add(informer.HandlerConfig[any]{
+	added, err := s.engine.Add(informer.HandlerConfig{
 		Name:        name,
 		Logger:      logger,
 		PanicLogger: panicLogger, // logs as client-go does
@@ -82,8 +82,8 @@ func asFiltering(handler clientcache.ResourceEventHandler) (filter clientcache.F
 	return filter, ok
 }
 
-func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any]) {
-	return func(e informer.Event[any]) {
+func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event) {
+	return func(e informer.Event) {
 		switch e.Type {
 		case informer.Add:
 			handler.OnAdd(e.New, e.InInitialList)
@@ -99,7 +99,7 @@ func deliverTo(handler clientcache.ResourceEventHandler) func(informer.Event[any
 // FilteringResourceEventHandler passes a deletion on depends on the state that was last delivered:
 // the last known one may be newer, if Options.Filter refuses it or events were coalesced, and such
 // an object would never be deleted if FilterFunc refuses that state.
-func deliverDeletion(handler clientcache.ResourceEventHandler, e *informer.Event[any]) {
+func deliverDeletion(handler clientcache.ResourceEventHandler, e *informer.Event) {
 	if filter, ok := asFiltering(handler); ok {
 		delivered := e.Old
 		if delivered == nil { // it could not be decoded
@@ -131,7 +131,7 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle clientcache.ResourceEven
 }
 
 type registration struct {
-	handler  *informer.Handler[any]
+	handler  *informer.Handler
 	informer *sharedIndexInformer
 	name     string
 }

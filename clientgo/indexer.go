@@ -40,7 +40,7 @@ func (c Constructors) NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcac
 // say what client-go's do not. Each read shows one state and does not block writers. Results are in
 // no particular order, and lack objects that could never be stored.
 type indexer struct {
-	store    *store.Store[any]
+	store    *store.Store
 	key      clientcache.KeyFunc
 	indexers atomic.Pointer[clientcache.Indexers] // the map is never modified
 
@@ -53,7 +53,7 @@ type indexer struct {
 
 var _ clientcache.TransactionStore = (*indexer)(nil)
 
-func (i *indexer) init(store *store.Store[any], indexers clientcache.Indexers) {
+func (i *indexer) init(store *store.Store, indexers clientcache.Indexers) {
 	i.store = store
 	own := clientcache.Indexers{}
 	maps.Copy(own, indexers)

@@ -24,13 +24,12 @@ import (
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/source"
-	"github.com/kinformer/kinformer/internal/store"
 )
 
 // sharedIndexInformer implements client-go's SharedIndexInformer on internal/informer; comments on
 // its methods say what client-go's do not.
 type sharedIndexInformer struct {
-	engine      *informer.Informer[any]
+	engine      *informer.Informer
 	indexer     *indexer
 	objects     codec.ObjectType
 	source      source.Source
@@ -76,15 +75,15 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	return s
 }
 
-func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any] {
+func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec {
 	values := storeConfig(s.indexer.key, s.options.Indexers, s.errors.report)
 	values.ItemKeys, values.Transforms = true, s.transformed.Load
 	values.ItemIndexers = itemIndexers(s.options.Indexers)
 	values.EmitUnchanged = s.options.RelistUpdates
 	values.EmitUnseenDeletions = true
-	spec := engine.Spec[any]{
+	spec := engine.Spec{
 		Collection: s.options.collection(lw, s.objects, s.watchErrors.report),
-		Informer: informer.Config[any]{
+		Informer: informer.Config{
 			Name:         s.options.ObjectDescription,
 			Store:        values,
 			Scopes:       s.scopes,
@@ -97,10 +96,8 @@ func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec[any
 		OmitFields:   s.options.OmitFields,
 		NeverWritten: s.options.NeverWritten,
 		Packed:       s.options.Packed,
-		NewPacker: func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[any] {
-			return codec.NewAnyPacker(objects, decoding, transforms)
-		},
-		Transform: func(_ string, obj any) (any, error) { return s.transform(obj) },
+		Decode:       func(item feed.Item) (any, error) { return codec.Decode[any](item) },
+		Transform:    func(_ string, obj any) (any, error) { return s.transform(obj) },
 		Track: func(_ string, value any) {
 			if object, ok := value.(runtime.Object); ok && !s.options.Packed {
 				s.mutations.AddObject(object) // client-go's detector

@@ -89,22 +89,11 @@ func (s *sharedIndexInformer) controller() *cache.Controller {
 	return informer.NewController(informer.Adapted{
 		Name:    s.options.ObjectDescription,
 		Invalid: s.invalid,
-		Engine:  runnable{s.engine, s},
+		Engine:  s.engine,
+		Run:     func(ctx context.Context) error { s.RunWithContext(ctx); return nil },
 		Source:  s.source,
 		Kind:    s.objects.Kind(),
 		Key:     s.indexer.key,
 		Scopes:  s.scopes,
 	}).(*cache.Controller)
-}
-
-// runnable is an informer's engine whose Run is that of the informer.
-type runnable struct {
-	*informer.Informer[any]
-
-	informer *sharedIndexInformer
-}
-
-func (r runnable) Run(ctx context.Context) error {
-	r.informer.RunWithContext(ctx)
-	return nil
 }

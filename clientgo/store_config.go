@@ -23,8 +23,8 @@ import (
 
 // storeConfig returns the configuration of a store for values of any type. report receives errors
 // about single values.
-func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, report func(key string, err error)) store.Config[any] {
-	return store.Config[any]{
+func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, report func(key string, err error)) store.Config {
+	return store.Config{
 		Key: func(obj any) (string, error) {
 			key, err := feed.CatchPanic(func() (string, error) { return keyFunc(obj) })
 			if err != nil {
@@ -107,10 +107,10 @@ func (l *objectLog) report(key string, err error) {
 	l.Log(l.current(), key, effect, cause)
 }
 
-func indexFuncs(indexers clientcache.Indexers) map[string]store.IndexFunc[any] {
-	functions := make(map[string]store.IndexFunc[any], len(indexers))
+func indexFuncs(indexers clientcache.Indexers) map[string]store.IndexFunc {
+	functions := make(map[string]store.IndexFunc, len(indexers))
 	for name, index := range indexers {
-		functions[name] = store.IndexFunc[any](index)
+		functions[name] = store.IndexFunc(index)
 	}
 	return functions
 }

@@ -45,8 +45,8 @@ func pushItems(scale Scale) ([]harness.Measure, error) {
 		source := itemSource{initial, items, make(chan struct{})}
 		engine := newEngine(source)
 		count := newCountdown(len(items))
-		handler := informer.HandlerConfig[*metav1.PartialObjectMetadata]{Name: "bench", Delivery: informer.EveryEvent}
-		handler.OnEvent = func(e informer.Event[*metav1.PartialObjectMetadata]) {
+		handler := informer.HandlerConfig{Name: "bench", Delivery: informer.EveryEvent}
+		handler.OnEvent = func(e informer.Event) {
 			if e.Type == informer.Update {
 				count.count()
 			}
@@ -67,8 +67,8 @@ func pushItems(scale Scale) ([]harness.Measure, error) {
 }
 
 // newEngine returns an informer as package cache configures it.
-func newEngine(source feed.Source) *informer.Informer[*metav1.PartialObjectMetadata] {
-	config := informer.Config[*metav1.PartialObjectMetadata]{Name: "bench", Store: storeConfig[*metav1.PartialObjectMetadata]()}
+func newEngine(source feed.Source) *informer.Informer {
+	config := informer.Config{Name: "bench", Store: storeConfig()}
 	config.Reflector.Source = source
 	config.Reflector.Report = func(_ context.Context, err error) { panic(err) }
 	return informer.New(config)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"strconv"
 	"time"
@@ -71,24 +72,31 @@ func scopeCommit(scale Scale) []harness.Experiment {
 
 // scopedStore is a store of two scopes, each of a namespace.
 type scopedStore struct {
-	*store.Store[*corev1.Pod]
+	*store.Store
 	busy, other *store.Scope
-	events      *store.Feed[*corev1.Pod]
+	events      *store.Feed
 	version     int
 }
 
 func newScopedStore() *scopedStore {
 	s := &scopedStore{version: 10}
-	byNamespace := func(pod *corev1.Pod) ([]string, error) { return []string{pod.Namespace}, nil }
-	byNode := func(pod *corev1.Pod) ([]string, error) { return []string{pod.Spec.NodeName}, nil }
-	s.Store = store.New(store.Config[*corev1.Pod]{
-		Key:      func(pod *corev1.Pod) (string, error) { return pod.Namespace + "/" + pod.Name, nil },
+	byNamespace := func(pod any) ([]string, error) { return []string{pod.(*corev1.Pod).Namespace}, nil }
+	byNode := func(pod any) ([]string, error) { return []string{pod.(*corev1.Pod).Spec.NodeName}, nil }
+	s.Store = store.New(store.Config{
+		Key: func(value any) (string, error) {
+			pod := value.(*corev1.Pod)
+			return pod.Namespace + "/" + pod.Name, nil
+		},
 		ItemKeys: true, Scoped: true,
-		Identity: func(pod *corev1.Pod) (string, string) { return string(pod.UID), pod.ResourceVersion },
-		Decode:   func(item feed.Item) (*corev1.Pod, error) { return item.Object.(*corev1.Pod), nil },
-		Indexers: map[string]store.IndexFunc[*corev1.Pod]{"namespace": byNamespace, "node": byNode},
-		Report:   func(string, error) {},
-		Log:      eventlog.New[store.Change[*corev1.Pod]](),
+		Identity: func(value any) (string, string) {
+			pod := value.(*corev1.Pod)
+			return string(pod.UID), pod.ResourceVersion
+		},
+		Decode:      func(item feed.Item) (any, error) { return item.Object.(*corev1.Pod), nil },
+		PointerType: reflect.TypeFor[*corev1.Pod](),
+		Indexers:    map[string]store.IndexFunc{"namespace": byNamespace, "node": byNode},
+		Report:      func(string, error) {},
+		Log:         eventlog.New[store.Change](),
 	})
 	s.busy, s.other = store.NewScope(scope.Scope{Namespace: "busy"}), store.NewScope(scope.Scope{Namespace: "other"})
 	s.AddScope(s.busy)

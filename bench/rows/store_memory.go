@@ -66,9 +66,9 @@ func heapPerEntry(objects []*metav1.PartialObjectMetadata, fills ...fillFunc) ha
 	}
 }
 
-func newLoggedStore() *store.Store[*metav1.PartialObjectMetadata] {
-	config := storeConfig[*metav1.PartialObjectMetadata]()
-	config.Log = eventlog.New[store.Change[*metav1.PartialObjectMetadata]]()
+func newLoggedStore() *store.Store {
+	config := storeConfig()
+	config.Log = eventlog.New[store.Change]()
 	return store.New(config)
 }
 

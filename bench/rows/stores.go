@@ -5,6 +5,7 @@ package rows
 
 import (
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcache "k8s.io/client-go/tools/cache"
@@ -39,16 +40,20 @@ func filledStores(objects []*metav1.PartialObjectMetadata) (*cache.Store[*metav1
 	return ours, theirs, nil
 }
 
-// storeConfig returns the configuration of internal/store that package cache uses, with an index by
-// namespace.
-func storeConfig[T cache.Object]() store.Config[T] {
-	return store.Config[T]{
-		Key:      cache.MetaNamespaceKeyFunc[T],
+// storeConfig returns the configuration of internal/store that package cache uses for objects of
+// metadata, with an index by namespace.
+func storeConfig() store.Config {
+	type object = *metav1.PartialObjectMetadata
+	return store.Config{
+		Key:      func(value any) (string, error) { return cache.MetaNamespaceKeyFunc(value.(object)) },
 		ItemKeys: true,
-		Identity: func(object T) (string, string) { return string(object.GetUID()), object.GetResourceVersion() },
-		Decode:   func(item feed.Item) (T, error) { return item.Object.(T), nil },
-		Indexers: map[string]store.IndexFunc[T]{
-			cache.NamespaceIndex: func(object T) ([]string, error) { return cache.MetaNamespaceIndexFunc(object) },
+		Identity: func(value any) (string, string) {
+			return string(value.(object).GetUID()), value.(object).GetResourceVersion()
+		},
+		Decode:      func(item feed.Item) (any, error) { return item.Object.(object), nil },
+		PointerType: reflect.TypeFor[object](),
+		Indexers: map[string]store.IndexFunc{
+			cache.NamespaceIndex: func(value any) ([]string, error) { return cache.MetaNamespaceIndexFunc(value.(object)) },
 		},
 		Report: func(key string, err error) { panic(fmt.Sprintf("%s: %v", key, err)) },
 	}

@@ -97,7 +97,7 @@ func BenchmarkPackList(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
 						var buffer []byte
-						packer := NewPacker[object](objects, options, func() bool { return false })
+						packer := NewPacker(objects, options, func() bool { return false })
 						codecs := NewDecoders(objects, options).ForList()
 						if _, err := wire.List(bytes.NewReader(test.body), test.format, wire.Options{}, func(item *wire.Item) error {
 							return benchPack(packer, codecs, item, index != "", &buffer)
@@ -113,7 +113,7 @@ func BenchmarkPackList(b *testing.B) {
 }
 
 // benchPack does with an item what a source and a store do.
-func benchPack(packer *Packer[object], codecs *Codecs, split *wire.Item, indexed bool, buffer *[]byte) error {
+func benchPack(packer *Packer, codecs *Codecs, split *wire.Item, indexed bool, buffer *[]byte) error {
 	meta, at, err := split.Identify()
 	if err != nil {
 		return err
@@ -125,6 +125,6 @@ func benchPack(packer *Packer[object], codecs *Codecs, split *wire.Item, indexed
 			return err
 		}
 	}
-	_, err = packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
+	_, err = packer.Pack(item, pack.Object{}, func() (any, error) { return Decode[object](item) })
 	return err
 }

@@ -29,7 +29,7 @@ type object interface {
 // Packer keeps the objects of a collection as bytes: protobuf where the server has it, otherwise
 // JSON. The bytes of a streamed item in that format are checked and packed as they came. Objects of
 // which only some fields are kept are JSON if they come in another way. It is safe for concurrent use.
-type Packer[T object] struct {
+type Packer struct {
 	objects     ObjectType
 	transformed func() bool
 	packer      *pack.Packer
@@ -42,9 +42,9 @@ type Packer[T object] struct {
 // NewPacker returns a packer of objects of a type, which its Unpack decodes with ShareEqual and
 // Timing of the options. transformed reports whether a transform changes objects between the wire and
 // the store, so that their wire bytes cannot be stored.
-func NewPacker[T object](objects ObjectType, options Options, transformed func() bool) *Packer[T] {
+func NewPacker(objects ObjectType, options Options, transformed func() bool) *Packer {
 	decoders := NewDecoders(objects, Options{ShareEqual: options.ShareEqual, Packed: true, Timing: options.Timing})
-	p := &Packer[T]{objects: objects, transformed: transformed, packer: pack.New(), format: objects.serverFormat()}
+	p := &Packer{objects: objects, transformed: transformed, packer: pack.New(), format: objects.serverFormat()}
 	p.anyKind = objects.IsUnstructured() && objects.GVK.Empty()
 	if p.format == wire.Protobuf {
 		p.codec = protobufCodec{decoders}
@@ -58,8 +58,9 @@ func NewPacker[T object](objects ObjectType, options Options, transformed func()
 }
 
 // Pack packs an item against the other objects of its controller. value decodes the item. An item
-// that cannot be decoded is an error, so that no reader finds it later.
-func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error)) (pack.Object, error) {
+// that cannot be decoded is an error, so that no reader finds it later. If its value has another type
+// than the collection's objects, the error wraps pack.ErrUnsupported.
+func (p *Packer) Pack(item feed.Item, old pack.Object, value func() (any, error)) (pack.Object, error) {
 	if p.canStore(item) {
 		parsed, err := p.parse(item)
 		if err != nil {
@@ -76,9 +77,13 @@ func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error
 			return p.packAsDecoded(item, &parsed, controller, old), nil
 		}
 	}
-	obj, err := value()
+	decoded, err := value()
 	if err != nil {
 		return pack.Object{}, err
+	}
+	obj, ok := decoded.(object)
+	if !ok || reflect.TypeOf(decoded) != p.objects.KeptType() {
+		return pack.Object{}, fmt.Errorf("%w: %T, not %s", pack.ErrUnsupported, decoded, p.objects)
 	}
 	raw, err := p.encode(obj)
 	if err != nil {
@@ -88,7 +93,7 @@ func (p *Packer[T]) Pack(item feed.Item, old pack.Object, value func() (T, error
 }
 
 // parse returns an item's bytes as a wire.Item. It parses them only if their layout is not known.
-func (p *Packer[T]) parse(item feed.Item) (wire.Item, error) {
+func (p *Packer) parse(item feed.Item) (wire.Item, error) {
 	if located, ok := wire.Located(item.Raw, p.format, item.Layout); ok {
 		return located, nil
 	}
@@ -97,7 +102,7 @@ func (p *Packer[T]) parse(item feed.Item) (wire.Item, error) {
 
 // packAsDecoded packs the bytes of an item so that Unpack returns the object that the item's codec
 // decodes.
-func (p *Packer[T]) packAsDecoded(item feed.Item, parsed *wire.Item, controller string, old pack.Object) pack.Object {
+func (p *Packer) packAsDecoded(item feed.Item, parsed *wire.Item, controller string, old pack.Object) pack.Object {
 	if c, ok := item.Codec.(*jsonCodec); !ok || !c.clearKind || parsed.Kind == "" && parsed.APIVersion == "" {
 		return p.packer.Pack(item.Raw, controller, old)
 	}
@@ -109,7 +114,7 @@ func (p *Packer[T]) packAsDecoded(item feed.Item, parsed *wire.Item, controller 
 
 // check returns the error with which a reader would fail to decode an item whose bytes are stored
 // as they came and, in JSON, are valid. It decodes only typed objects in JSON.
-func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
+func (p *Packer) check(item feed.Item, value func() (any, error)) error {
 	if limited, ok := item.Codec.(interface{ checkMemory(raw []byte) error }); ok {
 		if err := limited.checkMemory(item.Raw); err != nil {
 			return err
@@ -131,7 +136,7 @@ func (p *Packer[T]) check(item feed.Item, value func() (T, error)) error {
 }
 
 // canStore reports whether the bytes of an item are those to store.
-func (p *Packer[T]) canStore(item feed.Item) bool {
+func (p *Packer) canStore(item feed.Item) bool {
 	if len(item.Raw) == 0 || p.transformed() || p.storedFormat(item.Raw) != p.format {
 		return false
 	}
@@ -146,12 +151,12 @@ func (p *Packer[T]) canStore(item feed.Item) bool {
 
 // hasKind reports whether an object can be decoded on its own. An unstructured object cannot if
 // only its list states the kind.
-func (p *Packer[T]) hasKind(parsed wire.Item) bool {
+func (p *Packer) hasKind(parsed wire.Item) bool {
 	return parsed.Kind != "" || !p.anyKind
 }
 
 // codecOf returns the codec of stored bytes.
-func (p *Packer[T]) codecOf(raw []byte) feed.Codec {
+func (p *Packer) codecOf(raw []byte) feed.Codec {
 	if p.storedFormat(raw) == p.format {
 		return p.codec
 	}
@@ -159,7 +164,7 @@ func (p *Packer[T]) codecOf(raw []byte) feed.Codec {
 }
 
 // storedFormat returns the format of stored bytes.
-func (p *Packer[T]) storedFormat(raw []byte) wire.Format {
+func (p *Packer) storedFormat(raw []byte) wire.Format {
 	return p.objects.storedFormat(raw, p.format)
 }
 
@@ -191,11 +196,11 @@ func controllerUID(obj metav1.Object) string {
 // marshaler is implemented by generated API types.
 type marshaler interface{ Marshal() ([]byte, error) }
 
-func (p *Packer[T]) encode(obj T) ([]byte, error) {
+func (p *Packer) encode(obj object) ([]byte, error) {
 	if p.objects.Partial != nil {
 		return EncodePartial(obj, obj.GetObjectKind().GroupVersionKind())
 	}
-	switch o := any(obj).(type) {
+	switch o := obj.(type) {
 	case *unstructured.Unstructured:
 		if o.GetKind() == "" && !p.objects.GVK.Empty() { // decoding would add the collection's
 			return nil, inField("kind", errNoKind)
@@ -225,16 +230,16 @@ func withBytes(packed pack.Object, use func(raw []byte) error) error {
 }
 
 // Unpack decodes a packed object.
-func (p *Packer[T]) Unpack(packed pack.Object) (obj T, err error) {
+func (p *Packer) Unpack(packed pack.Object) (obj any, err error) {
 	err = withBytes(packed, func(raw []byte) error {
-		obj, err = Decode[T](feed.Item{Raw: raw, Codec: p.codecOf(raw)})
+		obj, err = Decode[object](feed.Item{Raw: raw, Codec: p.codecOf(raw)})
 		return err
 	})
 	return obj, err
 }
 
 // Labels returns the labels of a packed object without decoding the object.
-func (p *Packer[T]) Labels(packed pack.Object) (labels map[string]string, err error) {
+func (p *Packer) Labels(packed pack.Object) (labels map[string]string, err error) {
 	err = withBytes(packed, func(raw []byte) error {
 		parsed, err := wire.Parse(raw, p.storedFormat(raw))
 		if err != nil {

@@ -57,14 +57,14 @@ type widgetFields struct {
 type packerCase struct {
 	raw    []byte
 	codec  feed.Codec // of the wire
-	packer *Packer[object]
+	packer *Packer
 }
 
 func newPackerCase(objects ObjectType, format wire.Format, raw []byte) packerCase {
 	return packerCase{
 		raw:    raw,
 		codec:  NewDecoders(objects, Options{Packed: true}).ForList().For(&wire.Item{Format: format}),
-		packer: NewPacker[object](objects, Options{}, func() bool { return false }),
+		packer: NewPacker(objects, Options{}, func() bool { return false }),
 	}
 }
 
@@ -102,7 +102,7 @@ func (c packerCase) compare(tb testing.TB, raw []byte) bool {
 		return false // an item without bytes
 	}
 	item := feed.Item{Raw: raw, Codec: c.codec}
-	packed, packErr := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
+	packed, packErr := c.packer.Pack(item, pack.Object{}, func() (any, error) { return Decode[object](item) })
 	c.compareLocated(tb, item, packed, packErr)
 	if _, err := c.codec.Decode(raw); (err == nil) != (packErr == nil) {
 		tb.Fatalf("Pack returns %v, Decode %v\n%q", packErr, err, raw)
@@ -124,7 +124,7 @@ func (c packerCase) compareLocated(tb testing.TB, item feed.Item, want pack.Obje
 		return // not an item of a list
 	}
 	_, item.Layout, _ = parsed.Identify()
-	got, err := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
+	got, err := c.packer.Pack(item, pack.Object{}, func() (any, error) { return Decode[object](item) })
 	if (err == nil) != (wantErr == nil) {
 		tb.Fatalf("with the layout %+v, Pack returns %v, want %v\n%q", item.Layout, err, wantErr, item.Raw)
 	}
@@ -150,7 +150,7 @@ func TestPackedObjectEqualsDecodedObject(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				packed, err := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
+				packed, err := c.packer.Pack(item, pack.Object{}, func() (any, error) { return Decode[object](item) })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -271,7 +271,7 @@ func TestPackRejectsItemWithoutBytes(t *testing.T) {
 	for name, c := range packerCases(t) {
 		for _, raw := range [][]byte{nil, {}} {
 			item := feed.Item{Raw: raw, Codec: c.codec}
-			if _, err := c.packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) }); err == nil {
+			if _, err := c.packer.Pack(item, pack.Object{}, func() (any, error) { return Decode[object](item) }); err == nil {
 				t.Errorf("%s: an item without bytes was packed", name)
 			}
 		}

@@ -124,7 +124,7 @@ func TestTypesThatAreDecodedWholeAreCopied(t *testing.T) {
 }
 
 // decodeAsKept decodes an item as a store does.
-func decodeAsKept(t *testing.T, objects ObjectType, codec feed.Codec, raw string, packed bool) (object, error) {
+func decodeAsKept(t *testing.T, objects ObjectType, codec feed.Codec, raw string, packed bool) (any, error) {
 	t.Helper()
 	item := feed.Item{Raw: []byte(raw), Codec: codec}
 	if !packed {
@@ -136,8 +136,8 @@ func decodeAsKept(t *testing.T, objects ObjectType, codec feed.Codec, raw string
 			item = edited
 		}
 	}
-	packer := NewPacker[object](objects, Options{}, func() bool { return false })
-	stored, err := packer.Pack(item, pack.Object{}, func() (object, error) { return Decode[object](item) })
+	packer := NewPacker(objects, Options{}, func() bool { return false })
+	stored, err := packer.Pack(item, pack.Object{}, func() (any, error) { return Decode[object](item) })
 	if err != nil {
 		return nil, err
 	}
@@ -210,8 +210,8 @@ func TestTransformedPartialObjectsArePacked(t *testing.T) {
 		want := decoded.(object)
 		want.SetLabels(map[string]string{"transformed": "<yes>"})
 		item := feed.Item{Raw: c.raw, Codec: c.codec}
-		packer := NewPacker[object](c.packer.objects, Options{}, func() bool { return true })
-		packed, err := packer.Pack(item, pack.Object{}, func() (object, error) { return want, nil })
+		packer := NewPacker(c.packer.objects, Options{}, func() bool { return true })
+		packed, err := packer.Pack(item, pack.Object{}, func() (any, error) { return want, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func TestTransformedPartialObjectsArePacked(t *testing.T) {
 		if labels, err := packer.Labels(packed); err != nil || labels["transformed"] != "<yes>" {
 			t.Errorf("%s: the labels are %v, %v", name, labels, err)
 		}
-		again, err := packer.Pack(feed.Item{Object: want}, packed, func() (object, error) { return want, nil })
+		again, err := packer.Pack(feed.Item{Object: want}, packed, func() (any, error) { return want, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

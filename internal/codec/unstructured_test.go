@@ -27,13 +27,16 @@ func gadget(spec any) *unstructured.Unstructured {
 // repacked packs an object that did not come as JSON and unpacks it.
 func repacked(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	objects := TypeOf(reflect.TypeOf(u), &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget"}})
-	packer := NewPacker[*unstructured.Unstructured](objects, Options{}, func() bool { return true })
-	packed, err := packer.Pack(feed.Item{Key: "w"}, pack.Object{}, func() (*unstructured.Unstructured, error) { return u, nil })
+	packer := NewPacker(objects, Options{}, func() bool { return true })
+	packed, err := packer.Pack(feed.Item{Key: "w"}, pack.Object{}, func() (any, error) { return u, nil })
 	if err != nil {
 		return nil, err
 	}
 	decoded, err := packer.Unpack(packed)
-	return decoded, err
+	if err != nil {
+		return nil, err
+	}
+	return decoded.(*unstructured.Unstructured), nil
 }
 
 // TestPackedUnstructuredValuesAreEqual packs random values, which must not change, not even in the

@@ -14,6 +14,11 @@
 //	                                                     │
 //	                            source ── Items ──▶ reflector ──▶ storewriter
 //
+// The stages of an informer know objects as any. Only package cache's generic types know T, and they
+// are thin: Go compiles the instances of generic code in each package that uses them, so a generic
+// engine would be compiled again in each package of a program that names cache's types. This one is
+// compiled once.
+//
 // A Collection and a Spec hold the configurations of the stages (source.Config, reflector.Config,
 // informer.Config and, in that, store.Config) for the options that concern one stage alone. Their
 // other fields concern several: Packed, for example, decides how the source decodes, and what the

@@ -62,30 +62,31 @@ func (c Collection) connect(decoding codec.Options, state *source.StoreState) (r
 }
 
 // Spec specifies an informer.
-type Spec[V any] struct {
+type Spec struct {
 	Collection
 	// Informer has the name, the clock, the store's key, identity and index functions, and what
-	// concerns the store or the delivery alone. The engine sets Reflector and NotFound, and Decode,
-	// Packer and PointerType of the store.
-	Informer informer.Config[V]
+	// concerns the store or the delivery alone. The engine sets Reflector and NotFound, Decode of
+	// the store, and its Packer and PointerType if it packs.
+	Informer informer.Config
 	// OmitFields are the paths of the fields that objects lack. NeverWritten allows fields whose omission
 	// is unsafe for programs that write objects back; see omit.New.
 	OmitFields   []string
 	NeverWritten bool
 	Packed       bool // if the type of the objects is known
-	// NewPacker returns a packer of values of type V. Required.
-	NewPacker func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[V]
+	// Decode returns an item's object, or an error if it has another type than the store's PointerType.
+	// Required.
+	Decode func(feed.Item) (any, error)
 	// Transform, if set, returns the value to store under a key for an object. It is called while
 	// Transforms of the store reports true or, without Transforms, always: then the result must have
 	// the same key.
-	Transform func(key string, obj V) (V, error)
+	Transform func(key string, obj any) (any, error)
 	// Track, if set, receives each value before any reader can get it.
-	Track func(key string, value V)
+	Track func(key string, value any)
 }
 
 // Engine is an informer, its source, and the fields that it omits.
-type Engine[V any] struct {
-	*informer.Informer[V]
+type Engine struct {
+	*informer.Informer
 
 	Source  source.Source
 	Omitted *omit.Fields // nil if there are none
@@ -93,7 +94,7 @@ type Engine[V any] struct {
 
 // New returns an informer that is not running. It makes no request and starts no goroutine. It
 // returns an error if OmitFields are invalid: the informer must not be run then.
-func New[V any](spec Spec[V]) (*Engine[V], error) {
+func New(spec Spec) (*Engine, error) {
 	omitted, err := spec.Source.Objects.Omit(spec.OmitFields, spec.NeverWritten)
 	decoding := codec.Options{ShareEqual: spec.ShareEqual, Packed: spec.Packed, Omit: omitted, Timing: new(codec.Timing)}
 	state := &source.StoreState{}
@@ -102,13 +103,13 @@ func New[V any](spec Spec[V]) (*Engine[V], error) {
 	config.NotFound = omitted.NotFound
 	requests, items := spec.connect(decoding, state)
 	config.Reflector = requests
-	engine := &Engine[V]{informer.New(config), items, omitted}
+	engine := &Engine{informer.New(config), items, omitted}
 	state.Running, state.Has = engine.StateFuncs()
 	return engine, err
 }
 
 // StoreConfig returns the configuration of the store.
-func (s Spec[V]) StoreConfig(decoding codec.Options) store.Config[V] {
+func (s Spec) StoreConfig(decoding codec.Options) store.Config {
 	config, objects := s.Informer.Store, s.Source.Objects
 	transforms := config.Transforms
 	if transforms == nil {
@@ -119,18 +120,18 @@ func (s Spec[V]) StoreConfig(decoding codec.Options) store.Config[V] {
 	}
 	config.Decode = s.decoder(transforms)
 	if s.Packed && objects.GoType != nil {
-		config.Packer = s.NewPacker(objects, decoding, transforms)
+		config.Packer = codec.NewPacker(objects, decoding, transforms)
 		config.PointerType = objects.KeptType()
 	}
 	return config
 }
 
-func (s Spec[V]) decoder(transforms func() bool) func(feed.Item) (V, error) {
-	transform, track := s.Transform, s.Track
-	return func(item feed.Item) (V, error) {
-		value, err := codec.Decode[V](item)
+func (s Spec) decoder(transforms func() bool) func(feed.Item) (any, error) {
+	decode, transform, track := s.Decode, s.Transform, s.Track
+	return func(item feed.Item) (any, error) {
+		value, err := decode(item)
 		if err == nil && transforms() {
-			value, err = feed.CatchPanic(func() (V, error) { return transform(item.Key, value) })
+			value, err = feed.CatchPanic(func() (any, error) { return transform(item.Key, value) })
 			if err == nil && codec.IsNil(value) {
 				err = errors.New("the result is nil")
 			}

@@ -16,16 +16,11 @@ import (
 	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/source"
-	"github.com/kinformer/kinformer/internal/store"
 )
 
 // specOfPods returns a specification of an informer of Pods that keeps objects as they are.
-func specOfPods() engine.Spec[*corev1.Pod] {
-	spec := engine.Spec[*corev1.Pod]{
-		NewPacker: func(objects codec.ObjectType, decoding codec.Options, transforms func() bool) store.Packer[*corev1.Pod] {
-			return codec.NewPacker[*corev1.Pod](objects, decoding, transforms)
-		},
-	}
+func specOfPods() engine.Spec {
+	spec := engine.Spec{Decode: func(item feed.Item) (any, error) { return codec.Decode[*corev1.Pod](item) }}
 	spec.Source = source.Config{Objects: codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}}
 	spec.Informer.Store.ItemIndexers = map[string]func(feed.Item) ([]string, error){"all": nil}
 	return spec
@@ -51,9 +46,11 @@ func TestTransformIsAppliedBeforeTracking(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := specOfPods()
-			spec.Transform = c.transform
+			if c.transform != nil {
+				spec.Transform = func(key string, pod any) (any, error) { return c.transform(key, pod.(*corev1.Pod)) }
+			}
 			var tracked []string
-			spec.Track = func(key string, pod *corev1.Pod) { tracked = append(tracked, key+" "+pod.Labels["key"]) }
+			spec.Track = func(key string, pod any) { tracked = append(tracked, key+" "+pod.(*corev1.Pod).Labels["key"]) }
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}
 			_, err := spec.StoreConfig(codec.Options{}).Decode(feed.Item{Key: "ns/a", Object: pod})
 			if c.err != "" {
@@ -73,15 +70,15 @@ func TestTransformIsAppliedBeforeTracking(t *testing.T) {
 // without decoding them.
 func TestPackedStoreHasPackerOfKnownType(t *testing.T) {
 	for name, c := range map[string]struct {
-		change           func(spec *engine.Spec[*corev1.Pod])
+		change           func(spec *engine.Spec)
 		packs, itemIndex bool
 	}{
-		"not packed":   {func(*engine.Spec[*corev1.Pod]) {}, false, true},
-		"packed":       {func(spec *engine.Spec[*corev1.Pod]) { spec.Packed = true }, true, true},
-		"unknown type": {func(spec *engine.Spec[*corev1.Pod]) { spec.Packed, spec.Source.Objects.GoType = true, nil }, false, true},
-		"transformed": {func(spec *engine.Spec[*corev1.Pod]) {
+		"not packed":   {func(*engine.Spec) {}, false, true},
+		"packed":       {func(spec *engine.Spec) { spec.Packed = true }, true, true},
+		"unknown type": {func(spec *engine.Spec) { spec.Packed, spec.Source.Objects.GoType = true, nil }, false, true},
+		"transformed": {func(spec *engine.Spec) {
 			spec.Packed = true
-			spec.Transform = func(_ string, pod *corev1.Pod) (*corev1.Pod, error) { return pod, nil }
+			spec.Transform = func(_ string, pod any) (any, error) { return pod, nil }
 		}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {

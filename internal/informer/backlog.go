@@ -6,8 +6,8 @@ package informer
 import "github.com/kinformer/kinformer/internal/store"
 
 // change is a change to be delivered.
-type change[V any] struct {
-	store.Change[V]
+type change struct {
+	store.Change
 	coalesced int // number of later changes coalesced into this one
 	// finalUnknown marks a deletion found by a list into which earlier changes were coalesced.
 	// Final is then the last known state, which is newer than Old, the last one delivered.
@@ -15,17 +15,17 @@ type change[V any] struct {
 }
 
 // backlogEntry is an undelivered change.
-type backlogEntry[V any] struct {
-	change[V]
-	position uint64           // log position of its first change
-	next     *backlogEntry[V] // the entry after this one
+type backlogEntry struct {
+	change
+	position uint64        // log position of its first change
+	next     *backlogEntry // the entry after this one
 
 	// The entries to which a coalesced change points. In the log, the old and new entry of a change
 	// share one allocation, and each would keep the other's object alive.
-	old, latest store.Entry[V]
+	old, latest store.Entry
 }
 
-func (e *backlogEntry[V]) ownEntries() {
+func (e *backlogEntry) ownEntries() {
 	if e.Old != nil {
 		e.old = *e.Old
 		e.Old = &e.old
@@ -43,26 +43,26 @@ func (e *backlogEntry[V]) ownEntries() {
 // backlog is a queue of undelivered changes, in the order of the log. Later changes are coalesced
 // into earlier ones of the same key where that is allowed, so that it holds at most two changes
 // per object, each with an overhead of less than 200 bytes.
-type backlog[V any] struct {
-	first, last *backlogEntry[V]
-	latest      map[string]*backlogEntry[V] // the last entry of each key
+type backlog struct {
+	first, last *backlogEntry
+	latest      map[string]*backlogEntry // the last entry of each key
 	n           int
 }
 
-func (b *backlog[V]) empty() bool { return b.n == 0 }
+func (b *backlog) empty() bool { return b.n == 0 }
 
 // add appends a change, unless coalesce merges it into the last change of its key. position is
 // the log position of the change.
-func (b *backlog[V]) add(c *store.Change[V], position uint64, coalesce func(first, second *store.Change[V]) bool) {
+func (b *backlog) add(c *store.Change, position uint64, coalesce func(first, second *store.Change) bool) {
 	if e := b.latest[c.Key]; e != nil && coalesce(&e.Change, c) {
 		e.coalesced++
 		e.finalUnknown = c.New == nil && c.Final == nil
 		e.ownEntries()
 		return
 	}
-	e := &backlogEntry[V]{change: change[V]{Change: *c}, position: position}
+	e := &backlogEntry{change: change{Change: *c}, position: position}
 	if b.latest == nil {
-		b.latest = make(map[string]*backlogEntry[V])
+		b.latest = make(map[string]*backlogEntry)
 	}
 	b.latest[c.Key] = e
 	if b.last == nil {
@@ -75,7 +75,7 @@ func (b *backlog[V]) add(c *store.Change[V], position uint64, coalesce func(firs
 }
 
 // pop removes the first change and returns it. Later changes are not coalesced into it.
-func (b *backlog[V]) pop() change[V] {
+func (b *backlog) pop() change {
 	e := b.first
 	if b.first = e.next; b.first == nil {
 		b.last = nil

@@ -4,6 +4,7 @@
 package informer
 
 import (
+	"reflect"
 	"runtime"
 	"testing"
 	"weak"
@@ -18,11 +19,12 @@ import (
 type state struct{ key string }
 
 // newStateInformer returns an informer that calls a function with each state it decodes.
-func newStateInformer(decoded func(feed.Item, *state)) *Informer[*state] {
-	return New(Config[*state]{Store: store.Config[*state]{
-		Key: func(s *state) (string, error) { return s.key, nil }, ItemKeys: true,
-		Identity: func(*state) (string, string) { return "", "" },
-		Decode: func(i feed.Item) (*state, error) {
+func newStateInformer(decoded func(feed.Item, *state)) *Informer {
+	return New(Config{Store: store.Config{
+		Key: func(s any) (string, error) { return s.(*state).key, nil }, ItemKeys: true,
+		Identity:    func(any) (string, string) { return "", "" },
+		PointerType: reflect.TypeFor[*state](),
+		Decode: func(i feed.Item) (any, error) {
 			value := &state{key: i.Key}
 			decoded(i, value)
 			return value, nil
@@ -42,7 +44,7 @@ func TestBacklogKeepsTwoStatesOfAnObject(t *testing.T) {
 		n++
 	})
 	cursor := informer.log.Cursor()
-	h := newHandler(HandlerConfig[*state]{Name: "blocked"}, informer)
+	h := newHandler(HandlerConfig{Name: "blocked"}, informer)
 	for range states {
 		informer.feed.Apply(watch.Modified, feed.Item{Key: "a", UID: "uid", ResourceVersion: string(rune('1' + n))})
 	}
@@ -71,8 +73,8 @@ func TestDeliveredChangeKeepsNoLaterStateAlive(t *testing.T) {
 		}
 	})
 	cursor := informer.log.Cursor()
-	h := newHandler(HandlerConfig[*state]{Name: "blocked"}, informer)
-	apply := func(key, version string) []store.Change[*state] {
+	h := newHandler(HandlerConfig{Name: "blocked"}, informer)
+	apply := func(key, version string) []store.Change {
 		informer.feed.Apply(watch.Modified, feed.Item{Key: key, UID: "uid-" + key, ResourceVersion: version})
 		batch, _ := cursor.TryNext()
 		return batch

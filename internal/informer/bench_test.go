@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -33,7 +32,7 @@ func benchmarkEvents(b *testing.B, handlers int) {
 	delivered := make(chan struct{}, handlers) // receives a value from each handler after each round
 	for h := range handlers {
 		calls := 0
-		i.AddHandler("handler"+strconv.Itoa(h), func(Event[*corev1.Pod]) {
+		i.AddHandler("handler"+strconv.Itoa(h), func(Event) {
 			if calls++; calls >= pods && calls%round == 0 {
 				delivered <- struct{}{}
 			}
@@ -72,7 +71,7 @@ func benchmarkLateHandlers(b *testing.B, late bool) {
 	b.Helper()
 	i := startPodInformer(b, 200_000)
 	delivered := make(chan struct{}, 1)
-	steady := add(b, i, HandlerConfig[*corev1.Pod]{Name: "steady", OnEvent: func(e Event[*corev1.Pod]) {
+	steady := add(b, i, HandlerConfig{Name: "steady", OnEvent: func(e Event) {
 		if e.Type == Update {
 			delivered <- struct{}{}
 		}
@@ -105,10 +104,10 @@ func benchmarkLateHandlers(b *testing.B, late bool) {
 
 // addAndCancelHandlers adds one handler after the other until done is closed, and cancels each
 // once it has received all Pods.
-func addAndCancelHandlers(b *testing.B, i *Informer[*corev1.Pod], done <-chan struct{}) {
+func addAndCancelHandlers(b *testing.B, i *Informer, done <-chan struct{}) {
 	b.Helper()
 	for {
-		h, err := i.Add(HandlerConfig[*corev1.Pod]{Name: "late", OnEvent: func(Event[*corev1.Pod]) {}})
+		h, err := i.Add(HandlerConfig{Name: "late", OnEvent: func(Event) {}})
 		if err != nil {
 			b.Error(err)
 			return

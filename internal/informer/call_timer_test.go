@@ -16,7 +16,7 @@ import (
 // slowPacker takes ten seconds to unpack an object.
 type slowPacker struct{ rawPacker }
 
-func (p slowPacker) Unpack(object pack.Object) (string, error) {
+func (p slowPacker) Unpack(object pack.Object) (any, error) {
 	<-time.After(10 * time.Second)
 	return p.rawPacker.Unpack(object)
 }
@@ -25,10 +25,10 @@ func (p slowPacker) Unpack(object pack.Object) (string, error) {
 // initial state and for events, by single events and by batches. Decoding, waiting for events and
 // the pause after a panic do not count.
 func TestCallTimeIsThatOfTheCallback(t *testing.T) {
-	slowly := func(config *Config[string]) { config.Store.Packer = slowPacker{} }
+	slowly := func(config *Config) { config.Store.Packer = slowPacker{} }
 	runInformer(t, []string{"a=1", "b=1"}, slowly, func(h *harness) {
-		h.AddHandler("events", func(Event[string]) { <-time.After(time.Second) }, 0)
-		h.add(HandlerConfig[string]{Name: "batches", OnBatch: func([]Event[string]) { <-time.After(time.Second) }})
+		h.AddHandler("events", func(Event) { <-time.After(time.Second) }, 0)
+		h.add(HandlerConfig{Name: "batches", OnBatch: func([]Event) { <-time.After(time.Second) }})
 	}, func(h *harness) {
 		<-time.After(time.Minute)
 		h.send(watch.Modified, "a=2", "11")
@@ -54,7 +54,7 @@ func TestCallTimeIsUpdatedDuringALongBatch(t *testing.T) {
 	var began time.Time
 	runInformer(t, objects, nil, func(h *harness) {
 		began = time.Now()
-		h.AddHandler("slow", func(Event[string]) { <-time.After(time.Second) }, 0)
+		h.AddHandler("slow", func(Event) { <-time.After(time.Second) }, 0)
 	}, func(h *harness) {
 		for range 3 {
 			<-time.After(4*time.Second + 400*time.Millisecond)

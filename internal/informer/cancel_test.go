@@ -14,13 +14,13 @@ import (
 )
 
 func TestCancelAtAnyTimeAndRepeatedly(t *testing.T) {
-	var kept *Handler[string]
+	var kept *Handler
 	runInformer(t, []string{"a=1"}, nil, func(h *harness) {
-		early := h.add(HandlerConfig[string]{OnEvent: func(Event[string]) {}})
+		early := h.add(HandlerConfig{OnEvent: func(Event) {}})
 		early.Cancel() // before Run
 		early.Cancel()
 		<-early.Done()
-		kept = h.add(HandlerConfig[string]{OnEvent: func(Event[string]) {}})
+		kept = h.add(HandlerConfig{OnEvent: func(Event) {}})
 	}, func(h *harness) {
 		if err := h.stop(); err != nil {
 			h.t.Error(err)
@@ -33,9 +33,9 @@ func TestCancelAtAnyTimeAndRepeatedly(t *testing.T) {
 
 func TestHandlerCancelsItself(t *testing.T) {
 	var log []string
-	var handler *Handler[string]
+	var handler *Handler
 	runInformer(t, []string{"a=1", "b=1"}, nil, func(h *harness) {
-		handler = h.add(HandlerConfig[string]{OnEvent: func(e Event[string]) {
+		handler = h.add(HandlerConfig{OnEvent: func(e Event) {
 			record(&log)(e)
 			handler.Cancel()
 		}})
@@ -47,11 +47,11 @@ func TestHandlerCancelsItself(t *testing.T) {
 
 // Called from the handler itself, Stop waits for its own caller until ctx ends.
 func TestStopFromHandlerBlocksUntilContextEnds(t *testing.T) {
-	var handler *Handler[string]
+	var handler *Handler
 	var err error
 	var waited time.Duration
 	runInformer(t, []string{"a=1", "b=1"}, nil, func(h *harness) {
-		handler = h.add(HandlerConfig[string]{OnEvent: func(Event[string]) {
+		handler = h.add(HandlerConfig{OnEvent: func(Event) {
 			ctx, cancel := context.WithTimeout(h.t.Context(), time.Second)
 			defer cancel()
 			began := time.Now()
@@ -69,9 +69,9 @@ func TestStopFromHandlerBlocksUntilContextEnds(t *testing.T) {
 // An error handler may cancel the informer handler whose event caused the error. The compactor
 // reports no error, because it holds that handler's lock.
 func TestErrorHandlerMayCancelHandler(t *testing.T) {
-	var blocked *Handler[string]
+	var blocked *Handler
 	reports := 0
-	configure := func(config *Config[string]) {
+	configure := func(config *Config) {
 		packed(config)
 		coalescing(batchSize)(config)
 		config.CoalesceThreshold = 2
@@ -81,7 +81,7 @@ func TestErrorHandlerMayCancelHandler(t *testing.T) {
 		}
 	}
 	runInformer(t, []string{"a=1"}, configure, func(h *harness) {
-		blocked = h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(Event[string]) { <-h.resume }})
+		blocked = h.add(HandlerConfig{Name: "blocked", OnEvent: func(Event) { <-h.resume }})
 	}, func(h *harness) {
 		h.send(watch.Added, "b=1", "11")
 		h.send(watch.Modified, "b=2", "12")

@@ -25,7 +25,7 @@ const (
 
 // runCompactor runs the backlog compactor until ctx ends. It also updates the handlers once the
 // initial list is stored, because a handler without events to deliver does not notice that.
-func (i *Informer[V]) runCompactor(ctx context.Context) {
+func (i *Informer) runCompactor(ctx context.Context) {
 	synced := i.reflector.Synced()
 	for {
 		select {
@@ -43,7 +43,7 @@ func (i *Informer[V]) runCompactor(ctx context.Context) {
 }
 
 // compact compacts the backlogs above the threshold, and sets the alarm for the next time.
-func (i *Informer[V]) compact() {
+func (i *Informer) compact() {
 	threshold, next := i.threshold(), uint64(noPosition)
 	// The events that a blocked handler keeps between two compactions must be few compared with
 	// its backlog of two states per object.
@@ -55,7 +55,7 @@ func (i *Informer[V]) compact() {
 }
 
 // threshold returns the backlog, in events, above which changes are coalesced.
-func (i *Informer[V]) threshold() uint64 {
+func (i *Informer) threshold() uint64 {
 	if i.config.CoalesceThreshold > 0 {
 		return i.config.CoalesceThreshold
 	}
@@ -65,7 +65,7 @@ func (i *Informer[V]) threshold() uint64 {
 // compact coalesces the handler's unread events, if there are more than threshold, up to the
 // current end of the log. It returns the log length at which to call it again, which is interval
 // events later while the handler is behind. Only the compactor calls it.
-func (h *Handler[V]) compact(threshold, interval uint64) uint64 {
+func (h *Handler) compact(threshold, interval uint64) uint64 {
 	if !h.config.Delivery.coalesces() && h.config.OnKey == nil {
 		return noPosition
 	}
@@ -78,7 +78,7 @@ func (h *Handler[V]) compact(threshold, interval uint64) uint64 {
 }
 
 // compactSlice coalesces up to compactSliceSize events, under the handler's lock.
-func (h *Handler[V]) compactSlice(threshold, interval, end uint64) (next uint64, done bool) {
+func (h *Handler) compactSlice(threshold, interval, end uint64) (next uint64, done bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.cursor == nil {
@@ -111,7 +111,7 @@ func (h *Handler[V]) compactSlice(threshold, interval, end uint64) (next uint64,
 
 // coalesce merges the second of two consecutive changes of one key into the first. It returns
 // false if both must be delivered.
-func (h *Handler[V]) coalesce(first, second *store.Change[V]) bool {
+func (h *Handler) coalesce(first, second *store.Change) bool {
 	switch {
 	case h.config.OnKey != nil:
 		first.Initial = first.Initial && second.Initial
@@ -134,14 +134,14 @@ func (h *Handler[V]) coalesce(first, second *store.Change[V]) bool {
 
 // beginsTermination reports whether deletionTimestamp is set between an object's addition and an
 // update of it. A controller that counts the objects it has created needs both events.
-func (h *Handler[V]) beginsTermination(first, second *store.Change[V]) bool {
+func (h *Handler) beginsTermination(first, second *store.Change) bool {
 	return h.terminating(second.New) && !h.terminating(first.New)
 }
 
 // terminating reports whether an entry's object has a deletionTimestamp. It returns false for an
 // object that cannot be decoded, and does not report the error: the caller holds the handler's
 // lock, and an error handler may stop the handler.
-func (h *Handler[V]) terminating(entry *store.Entry[V]) bool {
+func (h *Handler) terminating(entry *store.Entry) bool {
 	if h.informer.config.Terminating == nil {
 		return false
 	}

@@ -18,7 +18,7 @@ import (
 func TestCoalescingRules(t *testing.T) {
 	var log []string
 	runInformer(t, []string{"a=1", "b=1", "c=1", "d=1"}, coalescing(batchSize), func(h *harness) {
-		h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(e Event[string]) {
+		h.add(HandlerConfig{Name: "blocked", OnEvent: func(e Event) {
 			record(&log)(e)
 			if e.Coalesced > 0 {
 				log[len(log)-1] += fmt.Sprint(" +", e.Coalesced)
@@ -53,9 +53,9 @@ func TestCoalescingRules(t *testing.T) {
 func TestResyncIsDeferredDuringCompaction(t *testing.T) {
 	var log []string
 	runInformer(t, []string{"a=1"}, coalescing(1), func(h *harness) {
-		h.add(HandlerConfig[string]{Name: "blocked", Resync: time.Minute, OnEvent: func(e Event[string]) {
+		h.add(HandlerConfig{Name: "blocked", Resync: time.Minute, OnEvent: func(e Event) {
 			record(&log)(e)
-			if e.New == "a=11" || e.New == "a=30" || e.New == "a=31" || strings.HasSuffix(e.New, "!") {
+			if e.New == "a=11" || e.New == "a=30" || e.New == "a=31" || strings.HasSuffix(textOf(e.New), "!") {
 				<-h.resume
 			}
 		}})
@@ -99,22 +99,22 @@ func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
 	for _, packs := range []bool{false, true} {
 		var all, log, late []string
 		var keys []KeyEvent
-		runInformer(t, []string{"a=1"}, func(config *Config[string]) {
+		runInformer(t, []string{"a=1"}, func(config *Config) {
 			coalescing(batchSize)(config)
 			if config.Store.EmitUnseenDeletions = true; packs {
 				packed(config)
 			}
 		}, func(h *harness) {
 			h.AddHandler("all", record(&all), 0)
-			h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(e Event[string]) {
+			h.add(HandlerConfig{Name: "blocked", OnEvent: func(e Event) {
 				record(&log)(e)
-				log[len(log)-1] += fmt.Sprintf("%s +%d", e.Final, e.Coalesced)
+				log[len(log)-1] += fmt.Sprintf("%s +%d", textOf(e.Final), e.Coalesced)
 				if e.FinalStateUnknown || e.LeftScope {
 					t.Errorf("event %+v of an unseen object", e)
 				}
 				<-h.resume
 			}})
-			h.add(HandlerConfig[string]{Name: "keys", OnKey: func(e KeyEvent) { keys = append(keys, e); <-h.resume }})
+			h.add(HandlerConfig{Name: "keys", OnKey: func(e KeyEvent) { keys = append(keys, e); <-h.resume }})
 		}, func(h *harness) {
 			all = nil
 			h.sendUpdates(11, 2)
@@ -123,7 +123,7 @@ func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
 			}
 			h.send(watch.Added, "b=4", "30")
 			h.sendUpdates(31, 10)
-			h.add(HandlerConfig[string]{Name: "late", OnEvent: record(&late)})
+			h.add(HandlerConfig{Name: "late", OnEvent: record(&late)})
 			h.send(watch.Deleted, "d=1", "50")
 			if got := h.Store().ResourceVersion(); got != "50" {
 				t.Errorf("the store is at %s, want 50", got)
@@ -148,9 +148,9 @@ func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
 // A deletion that a list has found does not know the final state, whether or not an update was
 // coalesced into it. Final is the last known state, Old the last one delivered.
 func TestCoalescedDeletionFoundByAListHasNoFinalState(t *testing.T) {
-	var events []Event[string]
+	var events []Event
 	runInformer(t, []string{"a=1", "b=1"}, coalescing(1), func(h *harness) {
-		h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(e Event[string]) {
+		h.add(HandlerConfig{Name: "blocked", OnEvent: func(e Event) {
 			if events = append(events, e); !e.InInitialList {
 				<-h.resume
 			}
@@ -162,8 +162,8 @@ func TestCoalescedDeletionFoundByAListHasNoFinalState(t *testing.T) {
 		h.sendUpdates(40, 10) // so that the deletion is compacted
 		close(h.resume)
 		synctest.Wait()
-		last := events[slices.IndexFunc(events, func(e Event[string]) bool { return e.Type == Delete })]
-		want := Event[string]{Type: Delete, Key: "b", Old: "b=1", Final: "b=2", FinalStateUnknown: true, Coalesced: 1}
+		last := events[slices.IndexFunc(events, func(e Event) bool { return e.Type == Delete })]
+		want := Event{Type: Delete, Key: "b", Old: "b=1", Final: "b=2", FinalStateUnknown: true, Coalesced: 1}
 		if last != want {
 			t.Errorf("the last event is %+v, want %+v", last, want)
 		}

@@ -33,11 +33,11 @@ func TestHandlersAddedConcurrentlyMissNoEvent(t *testing.T) {
 		wg.Go(func() {
 			for k := range 20 {
 				last := make(map[string]int)
-				h, err := i.Add(HandlerConfig[*corev1.Pod]{
+				h, err := i.Add(HandlerConfig{
 					Name:     fmt.Sprint(worker, k),
 					Delivery: []Delivery{CoalesceWhenBehind, EveryEvent}[worker%2],
-					OnEvent: func(e Event[*corev1.Pod]) {
-						version, _ := strconv.Atoi(e.New.ResourceVersion)
+					OnEvent: func(e Event) {
+						version, _ := strconv.Atoi(e.New.(*corev1.Pod).ResourceVersion)
 						if before, ok := last[e.Key]; ok && version != before+pods*(1+e.Coalesced) {
 							t.Errorf("%s at %d after %d, %d coalesced", e.Key, version, before, e.Coalesced)
 						}

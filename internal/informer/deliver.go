@@ -16,20 +16,20 @@ import (
 
 // deliverSnapshot delivers what is left of a snapshot: the state with which the handler started, as
 // additions, or that of a resync, as updates.
-func (h *Handler[V]) deliverSnapshot(ctx context.Context) {
+func (h *Handler) deliverSnapshot(ctx context.Context) {
 	initial := !h.snapshotDelivered.Load()
 	if initial && len(h.keys) > 0 {
 		h.informer.initial.wait(ctx)
 	}
 	h.timer.begin()
 	for len(h.keys) > 0 && ctx.Err() == nil {
-		event := Event[V]{Type: Update, Key: h.keys[0], InInitialList: initial}
+		event := Event{Type: Update, Key: h.keys[0], InInitialList: initial}
 		if initial {
 			event.Type = Add
 		}
 		h.keys = h.keys[1:]
 		if h.config.OnKey == nil {
-			value, ok := h.untimed(func() (V, bool) { return h.snapshot.Get(event.Key) })
+			value, ok := h.untimed(func() (any, bool) { return h.snapshot.Get(event.Key) })
 			if !ok {
 				continue
 			}
@@ -50,7 +50,7 @@ func (h *Handler[V]) deliverSnapshot(ctx context.Context) {
 }
 
 // deliverBatch delivers the changes of batch that are left, and empties it.
-func (h *Handler[V]) deliverBatch(ctx context.Context) {
+func (h *Handler) deliverBatch(ctx context.Context) {
 	if h.next < len(h.batch) && h.batch[h.next].Initial {
 		h.informer.initial.wait(ctx)
 	}
@@ -73,8 +73,8 @@ func (h *Handler[V]) deliverBatch(ctx context.Context) {
 // deliver delivers one change. It skips a change whose new state cannot be decoded: the store has
 // reported it and will fetch the object again. If the old state of an update cannot be decoded,
 // the new one takes its place. A key handler needs neither.
-func (h *Handler[V]) deliver(ctx context.Context, c *change[V]) {
-	event := Event[V]{Key: c.Key, InInitialList: c.Initial, Coalesced: c.coalesced}
+func (h *Handler) deliver(ctx context.Context, c *change) {
+	event := Event{Key: c.Key, InInitialList: c.Initial, Coalesced: c.coalesced}
 	ok := true
 	switch {
 	case h.config.OnKey != nil:
@@ -98,12 +98,12 @@ func (h *Handler[V]) deliver(ctx context.Context, c *change[V]) {
 }
 
 // load returns the value of an entry of a change.
-func (h *Handler[V]) load(c *change[V], entry *store.Entry[V]) (V, bool) {
-	return h.untimed(func() (V, bool) { return h.store.Load(c.Key, entry) })
+func (h *Handler) load(c *change, entry *store.Entry) (any, bool) {
+	return h.untimed(func() (any, bool) { return h.store.Load(c.Key, entry) })
 }
 
 // untimed calls a function that may decode an object, which is not the callback's time.
-func (h *Handler[V]) untimed(load func() (V, bool)) (V, bool) {
+func (h *Handler) untimed(load func() (any, bool)) (any, bool) {
 	if !h.store.IsPacked() {
 		return load()
 	}
@@ -113,7 +113,7 @@ func (h *Handler[V]) untimed(load func() (V, bool)) (V, bool) {
 }
 
 // loadUpdate sets the states of an update, and reports whether the new one could be decoded.
-func (h *Handler[V]) loadUpdate(event *Event[V], c *change[V]) (ok bool) {
+func (h *Handler) loadUpdate(event *Event, c *change) (ok bool) {
 	hasOld := h.config.WithoutOld
 	if !hasOld {
 		event.Old, hasOld = h.load(c, c.Old)
@@ -126,7 +126,7 @@ func (h *Handler[V]) loadUpdate(event *Event[V], c *change[V]) (ok bool) {
 
 // loadDeletion sets the states of a deletion, and reports whether at least one of them could be
 // decoded.
-func (h *Handler[V]) loadDeletion(event *Event[V], c *change[V]) (ok bool) {
+func (h *Handler) loadDeletion(event *Event, c *change) (ok bool) {
 	event.LeftScope, event.FinalStateUnknown = c.LeftScope, c.finalUnknown
 	if c.Final != nil {
 		event.Final, ok = h.load(c, c.Final)
@@ -139,14 +139,13 @@ func (h *Handler[V]) loadDeletion(event *Event[V], c *change[V]) (ok bool) {
 		event.Final, event.FinalStateUnknown, ok = event.Old, true, hasOld
 	}
 	if !readsOld {
-		var none V
-		event.Old = none
+		event.Old = nil
 	}
 	return ok
 }
 
 // deliverEvent invokes the callback with an event, or collects the event for OnBatch.
-func (h *Handler[V]) deliverEvent(ctx context.Context, event *Event[V]) {
+func (h *Handler) deliverEvent(ctx context.Context, event *Event) {
 	if h.config.OnBatch == nil {
 		h.invoke(ctx, event)
 		return
@@ -157,7 +156,7 @@ func (h *Handler[V]) deliverEvent(ctx context.Context, event *Event[V]) {
 }
 
 // flush invokes OnBatch with the collected events, if there are any.
-func (h *Handler[V]) flush(ctx context.Context) {
+func (h *Handler) flush(ctx context.Context) {
 	if len(h.events) > 0 && ctx.Err() == nil {
 		h.invoke(ctx, &h.events[0])
 	}
@@ -166,7 +165,7 @@ func (h *Handler[V]) flush(ctx context.Context) {
 }
 
 // invoke invokes the callback, and pauses for PanicDelay if it has panicked.
-func (h *Handler[V]) invoke(ctx context.Context, event *Event[V]) {
+func (h *Handler) invoke(ctx context.Context, event *Event) {
 	h.currentKey = event.Key
 	h.invokeCallback(ctx, event)
 	h.timer.calls.Add(1)
@@ -182,7 +181,7 @@ func (h *Handler[V]) invoke(ctx context.Context, event *Event[V]) {
 // process, unless utilruntime.ReallyCrash or ContinueOnPanic says otherwise; then the event counts
 // as delivered. HandleCrash must be deferred right here, because it counts the stack frames
 // between itself and the panic.
-func (h *Handler[V]) invokeCallback(ctx context.Context, event *Event[V]) {
+func (h *Handler) invokeCallback(ctx context.Context, event *Event) {
 	defer utilruntime.HandleCrashWithContext(h.panicContext, h.panicHooks...)
 	if h.config.ContinueOnPanic {
 		defer h.recoverPanic(ctx)
@@ -199,7 +198,7 @@ func (h *Handler[V]) invokeCallback(ctx context.Context, event *Event[V]) {
 
 // keyReason returns the reason of a key handler's event, which has a type only if it is of a
 // snapshot.
-func keyReason[V any](event *Event[V]) KeyReason {
+func keyReason(event *Event) KeyReason {
 	switch {
 	case event.InInitialList:
 		return KeyInInitialList
@@ -209,14 +208,14 @@ func keyReason[V any](event *Event[V]) KeyReason {
 	return KeyChanged
 }
 
-func (h *Handler[V]) recoverPanic(ctx context.Context) {
+func (h *Handler) recoverPanic(ctx context.Context) {
 	if r := recover(); r != nil {
 		klog.FromContext(ctx).Error(nil, "Observed a panic", "panic", r, "key", h.currentKey, "stacktrace", string(debug.Stack()))
 		h.reportPanic(ctx, r)
 	}
 }
 
-func (h *Handler[V]) reportPanic(ctx context.Context, recovered any) {
+func (h *Handler) reportPanic(ctx context.Context, recovered any) {
 	h.panicked = true
 	if h.config.OnPanic != nil {
 		h.config.OnPanic(ctx, h.currentKey, recovered)
@@ -226,14 +225,14 @@ func (h *Handler[V]) reportPanic(ctx context.Context, recovered any) {
 // errHandlerGoexit is in the place of a panic's value.
 var errHandlerGoexit = errors.New("the handler ended its goroutine, by runtime.Goexit")
 
-func (h *Handler[V]) reportGoexit(ctx context.Context, key string) {
+func (h *Handler) reportGoexit(ctx context.Context, key string) {
 	klog.FromContext(ctx).Error(errHandlerGoexit, "Handler ended its goroutine, delivery continues in another one", "key", key)
 	if h.config.OnPanic != nil {
 		h.config.OnPanic(ctx, key, errHandlerGoexit)
 	}
 }
 
-func (h *Handler[V]) pause(ctx context.Context) {
+func (h *Handler) pause(ctx context.Context) {
 	if h.config.PanicDelay <= 0 {
 		return
 	}

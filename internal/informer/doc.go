@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package informer connects the stages of an informer: a reflector feeds a store, and the
-// store's log feeds handlers. It is generic over the stored values, so that the typed API and
-// the client-go adapter are thin layers on one engine.
+// store's log feeds handlers. It knows objects as any: the typed API and the client-go adapter
+// are thin layers on one engine; see package engine.
 //
 //	source ──▶ reflector ──▶ store.Feed ──▶ store ──▶ log ──▶ cursor ──▶ handler
 //
@@ -15,8 +15,8 @@
 //
 // In place of the reflector, an informer with scopes has a [scoped.Loop], which runs several.
 //
-// Package cache wraps an informer of any type as an [Engine]. Package clientgo, which cannot set the
-// fields of cache's types, passes its informers to [NewController] as [Adapted].
+// Package clientgo, which cannot set the fields of cache's types, passes its informers to
+// [NewController] as [Adapted].
 //
 // # Slow handlers
 //

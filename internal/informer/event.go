@@ -15,16 +15,16 @@ const (
 
 // Event is one change of an object, as delivered to a handler. Fields that do not apply to the
 // event's type are zero.
-type Event[V any] struct {
+type Event struct {
 	Type EventType
 	Key  string
 	// Old is the last state delivered to the handler; zero for an Add. It is Final in the Delete of an
 	// object that was not stored.
 	// New is the current state; zero for a Delete.
-	Old, New V
+	Old, New any
 	// Final is the last known state of a deleted object: the state sent with the deletion, or the one
 	// delivered last.
-	Final V
+	Final any
 	// InInitialList marks an Add that belongs to the state with which the handler started.
 	InInitialList bool
 	// Coalesced is the number of later changes of the object coalesced into this event.

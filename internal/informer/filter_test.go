@@ -28,7 +28,7 @@ func rawItem(object, version string) feed.Item {
 // TestChangeOfARefusedObjectSaysThatItExists checks LeftScope of the deletions in the log: it is set
 // where the filter refuses a state of an object that was stored, and says what was true then.
 func TestChangeOfARefusedObjectSaysThatItExists(t *testing.T) {
-	informer := New(Config[string]{Filter: visible, Store: stringStore()})
+	informer := New(Config{Filter: visible, Store: stringStore()})
 	cursor := informer.log.Cursor()
 	deletion := func() string {
 		for {
@@ -84,15 +84,15 @@ func TestDeletionOfAnObjectThatIsGoneHasNoLeftScope(t *testing.T) {
 		"deleted":   {watch.Deleted, rawItem("a=hidden", "2"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := Config[string]{Filter: visible, Store: stringStore()}
+			config := Config{Filter: visible, Store: stringStore()}
 			config.Store.EmitUnseenDeletions = true
 			config.Store.Transforms = func() bool { return row.renames }
 			key := config.Store.Key
-			config.Store.Key = func(object string) (string, error) {
+			config.Store.Key = func(object any) (string, error) {
 				own, err := key(object)
 				return "renamed " + own, err
 			}
-			config.Store.Decode = func(item feed.Item) (string, error) { return item.Object.(rawObject).text, nil }
+			config.Store.Decode = func(item feed.Item) (any, error) { return item.Object.(rawObject).text, nil }
 			informer := New(config)
 			cursor := informer.log.Cursor()
 			informer.feed.Apply(watch.Added, rawItem("a=1", "1"))
@@ -122,7 +122,7 @@ func TestNewestStateOfARepeatedObjectIsFiltered(t *testing.T) {
 	} {
 		for method, add := range map[string]func(feed.Replacement, feed.Item){"Add": feed.Replacement.Add, "Update": feed.Replacement.Update} {
 			t.Run(row.name+", "+method, func(t *testing.T) {
-				informer := New(Config[string]{Filter: visible, Store: stringStore()})
+				informer := New(Config{Filter: visible, Store: stringStore()})
 				list := informer.feed.Begin()
 				for _, listed := range row.list {
 					object, version, _ := strings.Cut(listed, "@")
@@ -131,7 +131,11 @@ func TestNewestStateOfARepeatedObjectIsFiltered(t *testing.T) {
 				if err := list.Commit("9"); err != nil {
 					t.Fatal(err)
 				}
-				if got := informer.store.Snapshot().List(); !slices.Equal(got, row.stored) {
+				var got []string
+				for _, object := range informer.store.Snapshot().List() {
+					got = append(got, object.(string))
+				}
+				if !slices.Equal(got, row.stored) {
 					t.Errorf("the store has %q, want %q", got, row.stored)
 				}
 			})
@@ -142,9 +146,9 @@ func TestNewestStateOfARepeatedObjectIsFiltered(t *testing.T) {
 // The filter comes before the transform: objects that a list has and the filter refuses are not
 // transformed.
 func TestRefusedObjectsOfAListAreNotTransformed(t *testing.T) {
-	config := Config[string]{Filter: visible, Store: stringStore()}
+	config := Config{Filter: visible, Store: stringStore()}
 	config.Store.Transforms = func() bool { return true }
-	config.Store.Decode = func(i feed.Item) (string, error) {
+	config.Store.Decode = func(i feed.Item) (any, error) {
 		text := i.Object.(rawObject).text
 		if strings.HasSuffix(text, "=hidden") {
 			t.Errorf("%s was transformed", text)
@@ -182,7 +186,7 @@ func TestFilterExplainsDeletionsOfUnseenObjects(t *testing.T) {
 		},
 	} {
 		calls := 0
-		config := Config[string]{Store: stringStore(), Filter: func(obj runtime.Object) bool {
+		config := Config{Store: stringStore(), Filter: func(obj runtime.Object) bool {
 			calls++
 			return visible(obj)
 		}}
@@ -197,7 +201,8 @@ func TestFilterExplainsDeletionsOfUnseenObjects(t *testing.T) {
 			informer.feed.Apply(s.eventType, state)
 			deleted := ""
 			if batch, ok := cursor.TryNext(); ok && batch[0].New == nil {
-				deleted, _ = informer.store.TryLoad(batch[0].Final)
+				final, _ := informer.store.TryLoad(batch[0].Final)
+				deleted = textOf(final)
 			}
 			if deleted != s.deleted || calls != s.calls {
 				t.Errorf("emits %v: %+v: deleted %q, %d calls of the filter", emits, s, deleted, calls)

@@ -25,26 +25,26 @@ import (
 // receives all others, and syncs.
 func TestHandlerThatEndsItsGoroutineGoesOn(t *testing.T) {
 	ends := func(key string) bool { return key == "b" || key == "d" }
-	for name, configure := range map[string]func(config *HandlerConfig[string], received func(key string)){
-		"event handler": func(config *HandlerConfig[string], received func(key string)) {
-			config.OnEvent = func(e Event[string]) { received(e.Key) }
+	for name, configure := range map[string]func(config *HandlerConfig, received func(key string)){
+		"event handler": func(config *HandlerConfig, received func(key string)) {
+			config.OnEvent = func(e Event) { received(e.Key) }
 		},
-		"batch handler": func(config *HandlerConfig[string], received func(key string)) {
-			config.OnBatch = func(events []Event[string]) {
+		"batch handler": func(config *HandlerConfig, received func(key string)) {
+			config.OnBatch = func(events []Event) {
 				for _, e := range events {
 					received(e.Key)
 				}
 			}
 		},
-		"key handler": func(config *HandlerConfig[string], received func(key string)) {
+		"key handler": func(config *HandlerConfig, received func(key string)) {
 			config.OnKey = func(event KeyEvent) { received(event.Key) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var received, reported []string
-			var handler *Handler[string]
-			runInformer(t, []string{"a=1", "b=1", "c=1"}, func(config *Config[string]) { config.batchSize = 1 }, func(h *harness) {
-				config := HandlerConfig[string]{Name: "handler", OnPanic: func(_ context.Context, key string, value any) {
+			var handler *Handler
+			runInformer(t, []string{"a=1", "b=1", "c=1"}, func(config *Config) { config.batchSize = 1 }, func(h *harness) {
+				config := HandlerConfig{Name: "handler", OnPanic: func(_ context.Context, key string, value any) {
 					reported = append(reported, fmt.Sprintf("%s: %v", key, value))
 				}}
 				configure(&config, func(key string) {
@@ -74,16 +74,16 @@ func TestHandlerThatEndsItsGoroutineGoesOn(t *testing.T) {
 // A transform that blocks while a handler blocks, too, does not double the time that Run takes.
 func TestRunWaitsTenSecondsForAllFunctions(t *testing.T) {
 	resume := make(chan struct{})
-	runInformer(t, []string{"a=1"}, func(config *Config[string]) {
+	runInformer(t, []string{"a=1"}, func(config *Config) {
 		resume = make(chan struct{})
-		config.Store.Decode = func(item feed.Item) (string, error) {
+		config.Store.Decode = func(item feed.Item) (any, error) {
 			if string(item.Raw) == "a=blocked" {
 				<-resume
 			}
 			return string(item.Raw), nil
 		}
 	}, func(h *harness) {
-		h.add(HandlerConfig[string]{Name: "blocked", OnEvent: func(Event[string]) { <-resume }})
+		h.add(HandlerConfig{Name: "blocked", OnEvent: func(Event) { <-resume }})
 	}, func(h *harness) {
 		h.send(watch.Modified, "a=blocked", "11")
 		began := time.Now()
@@ -107,16 +107,16 @@ func TestNoFunctionIsCalledAfterRun(t *testing.T) {
 					<-resume
 				}
 			}
-			runInformer(t, []string{"a=1"}, func(config *Config[string]) {
+			runInformer(t, []string{"a=1"}, func(config *Config) {
 				resume = make(chan struct{})
-				config.Store.Decode = func(item feed.Item) (string, error) {
+				config.Store.Decode = func(item feed.Item) (any, error) {
 					enter("transform", string(item.Raw) == "a=blocked")
 					if string(item.Raw) == "a=blocked" && blocked == "report" {
 						return "", errors.New("broken")
 					}
 					return string(item.Raw), nil
 				}
-				config.Store.Indexers = map[string]store.IndexFunc[string]{"index": func(string) ([]string, error) {
+				config.Store.Indexers = map[string]store.IndexFunc{"index": func(any) ([]string, error) {
 					enter("index", false)
 					return nil, errors.New("broken")
 				}}
@@ -160,7 +160,7 @@ func TestPanicOfTheReflectorContinuesInRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				informer := New(Config[string]{Name: "strings", Store: stringStore(), Reflector: reflector.Config{
+				informer := New(Config{Name: "strings", Store: stringStore(), Reflector: reflector.Config{
 					Source: failingSource{}, Report: func(context.Context, error) { c.end() },
 				}})
 				got := make(chan string, 1)
@@ -187,7 +187,7 @@ func TestResyncGoesOnAfterGoexit(t *testing.T) {
 	var updates []string
 	ended := false
 	runInformer(t, []string{"a=1", "b=1", "c=1", "d=1"}, nil, func(h *harness) {
-		h.add(HandlerConfig[string]{Name: "handler", Resync: time.Minute, OnEvent: func(e Event[string]) {
+		h.add(HandlerConfig{Name: "handler", Resync: time.Minute, OnEvent: func(e Event) {
 			if e.Type != Update {
 				return
 			}
@@ -212,12 +212,12 @@ func TestDeliveryGoesOnAfterGoexitOfTheReport(t *testing.T) {
 	for name, fail := range map[string]func(){"Goexit": runtime.Goexit, "panic": func() { panic("broken") }} {
 		t.Run(name, func(t *testing.T) {
 			var received []string
-			var handler *Handler[string]
+			var handler *Handler
 			runInformer(t, []string{"a=1"}, nil, func(h *harness) {
-				handler = h.add(HandlerConfig[string]{
+				handler = h.add(HandlerConfig{
 					Name: "handler", ContinueOnPanic: true,
 					OnPanic: func(context.Context, string, any) { runtime.Goexit() },
-					OnEvent: func(e Event[string]) {
+					OnEvent: func(e Event) {
 						if e.Key == "a" {
 							fail()
 						}

@@ -19,17 +19,17 @@ import (
 )
 
 // HandlerConfig configures a handler. Exactly one of OnEvent, OnBatch and OnKey must be set.
-type HandlerConfig[V any] struct {
+type HandlerConfig struct {
 	Name string
 	// Logger replaces the logger of Run's context if it has a sink.
 	Logger klog.Logger
 	// PanicLogger, if it has a sink, logs a panic that ContinueOnPanic does not recover, as it is:
 	// the handler's name is not added.
 	PanicLogger klog.Logger
-	OnEvent     func(Event[V]) // one event per call
+	OnEvent     func(Event) // one event per call
 	// OnBatch receives up to a few dozen events per call, in order. The slice is valid only
 	// during the call.
-	OnBatch func([]Event[V])
+	OnBatch func([]Event)
 	// OnKey receives the keys of changed objects. A key that changes again before it is delivered
 	// is delivered once.
 	OnKey    func(KeyEvent)
@@ -47,10 +47,10 @@ type HandlerConfig[V any] struct {
 
 // Handler delivers an informer's events to one callback. Its methods are safe for concurrent
 // use.
-type Handler[V any] struct {
-	config   HandlerConfig[V]
-	informer *Informer[V]
-	store    *store.Store[V]
+type Handler struct {
+	config   HandlerConfig
+	informer *Informer
+	store    *store.Store
 	clock    clock.Clock
 
 	unique atomic.Pointer[string] // the name that no other handler of the informer has; nil until it is needed
@@ -68,22 +68,22 @@ type Handler[V any] struct {
 	panicContext      context.Context // with the logger of panics; set by start
 
 	// The fields below belong to the handler's goroutine.
-	snapshot   *store.Snapshot[V] // being delivered: at first the initial state, later that of a resync
-	keys       []string           // of the snapshot, those that are left
-	batch      []change[V]        // the changes to deliver, in order
-	next       int                // the first of them that has not been passed to deliver
-	batchEnd   uint64             // the log position once batch is delivered
-	events     []Event[V]         // collected for OnBatch
-	currentKey string             // the key being delivered
-	panicked   bool               // in the last call
-	resync     resync[V]
+	snapshot   *store.Snapshot // being delivered: at first the initial state, later that of a resync
+	keys       []string        // of the snapshot, those that are left
+	batch      []change        // the changes to deliver, in order
+	next       int             // the first of them that has not been passed to deliver
+	batchEnd   uint64          // the log position once batch is delivered
+	events     []Event         // collected for OnBatch
+	currentKey string          // the key being delivered
+	panicked   bool            // in the last call
+	resync     resync
 
 	// mu guards the fields below: the goroutine reads them into batch, the compactor coalesces.
 	mu sync.Mutex
 	// Changes are delivered in this order: backlog, partialBatch, then the log from cursor on.
-	backlog      backlog[V]
-	partialBatch []store.Change[V] // the unread rest of a log batch
-	cursor       *eventlog.Cursor[store.Change[V]]
+	backlog      backlog
+	partialBatch []store.Change // the unread rest of a log batch
+	cursor       *eventlog.Cursor[store.Change]
 	compacting   bool // the compactor reads the log, too; otherwise only a key handler has a backlog
 }
 
@@ -91,8 +91,8 @@ type Handler[V any] struct {
 // and few enough to be kept alive by a handler that blocks.
 const batchSize = 32
 
-func newHandler[V any](config HandlerConfig[V], i *Informer[V]) *Handler[V] {
-	h := &Handler[V]{
+func newHandler(config HandlerConfig, i *Informer) *Handler {
+	h := &Handler{
 		config: config, informer: i, store: i.store, clock: i.config.Clock,
 		synced: make(chan struct{}), done: make(chan struct{}), timer: callTimer{clock: i.config.Clock},
 	}
@@ -101,7 +101,7 @@ func newHandler[V any](config HandlerConfig[V], i *Informer[V]) *Handler[V] {
 }
 
 // start starts the goroutine, with the current state.
-func (h *Handler[V]) start(ctx context.Context) {
+func (h *Handler) start(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	if h.config.Logger.GetSink() != nil {
 		logger = h.config.Logger
@@ -117,7 +117,7 @@ func (h *Handler[V]) start(ctx context.Context) {
 	h.cursor = cursor
 	h.mu.Unlock()
 	h.lag.delivered.Store(cursor.Position())
-	h.batch = make([]change[V], 0, h.informer.config.batchSize)
+	h.batch = make([]change, 0, h.informer.config.batchSize)
 	h.snapshot, h.keys = snapshot, snapshot.Keys()
 	h.running.Store(true)
 	go h.run(ctx)
@@ -125,7 +125,7 @@ func (h *Handler[V]) start(ctx context.Context) {
 
 // run delivers until ctx ends. Changes that are undelivered then are dropped. If the callback ends
 // the goroutine, as testing.T.FailNow does, another one goes on after the event.
-func (h *Handler[V]) run(ctx context.Context) {
+func (h *Handler) run(ctx context.Context) {
 	returned := false
 	defer func() {
 		r := recover()
@@ -148,7 +148,7 @@ func (h *Handler[V]) run(ctx context.Context) {
 }
 
 // runDelivery delivers what is left of a snapshot and of a batch, and then the changes in the log.
-func (h *Handler[V]) runDelivery(ctx context.Context) {
+func (h *Handler) runDelivery(ctx context.Context) {
 	if h.snapshot != nil {
 		h.deliverSnapshot(ctx)
 	}
@@ -178,12 +178,12 @@ func (h *Handler[V]) runDelivery(ctx context.Context) {
 
 // Cancel ends the delivery: no further call begins. It does not wait for a call in progress, may
 // be called from the handler itself, and may be repeated.
-func (h *Handler[V]) Cancel() { h.informer.cancelHandler(h) }
+func (h *Handler) Cancel() { h.informer.cancelHandler(h) }
 
 // Stop calls Cancel and blocks until no call is in progress. If ctx ends first, the error is
 // ErrHandlerBlocked. Called from the handler's own goroutine, Stop blocks until ctx ends; a
 // handler that stops itself must call Cancel.
-func (h *Handler[V]) Stop(ctx context.Context) error {
+func (h *Handler) Stop(ctx context.Context) error {
 	h.Cancel()
 	if h.isDone() {
 		return nil
@@ -197,31 +197,31 @@ func (h *Handler[V]) Stop(ctx context.Context) error {
 }
 
 // Done returns a channel that is closed after the handler's last call.
-func (h *Handler[V]) Done() <-chan struct{} { return h.done }
+func (h *Handler) Done() <-chan struct{} { return h.done }
 
-func (h *Handler[V]) isDone() bool { return scoped.IsClosed(h.done) }
+func (h *Handler) isDone() bool { return scoped.IsClosed(h.done) }
 
 // HasSynced reports whether the whole initial state of the collection has been delivered or, if
 // the handler was added later, the state at that time.
-func (h *Handler[V]) HasSynced() bool { return scoped.IsClosed(h.synced) }
+func (h *Handler) HasSynced() bool { return scoped.IsClosed(h.synced) }
 
 // Synced returns a channel that is closed once HasSynced reports true.
-func (h *Handler[V]) Synced() <-chan struct{} { return h.synced }
+func (h *Handler) Synced() <-chan struct{} { return h.synced }
 
 // checkSynced closes synced once the handler's first snapshot and every change up to the end of
 // the initial list have been delivered. It is called whenever one of the two may have become
 // true: after a delivery, and after the initial list was stored.
-func (h *Handler[V]) checkSynced() {
+func (h *Handler) checkSynced() {
 	if end, ok := h.store.Synced(); ok && h.snapshotDelivered.Load() && h.lag.delivered.Load() >= end {
 		h.syncOnce.Do(func() { close(h.synced) })
 	}
 }
 
 // release drops the undelivered changes.
-func (h *Handler[V]) release() {
+func (h *Handler) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.cursor, h.partialBatch, h.backlog, h.compacting = nil, nil, backlog[V]{}, false
+	h.cursor, h.partialBatch, h.backlog, h.compacting = nil, nil, backlog{}, false
 }
 
 // HandlerStatus describes the state of one handler.
@@ -237,7 +237,7 @@ type HandlerStatus struct {
 }
 
 // Status returns the state of the handler.
-func (h *Handler[V]) Status() HandlerStatus {
+func (h *Handler) Status() HandlerStatus {
 	status := HandlerStatus{Name: h.config.Name, UniqueName: h.uniqueName(), Synced: h.HasSynced(), Coalesced: h.coalesced.Load()}
 	status.Calls, status.CallTime = h.timer.total()
 	if !h.running.Load() || h.isDone() {

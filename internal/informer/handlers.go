@@ -13,7 +13,7 @@ import (
 // Add adds a handler. Before Run, the handler receives every change from the beginning. While
 // the informer runs, it receives the stored objects first and then every later change. After
 // that, Add returns ErrStopped.
-func (i *Informer[V]) Add(config HandlerConfig[V]) (*Handler[V], error) {
+func (i *Informer) Add(config HandlerConfig) (*Handler, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.returned.Load() || i.ctx != nil && i.ctx.Err() != nil {
@@ -28,14 +28,14 @@ func (i *Informer[V]) Add(config HandlerConfig[V]) (*Handler[V], error) {
 }
 
 // startHandler starts a handler. The caller must hold mu.
-func (i *Informer[V]) startHandler(h *Handler[V]) {
+func (i *Informer) startHandler(h *Handler) {
 	i.running[h] = struct{}{}
 	h.start(i.ctx)
 	i.log.AlarmAt(h.lag.delivered.Load() + i.threshold())
 }
 
 // cancelHandler ends a handler's delivery, whether it is running, is done, or was never started.
-func (i *Informer[V]) cancelHandler(h *Handler[V]) {
+func (i *Informer) cancelHandler(h *Handler) {
 	i.mu.Lock()
 	at := slices.Index(i.handlers, h)
 	if at >= 0 {
@@ -55,7 +55,7 @@ func (i *Informer[V]) cancelHandler(h *Handler[V]) {
 }
 
 // handlerDone records that a handler's goroutine makes no further call.
-func (i *Informer[V]) handlerDone(h *Handler[V]) {
+func (i *Informer) handlerDone(h *Handler) {
 	h.release()
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -64,14 +64,14 @@ func (i *Informer[V]) handlerDone(h *Handler[V]) {
 }
 
 // currentHandlers returns the handlers. The slice is never modified.
-func (i *Informer[V]) currentHandlers() []*Handler[V] {
+func (i *Informer) currentHandlers() []*Handler {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.handlers
 }
 
 // Handlers returns the status of each handler.
-func (i *Informer[V]) Handlers() []HandlerStatus {
+func (i *Informer) Handlers() []HandlerStatus {
 	handlers := i.currentHandlers()
 	i.nameHandlers(handlers) // together: two of one name may be removed meanwhile
 	statuses := make([]HandlerStatus, 0, len(handlers))
@@ -82,7 +82,7 @@ func (i *Informer[V]) Handlers() []HandlerStatus {
 }
 
 // uniqueName returns the handler's name that no other handler of its informer has.
-func (h *Handler[V]) uniqueName() string {
+func (h *Handler) uniqueName() string {
 	if name := h.unique.Load(); name != nil {
 		return *name
 	}
@@ -90,11 +90,11 @@ func (h *Handler[V]) uniqueName() string {
 	return *h.unique.Load()
 }
 
-func (h *Handler[V]) unnamed() bool { return h.unique.Load() == nil }
+func (h *Handler) unnamed() bool { return h.unique.Load() == nil }
 
 // nameHandlers gives each handler a name that no other one has.
-func (i *Informer[V]) nameHandlers(handlers []*Handler[V]) {
-	if !slices.ContainsFunc(handlers, (*Handler[V]).unnamed) {
+func (i *Informer) nameHandlers(handlers []*Handler) {
+	if !slices.ContainsFunc(handlers, (*Handler).unnamed) {
 		return
 	}
 	i.naming.Lock()

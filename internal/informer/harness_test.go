@@ -70,11 +70,11 @@ func (*scriptedSource) Traits() feed.Traits { return feed.Traits{} }
 // rawPacker packs objects unchanged. An object in the state "corrupt" cannot be unpacked.
 type rawPacker struct{}
 
-func (rawPacker) Pack(item feed.Item, _ pack.Object, _ func() (string, error)) (pack.Object, error) {
+func (rawPacker) Pack(item feed.Item, _ pack.Object, _ func() (any, error)) (pack.Object, error) {
 	return pack.New().Pack(item.Raw, "", pack.Object{}), nil
 }
 
-func (rawPacker) Unpack(object pack.Object) (string, error) {
+func (rawPacker) Unpack(object pack.Object) (any, error) {
 	raw, err := object.Unpack(nil)
 	if err == nil && strings.HasSuffix(string(raw), "=corrupt") {
 		return "", errors.New("corrupt")
@@ -83,19 +83,19 @@ func (rawPacker) Unpack(object pack.Object) (string, error) {
 }
 
 // stringStore configures a store of strings.
-func stringStore() store.Config[string] {
-	return store.Config[string]{
-		Key:      func(object string) (string, error) { key, _, _ := strings.Cut(object, "="); return key, nil },
+func stringStore() store.Config {
+	return store.Config{
+		Key:      func(object any) (string, error) { key, _, _ := strings.Cut(object.(string), "="); return key, nil },
 		ItemKeys: true,
-		Identity: func(string) (string, string) { return "", "" },
-		Decode:   func(item feed.Item) (string, error) { return string(item.Raw), nil },
+		Identity: func(any) (string, string) { return "", "" },
+		Decode:   func(item feed.Item) (any, error) { return string(item.Raw), nil },
 		Report:   func(string, error) {},
 	}
 }
 
 // failing makes the objects in state "bad" fail to decode.
-func failing(config *Config[string]) {
-	config.Store.Decode = func(item feed.Item) (string, error) {
+func failing(config *Config) {
+	config.Store.Decode = func(item feed.Item) (any, error) {
 		if strings.HasSuffix(string(item.Raw), "=bad") {
 			return "", errors.New("bad")
 		}
@@ -104,27 +104,27 @@ func failing(config *Config[string]) {
 }
 
 // packed makes the store of an informer keep strings packed.
-func packed(config *Config[string]) { config.Store.Packer = rawPacker{} }
+func packed(config *Config) { config.Store.Packer = rawPacker{} }
 
 // coalescing makes an informer coalesce from a backlog of four events on, for handlers that read
 // batchSize changes at a time.
-func coalescing(batchSize int) func(*Config[string]) {
-	return func(config *Config[string]) {
+func coalescing(batchSize int) func(*Config) {
+	return func(config *Config) {
 		config.CoalesceThreshold, config.batchSize = 4, batchSize
-		config.Terminating = func(object string) bool { return strings.Contains(object, "deleting") }
+		config.Terminating = func(object any) bool { return strings.Contains(object.(string), "deleting") }
 	}
 }
 
 // AddHandler adds a handler that receives every event.
-func (i *Informer[V]) AddHandler(name string, onEvent func(Event[V]), resync time.Duration) {
-	if _, err := i.Add(HandlerConfig[V]{Name: name, OnEvent: onEvent, Delivery: EveryEvent, Resync: resync}); err != nil {
+func (i *Informer) AddHandler(name string, onEvent func(Event), resync time.Duration) {
+	if _, err := i.Add(HandlerConfig{Name: name, OnEvent: onEvent, Delivery: EveryEvent, Resync: resync}); err != nil {
 		panic(err)
 	}
 }
 
 // harness is an informer with a scripted source, in a synctest bubble.
 type harness struct {
-	*Informer[string]
+	*Informer
 	t      *testing.T
 	source *scriptedSource
 	cancel context.CancelFunc
@@ -135,11 +135,11 @@ type harness struct {
 
 // runInformer calls prepare before Run, and test once the listed objects are delivered. Unless
 // test stops the informer, it must stop without an error after test.
-func runInformer(t *testing.T, list []string, configure func(*Config[string]), prepare, test func(h *harness)) {
+func runInformer(t *testing.T, list []string, configure func(*Config), prepare, test func(h *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		source := &scriptedSource{list: list, version: "10", events: make(chan scriptedEvent)}
-		config := Config[string]{Name: "strings", Store: stringStore(), Reflector: reflector.Config{Source: source}}
+		config := Config{Name: "strings", Store: stringStore(), Reflector: reflector.Config{Source: source}}
 		if configure != nil {
 			configure(&config)
 		}
@@ -166,13 +166,13 @@ func (h *harness) stop() error {
 	return <-h.done
 }
 
-func (h *harness) add(config HandlerConfig[string]) *Handler[string] {
+func (h *harness) add(config HandlerConfig) *Handler {
 	h.t.Helper()
 	return add(h.t, h.Informer, config)
 }
 
 // add adds a handler to an informer.
-func add[V any](tb testing.TB, i *Informer[V], config HandlerConfig[V]) *Handler[V] {
+func add(tb testing.TB, i *Informer, config HandlerConfig) *Handler {
 	tb.Helper()
 	handler, err := i.Add(config)
 	if err != nil {
@@ -182,7 +182,7 @@ func add[V any](tb testing.TB, i *Informer[V], config HandlerConfig[V]) *Handler
 }
 
 // start runs an informer until stop is called, which returns the result of Run.
-func start[V any](i *Informer[V]) (stop func() error) {
+func start(i *Informer) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- i.Run(ctx) }()
@@ -193,7 +193,7 @@ func start[V any](i *Informer[V]) (stop func() error) {
 }
 
 // replace replaces the objects of an informer by those of a list.
-func replace[V any](t *testing.T, i *Informer[V], version string, items ...feed.Item) {
+func replace(t *testing.T, i *Informer, version string, items ...feed.Item) {
 	t.Helper()
 	list := i.feed.Begin()
 	for _, item := range items {
@@ -216,10 +216,16 @@ func (h *harness) sendUpdates(from, n int) {
 	}
 }
 
+// textOf returns a state of an event, or an empty string if the event has none.
+func textOf(state any) string {
+	text, _ := state.(string)
+	return text
+}
+
 // record returns a callback that appends a description of each event to log.
-func record(log *[]string) func(Event[string]) {
-	return func(e Event[string]) {
-		description := fmt.Sprint(string(e.Type[:1]), " ", e.Key, " ", e.Old, "→", e.New)
+func record(log *[]string) func(Event) {
+	return func(e Event) {
+		description := fmt.Sprint(string(e.Type[:1]), " ", e.Key, " ", textOf(e.Old), "→", textOf(e.New))
 		if e.InInitialList {
 			description += " (initial)"
 		}

@@ -33,9 +33,9 @@ var (
 
 // Config configures an informer. New sets Sink, Clock, HoldInitial and Store of Reflector, and Log,
 // Filter, Now, Scoped, Absent and CompareBytes of Store.
-type Config[V any] struct {
+type Config struct {
 	Name      string
-	Store     store.Config[V]
+	Store     store.Config
 	Reflector reflector.Config
 	Clock     clock.Clock // the real clock if nil
 	// Filter is Store.Filter.
@@ -47,7 +47,7 @@ type Config[V any] struct {
 	// objects is not known to have.
 	NotFound func() (paths []string)
 	// Terminating reports whether a value has a deletionTimestamp. If nil, no value has one.
-	Terminating func(V) bool
+	Terminating func(any) bool
 	// CoalesceThreshold is the backlog, in events, above which the changes of a handler are
 	// coalesced. The default is 10,000 or twice the number of objects, whichever is more.
 	CoalesceThreshold uint64
@@ -60,37 +60,37 @@ type Config[V any] struct {
 
 // Informer keeps a store equal to a collection and delivers changes to handlers. Its methods are
 // safe for concurrent use.
-type Informer[V any] struct {
-	config    Config[V] // with defaults
+type Informer struct {
+	config    Config // with defaults
 	id        uint64
 	unique    *viewnames.Owner // the name that no other informer has
-	store     *store.Store[V]
-	log       *eventlog.Log[store.Change[V]]
-	feed      *store.Feed[V] // of the reflector; nil if the informer has scopes
+	store     *store.Store
+	log       *eventlog.Log[store.Change]
+	feed      *store.Feed // of the reflector; nil if the informer has scopes
 	initial   initialGate
 	reflector Loop
-	scopes    Scopes        // the reflector, if the informer has scopes; otherwise nil
+	scopes    *scoped.Loop  // the reflector, if the informer has scopes; otherwise nil
 	stopped   chan struct{} // closed when Run returns
 	returned  atomic.Bool   // whether it is closed, for goroutines outside a synctest bubble
 
-	mu       sync.Mutex               // guards the fields below
-	ctx      context.Context          // of Run; nil before it and after it
-	handlers []*Handler[V]            // receive later changes; the slice is replaced, never modified
-	running  map[*Handler[V]]struct{} // have a goroutine
+	mu       sync.Mutex            // guards the fields below
+	ctx      context.Context       // of Run; nil before it and after it
+	handlers []*Handler            // receive later changes; the slice is replaced, never modified
+	running  map[*Handler]struct{} // have a goroutine
 
 	naming sync.Mutex // held while handlers get their unique names
 }
 
 // New returns an informer that is not running. It does no I/O and starts no goroutine.
-func New[V any](config Config[V]) *Informer[V] {
+func New(config Config) *Informer {
 	config.Clock = cmp.Or[clock.Clock](config.Clock, clock.RealClock{})
 	config.HandlerGrace = cmp.Or(config.HandlerGrace, 10*time.Second)
 	config.batchSize = cmp.Or(config.batchSize, batchSize)
-	log := eventlog.New[store.Change[V]]()
+	log := eventlog.New[store.Change]()
 	config.Store.Log = log
 	config.Store.CompareBytes = config.Reflector.MaxInFlight()
 	config.Store.Filter, config.Store.Now = config.Filter, config.Clock.Now
-	var loop *scoped.Loop[V] // set below
+	var loop *scoped.Loop // set below
 	if config.Scopes != nil {
 		config.Store.Scoped = true
 		config.Store.Absent = func(key string) error { return loop.WhyAbsent(key) }
@@ -107,18 +107,18 @@ func New[V any](config Config[V]) *Informer[V] {
 			report(ctx, err)
 		}
 	}
-	i := &Informer[V]{
+	i := &Informer{
 		config:  config,
 		id:      lastID.Add(1),
 		store:   objects,
 		log:     log,
 		initial: initialGate{clock: config.Clock},
-		running: make(map[*Handler[V]]struct{}),
+		running: make(map[*Handler]struct{}),
 		stopped: make(chan struct{}),
 	}
 	config.Reflector.HoldInitial = i.initial.hold
 	if config.Scopes != nil {
-		loop = scoped.New(scoped.Config[V]{
+		loop = scoped.New(scoped.Config{
 			Name: config.Name, Store: objects, Set: config.Scopes, Reflector: config.Reflector, Clock: config.Clock, Stopped: i.stopped,
 		})
 		i.scopes, i.reflector = loop, loop
@@ -132,53 +132,50 @@ func New[V any](config Config[V]) *Informer[V] {
 }
 
 // Store returns the informer's store. It may be read before, during and after Run.
-func (i *Informer[V]) Store() *store.Store[V] { return i.store }
+func (i *Informer) Store() *store.Store { return i.store }
 
 // Reflector returns the informer's reflector.
-func (i *Informer[V]) Reflector() Loop { return i.reflector }
-
-// Contents returns the informer's store, whatever the type of its objects.
-func (i *Informer[V]) Contents() Contents { return i.store }
+func (i *Informer) Reflector() Loop { return i.reflector }
 
 // Scopes returns the reflectors of the informer's scopes, or nil if it has none.
-func (i *Informer[V]) Scopes() Scopes { return i.scopes }
+func (i *Informer) Scopes() *scoped.Loop { return i.scopes }
 
 var lastID atomic.Uint64 //nolint:gochecknoglobals // informers of a process have different IDs
 
 // ID returns a number that no other informer of the process has. Later informers have larger ones.
-func (i *Informer[V]) ID() uint64 { return i.id }
+func (i *Informer) ID() uint64 { return i.id }
 
 // UniqueName returns name, or name#2 and so on if another informer of the process has that one. The
 // first call decides it.
-func (i *Informer[V]) UniqueName(name string) string { return i.unique.Name(name) }
+func (i *Informer) UniqueName(name string) string { return i.unique.Name(name) }
 
 // HasStopped reports whether Run has returned, or the reflector has stopped and Run waits for the
 // last calls of handlers.
-func (i *Informer[V]) HasStopped() bool {
+func (i *Informer) HasStopped() bool {
 	return i.returned.Load() || i.reflector.Phase() == reflector.Stopped
 }
 
 // Changes returns the number of changes that were made to the store so far.
-func (i *Informer[V]) Changes() uint64 { return i.log.Appended() }
+func (i *Informer) Changes() uint64 { return i.log.Appended() }
 
 // Indexes returns the indexes of the store, in the order of their names.
-func (i *Informer[V]) Indexes() map[string]int { return i.store.Snapshot().Indexes() }
+func (i *Informer) Indexes() map[string]int { return i.store.Snapshot().Indexes() }
 
 // FindKeys returns the first limit keys that contain a text, sorted, and the number of all such keys.
-func (i *Informer[V]) FindKeys(text string, limit int) (keys []string, found int) {
+func (i *Informer) FindKeys(text string, limit int) (keys []string, found int) {
 	return i.store.Snapshot().FindKeys(text, limit)
 }
 
 // Value returns the stored object that has a key, and reports whether there is one. The error is
 // KeyError for an object that could never be stored.
-func (i *Informer[V]) Value(key string) (value any, exists bool, err error) {
+func (i *Informer) Value(key string) (value any, exists bool, err error) {
 	return i.store.Find(key)
 }
 
 // StateFuncs returns functions that report whether the informer runs, and whether its store has the
 // state that an object had at a resourceVersion, without fields that the object had. They do not keep
 // the informer alive.
-func (i *Informer[V]) StateFuncs() (running func() bool, state func(key, uid, resourceVersion string) bool) {
+func (i *Informer) StateFuncs() (running func() bool, state func(key, uid, resourceVersion string) bool) {
 	pointer := weak.Make(i)
 	running = func() bool {
 		informer := pointer.Value()

@@ -30,7 +30,7 @@ func TestHandlersAreIndependent(t *testing.T) {
 	var first, second, slow []string
 	runInformer(t, []string{"a=1", "b=1"}, nil, func(h *harness) {
 		h.AddHandler("first", record(&first), 0)
-		h.AddHandler("slow", func(e Event[string]) {
+		h.AddHandler("slow", func(e Event) {
 			<-h.resume
 			record(&slow)(e)
 		}, 0)
@@ -61,7 +61,7 @@ func TestHandlersAreIndependent(t *testing.T) {
 func TestBlockedHandlersAreNamed(t *testing.T) {
 	runInformer(t, []string{"a=1"}, nil, func(h *harness) {
 		for _, name := range []string{"good", "bad", "worse"} {
-			h.AddHandler(name, func(Event[string]) {
+			h.AddHandler(name, func(Event) {
 				if name != "good" {
 					<-h.resume
 				}
@@ -78,8 +78,8 @@ func TestBlockedHandlersAreNamed(t *testing.T) {
 }
 
 func TestNegativeHandlerGraceWaitsWithoutLimit(t *testing.T) {
-	runInformer(t, []string{"a=1"}, func(config *Config[string]) { config.HandlerGrace = -1 }, func(h *harness) {
-		h.AddHandler("slow", func(Event[string]) { <-h.resume }, 0)
+	runInformer(t, []string{"a=1"}, func(config *Config) { config.HandlerGrace = -1 }, func(h *harness) {
+		h.AddHandler("slow", func(Event) { <-h.resume }, 0)
 	}, func(h *harness) {
 		h.cancel()
 		<-time.After(time.Hour)
@@ -88,7 +88,7 @@ func TestNegativeHandlerGraceWaitsWithoutLimit(t *testing.T) {
 			t.Errorf("Run returned %v during a handler's call", err)
 		default:
 		}
-		if _, err := h.Add(HandlerConfig[string]{Name: "late", OnEvent: func(Event[string]) {}}); !errors.Is(err, ErrStopped) {
+		if _, err := h.Add(HandlerConfig{Name: "late", OnEvent: func(Event) {}}); !errors.Is(err, ErrStopped) {
 			t.Errorf("Add while the informer stops: %v", err)
 		}
 		close(h.resume)
@@ -97,16 +97,16 @@ func TestNegativeHandlerGraceWaitsWithoutLimit(t *testing.T) {
 
 // A deletion carries the state sent with it and the state that the handler received last.
 func TestDeletionShowsBothStates(t *testing.T) {
-	var deletions []Event[string]
+	var deletions []Event
 	runInformer(t, []string{"a=1", "b=1"}, nil, func(h *harness) {
-		h.AddHandler("", func(e Event[string]) {
+		h.AddHandler("", func(e Event) {
 			if e.Type == Delete {
 				deletions = append(deletions, e)
 			}
 		}, 0)
 	}, func(h *harness) {
 		h.send(watch.Deleted, "a=last", "11")
-		if len(deletions) != 1 || deletions[0].Old != "a=1" || deletions[0].Final != "a=last" || deletions[0].New != "" {
+		if len(deletions) != 1 || deletions[0].Old != "a=1" || deletions[0].Final != "a=last" || deletions[0].New != nil {
 			h.t.Errorf("deletions %+v", deletions)
 		}
 	})
@@ -118,7 +118,7 @@ type countingPacker struct {
 	unpacked *atomic.Int64
 }
 
-func (p countingPacker) Unpack(object pack.Object) (string, error) {
+func (p countingPacker) Unpack(object pack.Object) (any, error) {
 	p.unpacked.Add(1)
 	return p.rawPacker.Unpack(object)
 }
@@ -127,17 +127,17 @@ func (p countingPacker) Unpack(object pack.Object) (string, error) {
 // that reads both, and for those that do not read the old one.
 func TestDeletionDecodesTheStatesThatAreRead(t *testing.T) {
 	for _, c := range []struct {
-		config HandlerConfig[string]
+		config HandlerConfig
 		want   int64
 	}{
-		{HandlerConfig[string]{}, 2},
-		{HandlerConfig[string]{WithoutOldOfDeletions: true}, 1},
-		{HandlerConfig[string]{WithoutOld: true}, 1},
+		{HandlerConfig{}, 2},
+		{HandlerConfig{WithoutOldOfDeletions: true}, 1},
+		{HandlerConfig{WithoutOld: true}, 1},
 	} {
 		var unpacked atomic.Int64
-		counting := func(config *Config[string]) { config.Store.Packer = countingPacker{unpacked: &unpacked} }
+		counting := func(config *Config) { config.Store.Packer = countingPacker{unpacked: &unpacked} }
 		runInformer(t, []string{"a=1", "b=1"}, counting, func(h *harness) {
-			c.config.OnEvent = func(e Event[string]) {
+			c.config.OnEvent = func(e Event) {
 				if e.Type == Delete && (e.Final != "a=last" || (e.Old == "a=1") != (c.want == 2)) {
 					t.Errorf("%+v", e)
 				}
@@ -162,7 +162,7 @@ func TestUndecodableStatesAreSkipped(t *testing.T) {
 		h.send(watch.Modified, "a=corrupt", "11")
 		h.send(watch.Modified, "b=2", "12")
 		h.expect("the handler", log, "U b b=1→b=2")
-		if quarantined, _ := h.Contents().QuarantineSize(); quarantined != 1 {
+		if quarantined, _ := h.Store().QuarantineSize(); quarantined != 1 {
 			h.t.Errorf("%d keys quarantined, want 1", quarantined)
 		}
 		log = nil
@@ -179,7 +179,7 @@ func TestEachHandlerHasItsOwnResyncPeriod(t *testing.T) {
 	counts := make([]int, 3)
 	runInformer(t, []string{"a=1", "b=1"}, nil, func(h *harness) {
 		for i, period := range []time.Duration{0, 10 * time.Second, 30 * time.Second} {
-			h.AddHandler(fmt.Sprint(i), func(e Event[string]) {
+			h.AddHandler(fmt.Sprint(i), func(e Event) {
 				if e.Type == Update {
 					counts[i]++
 				}
@@ -199,7 +199,7 @@ func TestResyncPeriodBeginsAfterDelivery(t *testing.T) {
 	var starts []time.Duration
 	runInformer(t, []string{"a=1"}, nil, func(h *harness) {
 		begin := time.Now()
-		h.AddHandler("slow", func(e Event[string]) {
+		h.AddHandler("slow", func(e Event) {
 			if e.Type == Update {
 				starts = append(starts, time.Since(begin))
 				<-time.After(30 * time.Second)
@@ -224,10 +224,10 @@ func TestHandlerContinuesAfterPanic(t *testing.T) {
 		var began time.Time
 		runInformer(t, []string{"a=1", "b=1", "c=1"}, nil, func(h *harness) {
 			began = time.Now()
-			h.add(HandlerConfig[string]{
+			h.add(HandlerConfig{
 				Name: "bad", ContinueOnPanic: continueOnPanic, PanicDelay: time.Second,
 				OnPanic: func(_ context.Context, key string, r any) { panics = append(panics, fmt.Sprint(key, " ", r)) },
-				OnEvent: func(e Event[string]) {
+				OnEvent: func(e Event) {
 					calls = append(calls, time.Since(began))
 					if e.Key != "c" {
 						panic("no " + e.Key)
@@ -256,9 +256,9 @@ func (s slowSource) List(ctx context.Context, options metav1.ListOptions, add fu
 // TestHandlerOfAnEmptyCollectionSyncs checks that a handler is synced although the list that ends
 // its wait has no event for it.
 func TestHandlerOfAnEmptyCollectionSyncs(t *testing.T) {
-	slow := func(config *Config[string]) { config.Reflector.Source = slowSource{config.Reflector.Source} }
+	slow := func(config *Config) { config.Reflector.Source = slowSource{config.Reflector.Source} }
 	runInformer(t, nil, slow, func(h *harness) {
-		h.AddHandler("idle", func(Event[string]) {}, 0)
+		h.AddHandler("idle", func(Event) {}, 0)
 	}, func(h *harness) {
 		if h.HasSynced() {
 			h.t.Error("synced before the list")
@@ -273,7 +273,7 @@ func TestHandlerOfAnEmptyCollectionSyncs(t *testing.T) {
 // A handler's lag is reported in events and in time, and both return to zero.
 func TestLagIsMeasuredInEventsAndTime(t *testing.T) {
 	runInformer(t, []string{"a=1"}, nil, func(h *harness) {
-		h.AddHandler("slow", func(Event[string]) { <-h.resume }, 0)
+		h.AddHandler("slow", func(Event) { <-h.resume }, 0)
 	}, func(h *harness) {
 		h.send(watch.Modified, "a=2", "11")
 		<-time.After(5 * time.Second)

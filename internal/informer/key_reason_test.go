@@ -16,7 +16,7 @@ import (
 func TestChangeOfPendingKeyIsItsReason(t *testing.T) {
 	var keys []string
 	runInformer(t, []string{"a=1", "b=1", "c=1", "d=1"}, coalescing(1), func(h *harness) {
-		h.add(HandlerConfig[string]{Name: "blocked", OnKey: func(event KeyEvent) {
+		h.add(HandlerConfig{Name: "blocked", OnKey: func(event KeyEvent) {
 			keys = append(keys, fmt.Sprintf("%s %s", event.Reason, event.Key))
 			<-h.resume
 		}})

@@ -25,8 +25,8 @@ func TestBlockedHandlerBacklogIsBounded(t *testing.T) {
 	const pods, updates, padding = boundedPods, 8 * boundedPods, 500
 	blocked, resume := make(chan struct{}), make(chan struct{})
 	var calls, coalesced atomic.Int64
-	i := startPodInformer(t, pods, func(config *Config[*corev1.Pod]) { config.CoalesceThreshold = 2 * pods })
-	h := add(t, i, HandlerConfig[*corev1.Pod]{Name: "blocked", OnEvent: func(e Event[*corev1.Pod]) {
+	i := startPodInformer(t, pods, func(config *Config) { config.CoalesceThreshold = 2 * pods })
+	h := add(t, i, HandlerConfig{Name: "blocked", OnEvent: func(e Event) {
 		if e.InInitialList {
 			return
 		}
@@ -73,7 +73,7 @@ func TestBlockedHandlerBacklogIsBounded(t *testing.T) {
 
 // awaitCompaction waits until the compactor has compacted the backlog of a handler, for which it
 // may have to wait for a processor.
-func awaitCompaction(i *Informer[*corev1.Pod], h *Handler[*corev1.Pod]) {
+func awaitCompaction(i *Informer, h *Handler) {
 	for {
 		h.mu.Lock()
 		unread, compacting := i.log.Appended()-h.position(), h.compacting
@@ -108,7 +108,7 @@ func TestStoppedHandlersAreNotLeaked(t *testing.T) {
 	i := startPodInformer(t, 10)
 	addAndStop := func(n int) {
 		for k := range n {
-			h := add(t, i, HandlerConfig[*corev1.Pod]{Name: strconv.Itoa(k), OnEvent: func(Event[*corev1.Pod]) {}})
+			h := add(t, i, HandlerConfig{Name: strconv.Itoa(k), OnEvent: func(Event) {}})
 			if k%2 == 0 {
 				<-h.Synced()
 			}
@@ -152,7 +152,7 @@ func TestCanceledHandlerReleasesLog(t *testing.T) {
 	i := startPodInformer(t, 10)
 	resume, blocked := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	h := add(t, i, HandlerConfig[*corev1.Pod]{Name: "blocked", Delivery: EveryEvent, OnEvent: func(Event[*corev1.Pod]) {
+	h := add(t, i, HandlerConfig{Name: "blocked", Delivery: EveryEvent, OnEvent: func(Event) {
 		once.Do(func() { close(blocked) })
 		<-resume
 	}})
@@ -176,7 +176,7 @@ func TestStoppedInformersAreNotLeaked(t *testing.T) {
 	useInformers := func(n int) {
 		for k := range n {
 			i := newPodInformer()
-			i.AddHandler("", func(Event[*corev1.Pod]) {}, time.Hour)
+			i.AddHandler("", func(Event) {}, time.Hour)
 			if k%4 == 0 {
 				continue
 			}
@@ -193,9 +193,9 @@ func TestStoppedInformersAreNotLeaked(t *testing.T) {
 
 // A handler that waits for the next event keeps no state of a delivered one alive.
 func TestDeliveredChangeKeepsNoStateAlive(t *testing.T) {
-	for name, config := range map[string]HandlerConfig[*corev1.Pod]{
-		"events":  {OnEvent: func(Event[*corev1.Pod]) {}},
-		"batches": {OnBatch: func([]Event[*corev1.Pod]) {}},
+	for name, config := range map[string]HandlerConfig{
+		"events":  {OnEvent: func(Event) {}},
+		"batches": {OnBatch: func([]Event) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := startPodInformer(t, 1)
@@ -215,7 +215,7 @@ func TestDeliveredChangeKeepsNoStateAlive(t *testing.T) {
 }
 
 // addAndDelete adds a Pod and deletes it. It returns a weak pointer to the Pod.
-func addAndDelete(i *Informer[*corev1.Pod]) weak.Pointer[corev1.Pod] {
+func addAndDelete(i *Informer) weak.Pointer[corev1.Pod] {
 	items := podItems(1, 10, 1000)
 	i.feed.Apply(watch.Added, items[0])
 	i.feed.Apply(watch.Deleted, podItems(1, 10, 1010)[0])

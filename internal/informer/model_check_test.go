@@ -21,14 +21,14 @@ const (
 
 // recorder is a handler that records its events, and may be blocked.
 type recorder struct {
-	handler atomic.Pointer[Handler[*modelObject]]
+	handler atomic.Pointer[Handler]
 	variant int
 	from    int                     // number of the model's changes before the handler was added
 	initial map[string]*modelObject // the objects at that time
 	gate    atomic.Pointer[chan struct{}]
 
 	mu          sync.Mutex // guards the fields below
-	events      []Event[*modelObject]
+	events      []Event
 	keys        []string
 	syncedEarly bool // before its initial events were delivered
 }
@@ -52,9 +52,9 @@ func (rec *recorder) resume() {
 }
 
 // config returns the handler configuration of the recorder's variant.
-func (rec *recorder) config(name string) HandlerConfig[*modelObject] {
-	config := HandlerConfig[*modelObject]{Name: name}
-	record := func(events ...Event[*modelObject]) {
+func (rec *recorder) config(name string) HandlerConfig {
+	config := HandlerConfig{Name: name}
+	record := func(events ...Event) {
 		rec.mu.Lock()
 		rec.events = append(rec.events, events...)
 		if h := rec.handler.Load(); h != nil && events[0].InInitialList && h.HasSynced() {
@@ -63,13 +63,13 @@ func (rec *recorder) config(name string) HandlerConfig[*modelObject] {
 		rec.mu.Unlock()
 		rec.wait()
 	}
-	config.OnEvent = func(e Event[*modelObject]) { record(e) }
+	config.OnEvent = func(e Event) { record(e) }
 	switch rec.variant {
 	case variantEveryEvent:
 		config.Delivery = EveryEvent
 	case variantBatches:
 		config.OnEvent = nil
-		config.OnBatch = func(events []Event[*modelObject]) { record(events...) }
+		config.OnBatch = func(events []Event) { record(events...) }
 	case variantWithoutOld:
 		config.WithoutOld = true
 	case variantKeys:
@@ -88,6 +88,12 @@ func (r *modelRun) problem(rec *recorder, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf("%s: %s", rec.handler.Load().config.Name, fmt.Sprintf(format, args...)))
 }
 
+// stateOf returns a state of an event, nil if the event has none.
+func stateOf(value any) *modelObject {
+	state, _ := value.(*modelObject)
+	return state
+}
+
 // check compares the events of a handler with the model's changes. They are complete unless the
 // handler was stopped.
 func (r *modelRun) check(rec *recorder, complete bool) {
@@ -104,10 +110,10 @@ func (r *modelRun) check(rec *recorder, complete bool) {
 	last := make(map[string]*modelObject)
 	for _, e := range rec.events {
 		if e.InInitialList && rec.initial[e.Key] != nil {
-			if e.Type != Add || last[e.Key] != nil || e.New.String() != rec.initial[e.Key].String() {
+			if e.Type != Add || last[e.Key] != nil || stateOf(e.New).String() != rec.initial[e.Key].String() {
 				r.problem(rec, "initial %v of %v, want an Add of %v", e.Type, e.New, rec.initial[e.Key])
 			}
-			last[e.Key] = e.New
+			last[e.Key] = stateOf(e.New)
 			delete(rec.initial, e.Key)
 			continue
 		}
@@ -118,7 +124,7 @@ func (r *modelRun) check(rec *recorder, complete bool) {
 		}
 		r.checkEvent(rec, e, changes[e.Key][:n], last[e.Key])
 		changes[e.Key] = changes[e.Key][n:]
-		last[e.Key] = e.New
+		last[e.Key] = stateOf(e.New)
 	}
 	if rec.syncedEarly {
 		r.problem(rec, "synced before its initial events were delivered")
@@ -145,7 +151,7 @@ func (r *modelRun) checkComplete(rec *recorder, undelivered map[string][]modelCh
 
 // checkEvent requires that an event stands for these changes, and that they may be coalesced. last
 // is the state that the handler received last.
-func (r *modelRun) checkEvent(rec *recorder, e Event[*modelObject], changes []modelChange, last *modelObject) {
+func (r *modelRun) checkEvent(rec *recorder, e Event, changes []modelChange, last *modelObject) {
 	first, latest := changes[0], changes[len(changes)-1]
 	for i, c := range changes[1:] {
 		before := changes[i]
@@ -179,13 +185,13 @@ func (r *modelRun) checkEvent(rec *recorder, e Event[*modelObject], changes []mo
 		r.problem(rec, "%s: InInitialList = %v, want %v", e.Key, e.InInitialList, first.initial)
 	case e.Type != want:
 		r.problem(rec, "%s: Type = %v, want %v", e.Key, e.Type, want)
-	case e.New.String() != latest.new.String():
+	case stateOf(e.New).String() != latest.new.String():
 		r.problem(rec, "%s: New = %v, want %v", e.Key, e.New, latest.new)
-	case want == Delete && e.Final.String() != final.String():
+	case want == Delete && stateOf(e.Final).String() != final.String():
 		r.problem(rec, "%s: Final = %v, want %v", e.Key, e.Final, final)
 	case want == Update && rec.variant == variantWithoutOld && e.Old != nil:
 		r.problem(rec, "%s: Old = %v despite WithoutOld", e.Key, e.Old)
-	case want != Add && rec.variant != variantWithoutOld && (e.Old != last && !first.unseen || e.Old.String() != old.String()):
+	case want != Add && rec.variant != variantWithoutOld && (stateOf(e.Old) != last && !first.unseen || stateOf(e.Old).String() != old.String()):
 		r.problem(rec, "%s: Old = %v, want %v", e.Key, e.Old, old)
 	}
 }

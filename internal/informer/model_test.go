@@ -6,6 +6,7 @@ package informer
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,18 +40,19 @@ func (o *modelObject) item() feed.Item {
 	return feed.Item{Key: o.key, UID: o.uid, ResourceVersion: fmt.Sprint(o.revision), Raw: raw}
 }
 
-func modelStore() store.Config[*modelObject] {
-	return store.Config[*modelObject]{
+func modelStore() store.Config {
+	return store.Config{
 		EmitUnseenDeletions: true,
-		Key:                 func(o *modelObject) (string, error) { return o.key, nil },
+		Key:                 func(o any) (string, error) { return o.(*modelObject).key, nil },
 		ItemKeys:            true,
-		Identity:            func(o *modelObject) (string, string) { return o.uid, fmt.Sprint(o.revision) },
-		Decode: func(item feed.Item) (*modelObject, error) {
+		Identity:            func(o any) (string, string) { return o.(*modelObject).uid, fmt.Sprint(o.(*modelObject).revision) },
+		Decode: func(item feed.Item) (any, error) {
 			o := &modelObject{}
 			_, err := fmt.Sscan(string(item.Raw), &o.key, &o.uid, &o.revision, &o.terminating)
 			return o, err
 		},
-		Report: func(string, error) {},
+		PointerType: reflect.TypeFor[*modelObject](),
+		Report:      func(string, error) {},
 	}
 }
 
@@ -165,7 +167,7 @@ func programs() *rapid.Generator[[]step] {
 
 // modelRun runs a program against an informer and the model.
 type modelRun struct {
-	*Informer[*modelObject]
+	*Informer
 	model     model
 	recorders [modelHandlers]*recorder
 	stopped   []*recorder
@@ -322,10 +324,10 @@ func checkProgram(t *testing.T, rt *rapid.T, coalesced *atomic.Uint64) {
 	first := rapid.IntRange(0, len(program)/4).Draw(rt, "first")
 	var problems []string
 	synctest.Test(t, func(t *testing.T) {
-		r := &modelRun{Informer: New(Config[*modelObject]{
+		r := &modelRun{Informer: New(Config{
 			Name: "objects", Store: modelStore(), CoalesceThreshold: threshold,
 			Reflector:   reflector.Config{Source: idleSource{}},
-			Terminating: func(o *modelObject) bool { return o.terminating },
+			Terminating: func(o any) bool { return o.(*modelObject).terminating },
 			batchSize:   size,
 		})}
 		r.model.objects, r.model.gone = make(map[string]*modelObject), make(map[string]string)

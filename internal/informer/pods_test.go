@@ -5,6 +5,7 @@ package informer
 
 import (
 	"context"
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -40,25 +41,26 @@ func podItems(n, pods, version int) []feed.Item {
 	return items
 }
 
-func podStore() store.Config[*corev1.Pod] {
-	return store.Config[*corev1.Pod]{
-		Key:      func(p *corev1.Pod) (string, error) { return p.Namespace + "/" + p.Name, nil },
+func podStore() store.Config {
+	return store.Config{
+		Key:      func(p any) (string, error) { return p.(*corev1.Pod).Namespace + "/" + p.(*corev1.Pod).Name, nil },
 		ItemKeys: true,
-		Identity: func(p *corev1.Pod) (string, string) { return string(p.UID), p.ResourceVersion },
-		Decode: func(item feed.Item) (*corev1.Pod, error) {
+		Identity: func(p any) (string, string) { return string(p.(*corev1.Pod).UID), p.(*corev1.Pod).ResourceVersion },
+		Decode: func(item feed.Item) (any, error) {
 			obj, err := item.Decoded()
 			if err != nil {
 				return nil, err
 			}
 			return obj.(*corev1.Pod), nil
 		},
-		Report: func(string, error) {},
+		PointerType: reflect.TypeFor[*corev1.Pod](),
+		Report:      func(string, error) {},
 	}
 }
 
 // newPodInformer returns an informer of Pods that is not running.
-func newPodInformer(configure ...func(*Config[*corev1.Pod])) *Informer[*corev1.Pod] {
-	config := Config[*corev1.Pod]{Name: "pods", Store: podStore(), Reflector: reflector.Config{Source: idleSource{}}}
+func newPodInformer(configure ...func(*Config)) *Informer {
+	config := Config{Name: "pods", Store: podStore(), Reflector: reflector.Config{Source: idleSource{}}}
 	for _, f := range configure {
 		f(&config)
 	}
@@ -67,7 +69,7 @@ func newPodInformer(configure ...func(*Config[*corev1.Pod])) *Informer[*corev1.P
 
 // startPodInformer starts an informer whose initial list holds so many Pods. It stops when the
 // test ends.
-func startPodInformer(tb testing.TB, pods int, configure ...func(*Config[*corev1.Pod])) *Informer[*corev1.Pod] {
+func startPodInformer(tb testing.TB, pods int, configure ...func(*Config)) *Informer {
 	tb.Helper()
 	i := newPodInformer(configure...)
 	stop := start(i)
@@ -81,7 +83,7 @@ func startPodInformer(tb testing.TB, pods int, configure ...func(*Config[*corev1
 }
 
 // list stores an initial list of so many Pods.
-func list(i *Informer[*corev1.Pod], pods int) {
+func list(i *Informer, pods int) {
 	replacement := i.feed.Begin()
 	for _, item := range podItems(pods, pods, 1) {
 		replacement.Add(item)

@@ -7,7 +7,7 @@ import "github.com/kinformer/kinformer/internal/store"
 
 // read moves the next changes to deliver into batch. If there are none, it returns a channel that
 // is closed once there are, or nil if the handler was canceled or a resync is next.
-func (h *Handler[V]) read() <-chan struct{} {
+func (h *Handler) read() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.cursor == nil {
@@ -39,7 +39,7 @@ func (h *Handler[V]) read() <-chan struct{} {
 }
 
 // readChanges reads from the backlog, the partial batch or the log, in that order.
-func (h *Handler[V]) readChanges() {
+func (h *Handler) readChanges() {
 	switch {
 	case !h.backlog.empty():
 		for len(h.batch) < cap(h.batch) && !h.backlog.empty() {
@@ -52,15 +52,15 @@ func (h *Handler[V]) readChanges() {
 	}
 }
 
-func (h *Handler[V]) readPartialBatch() {
+func (h *Handler) readPartialBatch() {
 	n := min(cap(h.batch), len(h.partialBatch))
 	for i := range h.partialBatch[:n] {
-		h.batch = append(h.batch, change[V]{Change: h.partialBatch[i]})
+		h.batch = append(h.batch, change{Change: h.partialBatch[i]})
 	}
 	h.skipPartialBatch(n)
 }
 
-func (h *Handler[V]) skipPartialBatch(n int) {
+func (h *Handler) skipPartialBatch(n int) {
 	if h.partialBatch = h.partialBatch[n:]; len(h.partialBatch) == 0 {
 		h.partialBatch = nil // an empty slice would keep its array alive
 	}
@@ -69,7 +69,7 @@ func (h *Handler[V]) skipPartialBatch(n int) {
 // readLog reads several log batches of one change each, or the first changes of a larger one.
 // Until the handler has synced, it reads one batch at a time, so that the end of the initial
 // list is noticed at once.
-func (h *Handler[V]) readLog() {
+func (h *Handler) readLog() {
 	room := cap(h.batch)
 	if !h.HasSynced() {
 		room = 1
@@ -80,7 +80,7 @@ func (h *Handler[V]) readLog() {
 		case !ok:
 			return
 		case len(changes) == 1:
-			h.batch = append(h.batch, change[V]{Change: changes[0]})
+			h.batch = append(h.batch, change{Change: changes[0]})
 		default:
 			if h.partialBatch = changes; len(h.batch) == 0 {
 				h.readPartialBatch()
@@ -93,7 +93,7 @@ func (h *Handler[V]) readLog() {
 // readKeys reads one key, after coalescing the whole log into the backlog. A log batch of several
 // changes is not coalesced: its keys are distinct, and for an initial list, a map of them would
 // be large.
-func (h *Handler[V]) readKeys() {
+func (h *Handler) readKeys() {
 	for len(h.partialBatch) == 0 {
 		position := h.cursor.Position()
 		changes, ok := h.cursor.TryNext()
@@ -113,12 +113,12 @@ func (h *Handler[V]) readKeys() {
 	}
 }
 
-func (h *Handler[V]) addToBacklog(c *store.Change[V], position uint64) {
+func (h *Handler) addToBacklog(c *store.Change, position uint64) {
 	if h.config.OnKey != nil {
-		c = &store.Change[V]{Key: c.Key, Initial: c.Initial, LeftScope: c.LeftScope} // keeps no object alive
+		c = &store.Change{Key: c.Key, Initial: c.Initial, LeftScope: c.LeftScope} // keeps no object alive
 	}
 	h.backlog.add(c, position, h.coalesce)
 }
 
 // position returns the number of events of the log that were read.
-func (h *Handler[V]) position() uint64 { return h.cursor.Position() - uint64(len(h.partialBatch)) }
+func (h *Handler) position() uint64 { return h.cursor.Position() - uint64(len(h.partialBatch)) }

@@ -66,12 +66,12 @@ func TestObjectDeletedDuringRelistIsStoredAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var events, reported []string
 			source := &relistingSource{}
-			runInformer(t, []string{"a=1"}, func(config *Config[string]) {
+			runInformer(t, []string{"a=1"}, func(config *Config) {
 				source.scriptedSource = config.Reflector.Source.(*scriptedSource)
 				config.Reflector.Source = source
 				config.Filter = filter
 				config.Store.Report = func(key string, err error) { reported = append(reported, key+": "+err.Error()) }
-				config.Store.Decode = func(item feed.Item) (string, error) {
+				config.Store.Decode = func(item feed.Item) (any, error) {
 					obj, err := item.Decoded()
 					if err != nil {
 						return "", err

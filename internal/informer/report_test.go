@@ -12,8 +12,8 @@ import (
 // The ErrorHandler of an informer may write to its store: no lock is held while it runs.
 func TestErrorHandlerMayWriteToTheStore(t *testing.T) {
 	var received, reported []string
-	var i *Informer[string]
-	runInformer(t, []string{"a=1", "b=bad"}, func(config *Config[string]) {
+	var i *Informer
+	runInformer(t, []string{"a=1", "b=bad"}, func(config *Config) {
 		failing(config)
 		config.Store.Report = func(key string, err error) {
 			if err := i.Store().Put("reported " + key + "=1"); err != nil {

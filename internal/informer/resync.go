@@ -16,17 +16,17 @@ import (
 // the handler's pace, after every change before the snapshot and before every later one. So no
 // object is delivered twice, out of order or after its deletion. While the backlog is being
 // compacted, a resync is deferred, because the compactor may have read past the snapshot.
-type resync[V any] struct {
+type resync struct {
 	timer clock.Timer      // nil if the handler has no resync
 	fires <-chan time.Time // of the timer
 	due   atomic.Bool      // a snapshot is to be taken, once no backlog is being compacted
 
 	// These fields are guarded by the handler's lock.
-	snapshot *store.Snapshot[V] // to be delivered at position; nil if there is none
-	position uint64             // the log position of snapshot
+	snapshot *store.Snapshot // to be delivered at position; nil if there is none
+	position uint64          // the log position of snapshot
 }
 
-func (h *Handler[V]) startResync() (stop func()) {
+func (h *Handler) startResync() (stop func()) {
 	if h.config.Resync <= 0 {
 		return func() {}
 	}
@@ -37,7 +37,7 @@ func (h *Handler[V]) startResync() (stop func()) {
 
 // takeResyncSnapshot takes the snapshot of a resync that is due. A busy handler does not wait for its
 // timer. The caller must hold the handler's lock.
-func (h *Handler[V]) takeResyncSnapshot() {
+func (h *Handler) takeResyncSnapshot() {
 	select {
 	case <-h.resync.fires:
 		h.resync.due.Store(true)
@@ -53,6 +53,6 @@ func (h *Handler[V]) takeResyncSnapshot() {
 
 // resyncIsNext reports whether the resync's snapshot comes before the next change of the log. For
 // a key handler the order does not matter. The caller must hold the handler's lock.
-func (h *Handler[V]) resyncIsNext() bool {
+func (h *Handler) resyncIsNext() bool {
 	return h.resync.snapshot != nil && (h.config.OnKey != nil || h.position() == h.resync.position)
 }

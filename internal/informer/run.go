@@ -20,7 +20,7 @@ import (
 // Run keeps the store and the handlers up to date until ctx ends. Then it waits for the last call
 // of each handler, and returns nil, or ErrHandlerBlocked for handlers that did not return in time.
 // A transform, filter or index function that does not return in time is ErrFunctionBlocked.
-func (i *Informer[V]) Run(ctx context.Context) error {
+func (i *Informer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := i.begin(ctx); err != nil {
@@ -40,7 +40,7 @@ func (i *Informer[V]) Run(ctx context.Context) error {
 // at most. It runs the reflector in another goroutine, since a function of the user that does not
 // return would block Run. A panic of that goroutine continues in Run's, whose caller can recover
 // from it. ended is when ctx, or the reflector, ended.
-func (i *Informer[V]) runReflector(ctx context.Context) (ended time.Time, err error) {
+func (i *Informer) runReflector(ctx context.Context) (ended time.Time, err error) {
 	err = feed.ErrGoexit
 	done := make(chan struct{})
 	go func() {
@@ -71,7 +71,7 @@ func (i *Informer[V]) runReflector(ctx context.Context) (ended time.Time, err er
 
 // startGrace returns a channel that receives the time once HandlerGrace has passed since ended; nil
 // if it is negative.
-func (i *Informer[V]) startGrace(ended time.Time) (expired <-chan time.Time, stop func()) {
+func (i *Informer) startGrace(ended time.Time) (expired <-chan time.Time, stop func()) {
 	if i.config.HandlerGrace < 0 {
 		return nil, func() {}
 	}
@@ -80,7 +80,7 @@ func (i *Informer[V]) startGrace(ended time.Time) (expired <-chan time.Time, sto
 }
 
 // begin starts the handlers added before Run.
-func (i *Informer[V]) begin(ctx context.Context) error {
+func (i *Informer) begin(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
@@ -96,7 +96,7 @@ func (i *Informer[V]) begin(ctx context.Context) error {
 	return nil
 }
 
-func (i *Informer[V]) finish() {
+func (i *Informer) finish() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.ctx = nil
@@ -105,7 +105,7 @@ func (i *Informer[V]) finish() {
 }
 
 // waitForHandlers waits for the last call of each handler, for HandlerGrace after ended at most.
-func (i *Informer[V]) waitForHandlers(ended time.Time) error {
+func (i *Informer) waitForHandlers(ended time.Time) error {
 	i.mu.Lock()
 	running := slices.Collect(maps.Keys(i.running)) // none is added once ctx has ended
 	i.mu.Unlock()
@@ -132,7 +132,7 @@ func (i *Informer[V]) waitForHandlers(ended time.Time) error {
 // OmitFieldsNotFound returns the fields to omit that may be misspelled: no object has had them, and
 // the type of the objects is not known to have them. It returns none before the first list with
 // objects, which says nothing about fields.
-func (i *Informer[V]) OmitFieldsNotFound() []string {
+func (i *Informer) OmitFieldsNotFound() []string {
 	if i.config.NotFound == nil || !i.StoreHasSynced() || i.store.Len() == 0 {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (i *Informer[V]) OmitFieldsNotFound() []string {
 }
 
 // logFieldsNotFound logs the result of OmitFieldsNotFound after the first list.
-func (i *Informer[V]) logFieldsNotFound(ctx context.Context) {
+func (i *Informer) logFieldsNotFound(ctx context.Context) {
 	if i.config.NotFound == nil {
 		return
 	}

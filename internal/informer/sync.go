@@ -17,20 +17,20 @@ import (
 
 // StoreHasSynced reports whether the initial list has been stored, and the server still serves the
 // collection. It says nothing about handlers.
-func (i *Informer[V]) StoreHasSynced() bool {
+func (i *Informer) StoreHasSynced() bool {
 	_, ok := i.store.Synced()
 	return ok && !i.store.IsVacant()
 }
 
 // HasSynced reports whether the initial list has been stored and delivered to every handler.
-func (i *Informer[V]) HasSynced() bool {
-	isBehind := func(h *Handler[V]) bool { return !h.HasSynced() }
+func (i *Informer) HasSynced() bool {
+	isBehind := func(h *Handler) bool { return !h.HasSynced() }
 	return i.StoreHasSynced() && !slices.ContainsFunc(i.currentHandlers(), isBehind)
 }
 
 // WaitForStoreSync blocks until StoreHasSynced reports true. If ctx ends first or the informer
 // stops, the error wraps the context's cause or ErrStopped, and the reflector's last error.
-func (i *Informer[V]) WaitForStoreSync(ctx context.Context) error {
+func (i *Informer) WaitForStoreSync(ctx context.Context) error {
 	err := i.wait(ctx, i.reflector.Synced(), nil, i.notSynced)
 	for err == nil {
 		next, cancel := i.store.Await(nil, store.AnyVersion)
@@ -46,7 +46,7 @@ func (i *Informer[V]) WaitForStoreSync(ctx context.Context) error {
 
 // WaitForSync blocks until HasSynced reports true. It returns the errors of WaitForStoreSync, and
 // names the handler that has not synced. It does not wait for handlers that are removed meanwhile.
-func (i *Informer[V]) WaitForSync(ctx context.Context) error {
+func (i *Informer) WaitForSync(ctx context.Context) error {
 	if err := i.WaitForStoreSync(ctx); err != nil {
 		return err
 	}
@@ -58,11 +58,11 @@ func (i *Informer[V]) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-func (i *Informer[V]) notSynced() string { return i.config.Name + " has not synced" }
+func (i *Informer) notSynced() string { return i.config.Name + " has not synced" }
 
 // wait blocks until done or removed is closed. If ctx ends first or the informer stops, it returns
 // an error with the message.
-func (i *Informer[V]) wait(ctx context.Context, done, removed <-chan struct{}, message func() string) error {
+func (i *Informer) wait(ctx context.Context, done, removed <-chan struct{}, message func() string) error {
 	if scoped.IsClosed(done) {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (i *Informer[V]) wait(ctx context.Context, done, removed <-chan struct{}, m
 // WaitForResourceVersion blocks until an event, a bookmark or a list has brought the store to a
 // resourceVersion. It returns an error at once if the version is not valid, and otherwise those of
 // WaitForStoreSync.
-func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string) error {
+func (i *Informer) WaitForResourceVersion(ctx context.Context, version string) error {
 	if i.scopes != nil {
 		return i.scopes.WaitForScopesOf(ctx, version, func(scope.Scope) bool { return true })
 	}
@@ -103,7 +103,7 @@ func (i *Informer[V]) WaitForResourceVersion(ctx context.Context, version string
 }
 
 // notServed returns an error while the server does not serve the collection.
-func (i *Informer[V]) notServed(message func() string) error {
+func (i *Informer) notServed(message func() string) error {
 	if status := i.reflector.Status(); status.Phase == reflector.NotServed {
 		return fmt.Errorf("%s: %w", message(), status.Err)
 	}
@@ -116,7 +116,7 @@ func (i *Informer[V]) notServed(message func() string) error {
 // object could not be stored, or the last error of the reflector. If the informer has scopes, it
 // waits until those that may hold the object have been listed; if there is none, or no more, the
 // error wraps ErrNoScope.
-func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error {
+func (i *Informer) WaitForDelete(ctx context.Context, key, uid string) error {
 	stillHolds := func() string { return fmt.Sprintf("%s may still have %q", i.config.Name, key) }
 	if _, err := i.absence(stillHolds); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (i *Informer[V]) WaitForDelete(ctx context.Context, key, uid string) error 
 
 // absence reports whether the store lacks the objects of the collection, which may exist. It returns an
 // error if the server does not serve them, and none once they are about to be listed again.
-func (i *Informer[V]) absence(message func() string) (absent bool, err error) {
+func (i *Informer) absence(message func() string) (absent bool, err error) {
 	if i.store.Absence() == nil {
 		return false, nil
 	}
@@ -159,7 +159,7 @@ func (i *Informer[V]) absence(message func() string) (absent bool, err error) {
 }
 
 // isGone reports whether an object does not exist. It returns an error if no scope may hold it.
-func (i *Informer[V]) isGone(key, uid string) (gone bool, err error) {
+func (i *Informer) isGone(key, uid string) (gone bool, err error) {
 	before := i.coverage(key, uid) // before mayHold: a scope may be listed in between
 	if i.mayHold(key, uid) {
 		return false, nil
@@ -172,20 +172,20 @@ func (i *Informer[V]) isGone(key, uid string) (gone bool, err error) {
 }
 
 // mayHold reports whether the store holds an object, or cannot store it.
-func (i *Informer[V]) mayHold(key, uid string) bool {
+func (i *Informer) mayHold(key, uid string) bool {
 	failed := i.store.Failure(key) != nil // before HasUID: it may be stored in between
 	return i.store.HasUID(key, uid) || failed && !i.store.HasUID(key, "")
 }
 
 // coverage returns what the scopes say about an object that the store does not hold.
-func (i *Informer[V]) coverage(key, uid string) scoped.Coverage {
+func (i *Informer) coverage(key, uid string) scoped.Coverage {
 	if i.scopes == nil {
 		return scoped.Covered
 	}
 	return i.scopes.CoverageOf(key, uid)
 }
 
-func (i *Informer[V]) holdError(key string, cause error) error {
+func (i *Informer) holdError(key string, cause error) error {
 	if err := i.store.Failure(key); err != nil {
 		return fmt.Errorf("%s may still have %q: %w: %w", i.config.Name, key, cause, err)
 	}

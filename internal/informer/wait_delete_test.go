@@ -25,7 +25,7 @@ func (versionlessSource) List(_ context.Context, _ metav1.ListOptions, add func(
 // A wait for the deletion of an object that could never be stored ends with its deletion, also if
 // the server has no versions.
 func TestWaitForDeleteWithoutVersions(t *testing.T) {
-	runInformer(t, nil, func(config *Config[string]) {
+	runInformer(t, nil, func(config *Config) {
 		config.Reflector.Source = versionlessSource{config.Reflector.Source.(*scriptedSource)}
 		failing(config)
 	}, func(*harness) {}, func(h *harness) {

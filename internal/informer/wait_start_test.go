@@ -76,18 +76,18 @@ func TestStoppingInformerRefusesHandlers(t *testing.T) {
 					<-resume
 				}
 			}
-			runInformer(t, []string{"a=1"}, func(config *Config[string]) {
-				config.Store.Decode = func(i feed.Item) (string, error) {
+			runInformer(t, []string{"a=1"}, func(config *Config) {
+				config.Store.Decode = func(i feed.Item) (any, error) {
 					block("decode")
 					return string(i.Raw), nil
 				}
 			}, func(h *harness) {
 				resume = make(chan struct{}) // of the bubble
-				h.AddHandler("first", func(Event[string]) { block("handler") }, 0)
+				h.AddHandler("first", func(Event) { block("handler") }, 0)
 			}, func(h *harness) {
 				h.cancel()
 				synctest.Wait()
-				if _, err := h.Add(HandlerConfig[string]{Name: "late", OnEvent: func(Event[string]) {}}); !errors.Is(err, ErrStopped) {
+				if _, err := h.Add(HandlerConfig{Name: "late", OnEvent: func(Event) {}}); !errors.Is(err, ErrStopped) {
 					h.t.Errorf("Add returned %v, want ErrStopped", err)
 				}
 				close(resume)

@@ -15,8 +15,8 @@ import (
 // A write of the program does not bring the store to the object's version: events before that may
 // still be to come.
 func TestWriteDoesNotReachAVersion(t *testing.T) {
-	runInformer(t, []string{"a=1"}, func(config *Config[string]) {
-		config.Store.Identity = func(string) (string, string) { return "uid-a", "12" }
+	runInformer(t, []string{"a=1"}, func(config *Config) {
+		config.Store.Identity = func(any) (string, string) { return "uid-a", "12" }
 	}, func(*harness) {}, func(h *harness) {
 		if err := h.Store().Put("a=12"); err != nil {
 			h.t.Fatal(err)

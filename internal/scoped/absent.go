@@ -31,7 +31,7 @@ const (
 // CoverageOf returns the coverage of the object with a key and a UID, which may be empty. A scope that
 // is in the set, and not held yet, has not been listed. It takes O(scopes) unless one has exactly the
 // namespace.
-func (l *Loop[V]) CoverageOf(key, uid string) Coverage {
+func (l *Loop) CoverageOf(key, uid string) Coverage {
 	namespace, name := splitKey(key)
 	holds := func(held scope.Scope) (may, all bool) {
 		may, all = held.MayHold(namespace, name)
@@ -53,7 +53,7 @@ func (l *Loop[V]) CoverageOf(key, uid string) Coverage {
 
 // coverageOf is CoverageOf for the scopes that the loop holds. knowsUID reports whether holds knows the
 // object's UID, which then decides which range of hashes may have it.
-func (l *Loop[V]) coverageOf(namespace string, knowsUID bool, holds func(scope.Scope) (may, all bool)) Coverage {
+func (l *Loop) coverageOf(namespace string, knowsUID bool, holds func(scope.Scope) (may, all bool)) Coverage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if held := l.held[scope.Scope{Namespace: namespace}]; held != nil && !held.leaving && IsClosed(held.synced) {
@@ -82,7 +82,7 @@ func (l *Loop[V]) coverageOf(namespace string, knowsUID bool, holds func(scope.S
 
 // hasAllHashes reports whether the listed scopes that differ only in their ranges have all hashes. The
 // caller holds mu.
-func (l *Loop[V]) hasAllHashes(group scope.Scope) bool {
+func (l *Loop) hasAllHashes(group scope.Scope) bool {
 	if all, known := l.allHashes[group]; known {
 		return all
 	}
@@ -99,7 +99,7 @@ func (l *Loop[V]) hasAllHashes(group scope.Scope) bool {
 }
 
 // WhyAbsent is Config.Absent of the store.
-func (l *Loop[V]) WhyAbsent(key string) error {
+func (l *Loop) WhyAbsent(key string) error {
 	namespace, name := splitKey(key)
 	switch l.coverageOf(namespace, false, func(held scope.Scope) (may, all bool) { return held.MayHold(namespace, name) }) {
 	case NotCovered:
@@ -116,7 +116,7 @@ func (l *Loop[V]) WhyAbsent(key string) error {
 }
 
 // AbsentError returns the error of an object that no scope holds, and that may exist.
-func (l *Loop[V]) AbsentError(key, why string) error {
+func (l *Loop) AbsentError(key, why string) error {
 	if namespace, _ := splitKey(key); namespace != "" {
 		return fmt.Errorf("%s, namespace %q: %s%w", l.config.Name, namespace, why, ErrNoScope)
 	}
@@ -131,7 +131,7 @@ func splitKey(key string) (namespace, name string) {
 }
 
 // recordEmptied records that a namespace was deleted, with all its objects, or forgets it.
-func (l *Loop[V]) recordEmptied(name scope.Scope, emptied bool) {
+func (l *Loop) recordEmptied(name scope.Scope, emptied bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !emptied {

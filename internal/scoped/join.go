@@ -21,7 +21,7 @@ const joinRetryInterval = 30 * time.Second
 // that were replaced are left out, as they overlap with others. If the joined stream fails before it has
 // received an event or a bookmark, for example because the server no longer has the version, it is ended
 // alone.
-func (l *Loop[V]) join(ctx context.Context) {
+func (l *Loop) join(ctx context.Context) {
 	if l.joinFailed.CompareAndSwap(true, false) {
 		l.retryJoin = l.clock.Now().Add(joinRetryInterval)
 	}
@@ -39,7 +39,7 @@ func (l *Loop[V]) join(ctx context.Context) {
 		}
 	}
 	for name, group := range groups {
-		if slices.ContainsFunc(l.allStreams(), func(s *stream[V]) bool { return s.joins && s.group == name }) {
+		if slices.ContainsFunc(l.allStreams(), func(s *stream) bool { return s.joins && s.group == name }) {
 			continue
 		}
 		for _, chunk := range chunks(group, l.isSharded(group)) {
@@ -75,7 +75,7 @@ func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
 // isSharded reports whether no response for a group has had items outside of the requested ranges.
 // Such an item is the only proof, as a response need not state that the server has applied the
 // shard selector.
-func (l *Loop[V]) isSharded(group []*heldScope) bool {
+func (l *Loop) isSharded(group []*heldScope) bool {
 	name := group[0].name.WithoutRange()
 	if l.unsharded[name] {
 		return false
@@ -90,11 +90,11 @@ func (l *Loop[V]) isSharded(group []*heldScope) bool {
 
 // hasStream reports whether one stream feeds exactly these scopes, and requests exactly their
 // ranges.
-func (l *Loop[V]) hasStream(chunk []*heldScope) bool {
+func (l *Loop) hasStream(chunk []*heldScope) bool {
 	request := scope.Join(namesOf(chunk))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.streams, func(stream *stream[V]) bool {
+	return slices.ContainsFunc(l.streams, func(stream *stream) bool {
 		return len(stream.held) == len(chunk) && stream.request.Equal(request)
 	})
 }
@@ -102,7 +102,7 @@ func (l *Loop[V]) hasStream(chunk []*heldScope) bool {
 // finishJoins replaces streams by the joined streams that have caught up with them. It ends a joined
 // stream that no longer feeds all its scopes, because another stream has noticed a restore of the
 // server.
-func (l *Loop[V]) finishJoins(ctx context.Context) {
+func (l *Loop) finishJoins(ctx context.Context) {
 	streams := l.allStreams()
 	for _, joined := range streams {
 		switch {
@@ -123,7 +123,7 @@ func (l *Loop[V]) finishJoins(ctx context.Context) {
 
 // replaceStreams detaches the other streams from the scopes of a joined one. If one of them has not
 // seen that the server has the history that it received, the joined one confirms it by a list.
-func (l *Loop[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
+func (l *Loop) replaceStreams(joined *stream, streams []*stream) {
 	joined.joins = false
 	for _, other := range streams {
 		if other != joined && other.group == joined.group {
@@ -136,7 +136,7 @@ func (l *Loop[V]) replaceStreams(joined *stream[V], streams []*stream[V]) {
 }
 
 // stopStreams detaches all streams from scopes, and ends those that have no others.
-func (l *Loop[V]) stopStreams(scopes []*heldScope) {
+func (l *Loop) stopStreams(scopes []*heldScope) {
 	for _, stream := range l.allStreams() {
 		l.stopFeeding(stream, scopes)
 	}
@@ -144,7 +144,7 @@ func (l *Loop[V]) stopStreams(scopes []*heldScope) {
 
 // stopFeeding detaches a stream from those of scopes that it feeds, and ends the stream if it has no
 // others.
-func (l *Loop[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
+func (l *Loop) stopFeeding(stream *stream, scopes []*heldScope) {
 	stopped := sets.New(scopes...)
 	var gone, rest []*heldScope
 	l.mu.Lock()
@@ -169,7 +169,7 @@ func (l *Loop[V]) stopFeeding(stream *stream[V], scopes []*heldScope) {
 
 // joinTimer returns a channel that receives a value when joining must be tried again. It is nil if
 // there is nothing to try again.
-func (l *Loop[V]) joinTimer() (expired <-chan time.Time, stop func()) {
+func (l *Loop) joinTimer() (expired <-chan time.Time, stop func()) {
 	if l.retryJoin.IsZero() {
 		return nil, func() {}
 	}

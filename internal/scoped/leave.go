@@ -16,7 +16,7 @@ import (
 
 // leave prepares the removal of a scope, and reports whether to remove it now. A scope that was
 // replaced stays so, if it is then removed again: other scopes take its objects over.
-func (l *Loop[V]) leave(held *heldScope, state scope.State) bool {
+func (l *Loop) leave(held *heldScope, state scope.State) bool {
 	if held.state == scope.Replaced {
 		return false
 	}
@@ -29,7 +29,7 @@ func (l *Loop[V]) leave(held *heldScope, state scope.State) bool {
 // finishLeaving removes the scopes that were replaced, once other scopes have their objects, and
 // those of deleted namespaces, once they are empty or the server refuses to list them: a Namespace
 // object is deleted after the objects in the namespace.
-func (l *Loop[V]) finishLeaving(ctx context.Context) {
+func (l *Loop) finishLeaving(ctx context.Context) {
 	var removed, deleted []*heldScope
 	for _, held := range l.all() {
 		switch {
@@ -54,7 +54,7 @@ func (l *Loop[V]) finishLeaving(ctx context.Context) {
 // objects has been listed, the scope has reached the versions of these lists, and they have reached
 // its own. Every deletion is then known to one of them. In a vacated store, no scope has objects that
 // others could take over.
-func (l *Loop[V]) finishReplacing(held *heldScope) bool {
+func (l *Loop) finishReplacing(held *heldScope) bool {
 	if l.store.IsVacant() && !l.store.ScopeState(held.part).Synced {
 		return true
 	}
@@ -80,25 +80,25 @@ func (l *Loop[V]) finishReplacing(held *heldScope) bool {
 }
 
 // isEmpty reports whether the store has no object of a scope. It returns true for a scope that was never listed.
-func (l *Loop[V]) isEmpty(held *heldScope) bool { return l.store.ScopeState(held.part).Objects == 0 }
+func (l *Loop) isEmpty(held *heldScope) bool { return l.store.ScopeState(held.part).Objects == 0 }
 
 // isFailing reports whether no stream of a scope makes progress.
-func (l *Loop[V]) isFailing(held *heldScope) bool {
-	return !slices.ContainsFunc(l.streamsOf(held), func(stream *stream[V]) bool {
+func (l *Loop) isFailing(held *heldScope) bool {
+	return !slices.ContainsFunc(l.streamsOf(held), func(stream *stream) bool {
 		return stream.proven.Load() && stream.reflector.Phase() != reflector.Retrying
 	})
 }
 
 // isRefused reports whether the server refuses the requests for a scope, or no longer knows it.
-func (l *Loop[V]) isRefused(held *heldScope) bool {
-	return slices.ContainsFunc(l.streamsOf(held), func(stream *stream[V]) bool {
+func (l *Loop) isRefused(held *heldScope) bool {
+	return slices.ContainsFunc(l.streamsOf(held), func(stream *stream) bool {
 		err := stream.reflector.Status().Err
 		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
 	})
 }
 
 // remove removes scopes. Handlers receive their objects as deletions, with LeftScope if they exist.
-func (l *Loop[V]) remove(removed []*heldScope, exist bool) {
+func (l *Loop) remove(removed []*heldScope, exist bool) {
 	if len(removed) == 0 {
 		return
 	}

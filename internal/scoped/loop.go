@@ -18,9 +18,9 @@ import (
 )
 
 // Config configures a Loop.
-type Config[V any] struct {
+type Config struct {
 	Name      string // of the informer, for errors
-	Store     *store.Store[V]
+	Store     *store.Store
 	Set       *scope.Set
 	Reflector reflector.Config // of each stream, but for its Sink, From and NotOlderThan
 	Clock     clock.Clock
@@ -29,13 +29,13 @@ type Config[V any] struct {
 
 // Loop feeds the store of an informer that has scopes, in place of a reflector. Its methods are safe
 // for concurrent use.
-type Loop[V any] struct {
-	config  Config[V]
-	store   *store.Store[V]
+type Loop struct {
+	config  Config
+	store   *store.Store
 	clock   clock.Clock
 	synced  chan struct{} // closed once the scopes of the start have been listed
 	recheck chan struct{} // of capacity 1; see signal
-	ended   chan *stream[V]
+	ended   chan *stream
 	watched atomic.Bool // see awaitsProgress
 	running sync.WaitGroup
 
@@ -48,7 +48,7 @@ type Loop[V any] struct {
 	phase   reflector.Phase
 	held    map[scope.Scope]*heldScope
 	order   []*heldScope // in the order in which they were added
-	streams []*stream[V]
+	streams []*stream
 	counts  reflector.Status     // counts of streams that have ended
 	emptied map[string]time.Time // the namespaces that were deleted, and when; see emptiedFor
 	// allHashes caches hasAllHashes until a scope is added, listed or removed.
@@ -69,12 +69,12 @@ type heldScope struct {
 }
 
 // New returns a loop that is not running.
-func New[V any](config Config[V]) *Loop[V] {
-	return &Loop[V]{
+func New(config Config) *Loop {
+	return &Loop{
 		config: config, store: config.Store, clock: config.Clock,
 		synced:    make(chan struct{}),
 		recheck:   make(chan struct{}, 1),
-		ended:     make(chan *stream[V]),
+		ended:     make(chan *stream),
 		phase:     reflector.Idle,
 		held:      make(map[scope.Scope]*heldScope),
 		unsharded: make(map[scope.Scope]bool),
@@ -84,7 +84,7 @@ func New[V any](config Config[V]) *Loop[V] {
 }
 
 // Run feeds the store until ctx ends. It returns nil, or the panic of a stream.
-func (l *Loop[V]) Run(ctx context.Context) error {
+func (l *Loop) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer l.running.Wait()
 	defer cancel()
@@ -118,7 +118,7 @@ func (l *Loop[V]) Run(ctx context.Context) error {
 }
 
 // settle takes the steps that changes of the set and the progress of streams allow.
-func (l *Loop[V]) settle(ctx context.Context) {
+func (l *Loop) settle(ctx context.Context) {
 	l.watched.Store(l.awaitsProgress()) // before the state of the streams is read
 	l.noteSynced()
 	l.finishJoins(ctx)
@@ -128,7 +128,7 @@ func (l *Loop[V]) settle(ctx context.Context) {
 }
 
 // signal makes the loop settle.
-func (l *Loop[V]) signal() {
+func (l *Loop) signal() {
 	select {
 	case l.recheck <- struct{}{}:
 	default:
@@ -136,7 +136,7 @@ func (l *Loop[V]) signal() {
 }
 
 // take applies changes of the set: additions first, as they may replace scopes that are removed.
-func (l *Loop[V]) take(ctx context.Context, changes []scope.Change) {
+func (l *Loop) take(ctx context.Context, changes []scope.Change) {
 	var added, removed []*heldScope
 	for _, change := range changes {
 		if held := l.find(change.Scope); held != nil && change.State == scope.HeldAgain && l.leave(held, scope.Removed) {
@@ -162,7 +162,7 @@ func (l *Loop[V]) take(ctx context.Context, changes []scope.Change) {
 	l.list(ctx, added)
 }
 
-func (l *Loop[V]) find(name scope.Scope) *heldScope {
+func (l *Loop) find(name scope.Scope) *heldScope {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.held[name]
@@ -170,7 +170,7 @@ func (l *Loop[V]) find(name scope.Scope) *heldScope {
 
 // hold adds a scope and returns it, or nil if the informer holds it. A scope that was replaced is added
 // again beside the retiring one: it is listed, as other scopes may have taken objects over.
-func (l *Loop[V]) hold(name scope.Scope) *heldScope {
+func (l *Loop) hold(name scope.Scope) *heldScope {
 	if held := l.find(name); held != nil && held.state != scope.Replaced {
 		held.state = scope.Held
 		return nil
@@ -189,7 +189,7 @@ func (l *Loop[V]) hold(name scope.Scope) *heldScope {
 
 // noteSynced closes the channel of each listed scope and, once all initial scopes are listed, that of
 // the informer.
-func (l *Loop[V]) noteSynced() {
+func (l *Loop) noteSynced() {
 	all := l.complete
 	for _, held := range l.all() {
 		switch {
@@ -213,26 +213,26 @@ func (l *Loop[V]) noteSynced() {
 
 // awaitsProgress reports whether a scope waits for its removal, or a joined stream to replace others:
 // progress of a stream then matters.
-func (l *Loop[V]) awaitsProgress() bool {
+func (l *Loop) awaitsProgress() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.order, func(held *heldScope) bool { return held.state != scope.Held }) ||
-		slices.ContainsFunc(l.streams, func(stream *stream[V]) bool { return stream.joins && stream.proven.Load() })
+		slices.ContainsFunc(l.streams, func(stream *stream) bool { return stream.joins && stream.proven.Load() })
 }
 
-func (l *Loop[V]) all() []*heldScope {
+func (l *Loop) all() []*heldScope {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.order)
 }
 
-func (l *Loop[V]) allStreams() []*stream[V] {
+func (l *Loop) allStreams() []*stream {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.streams)
 }
 
-func (l *Loop[V]) setPhase(phase reflector.Phase) {
+func (l *Loop) setPhase(phase reflector.Phase) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.phase = phase

@@ -54,15 +54,15 @@ func (*laggingSource) Traits() feed.Traits { return feed.Traits{} }
 // version that shows them.
 func TestOutdatedEventCausesAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := store.New(store.Config[string]{
+		s := store.New(store.Config{
 			Scoped:   true,
 			ItemKeys: true,
-			Key:      func(key string) (string, error) { return key, nil },
-			Decode:   func(item feed.Item) (string, error) { return item.Key, nil },
+			Key:      func(key any) (string, error) { return key.(string), nil },
+			Decode:   func(item feed.Item) (any, error) { return item.Key, nil },
 			Report:   func(key string, err error) { t.Errorf("%s: %v", key, err) },
-			Log:      eventlog.New[store.Change[string]](),
+			Log:      eventlog.New[store.Change](),
 		})
-		var feeds []*store.Feed[string]
+		var feeds []*store.Feed
 		for range 2 {
 			part := store.NewScope(scope.Scope{})
 			s.AddScope(part)

@@ -23,7 +23,7 @@ type ScopeStatus struct {
 }
 
 // ScopeStatus returns the condition of each scope, in the order in which they were added.
-func (l *Loop[V]) ScopeStatus() []ScopeStatus {
+func (l *Loop) ScopeStatus() []ScopeStatus {
 	statuses := []ScopeStatus{}
 	for _, held := range l.all() {
 		statuses = append(statuses, l.statusOf(held))
@@ -32,7 +32,7 @@ func (l *Loop[V]) ScopeStatus() []ScopeStatus {
 }
 
 // StatusOfScope returns the condition of one scope, if the loop holds it.
-func (l *Loop[V]) StatusOfScope(name scope.Scope) (status ScopeStatus, held bool) {
+func (l *Loop) StatusOfScope(name scope.Scope) (status ScopeStatus, held bool) {
 	if found := l.find(name); found != nil {
 		return l.statusOf(found), true
 	}
@@ -41,7 +41,7 @@ func (l *Loop[V]) StatusOfScope(name scope.Scope) (status ScopeStatus, held bool
 
 // statusOf returns the condition of a scope: of its objects, and of the streams that feed it, which
 // are two while it is being joined.
-func (l *Loop[V]) statusOf(held *heldScope) ScopeStatus {
+func (l *Loop) statusOf(held *heldScope) ScopeStatus {
 	status := ScopeStatus{Scope: held.name, ScopeState: l.store.ScopeState(held.part)}
 	streams := l.streamsOf(held)
 	l.mu.Lock()
@@ -73,7 +73,7 @@ func severity(phase reflector.Phase) int {
 // Status returns the condition of all streams: the most severe phase and its error, and the sums of
 // counts. The store is as fresh as its oldest scope. One that has not been listed yet is as old as
 // the time for which it has been held.
-func (l *Loop[V]) Status() reflector.Status {
+func (l *Loop) Status() reflector.Status {
 	since, incomplete := l.config.Set.Incomplete()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *Loop[V]) Status() reflector.Status {
 }
 
 // LacksScopes reports whether the loop holds scopes of which none has been listed.
-func (l *Loop[V]) LacksScopes() bool {
+func (l *Loop) LacksScopes() bool {
 	all := l.all()
 	return len(all) > 0 && !slices.ContainsFunc(all, func(held *heldScope) bool { return IsClosed(held.synced) })
 }
@@ -145,14 +145,14 @@ func addEvents(a, b []uint32) []uint32 {
 }
 
 // Phase returns the phase of the Status.
-func (l *Loop[V]) Phase() reflector.Phase {
+func (l *Loop) Phase() reflector.Phase {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.phase
 }
 
 // Synced returns a channel that is closed once the scopes of the start have been listed.
-func (l *Loop[V]) Synced() <-chan struct{} { return l.synced }
+func (l *Loop) Synced() <-chan struct{} { return l.synced }
 
 // LastSyncResourceVersion returns the version that every scope has reached.
-func (l *Loop[V]) LastSyncResourceVersion() string { return l.store.ResourceVersion() }
+func (l *Loop) LastSyncResourceVersion() string { return l.store.ResourceVersion() }

@@ -21,11 +21,11 @@ import (
 )
 
 // stream is a reflector that feeds one or more scopes.
-type stream[V any] struct {
+type stream struct {
 	group     scope.Scope // of its scopes, without a range
 	request   scope.Request
 	held      []*heldScope // guarded by Loop.mu
-	feed      *store.Feed[V]
+	feed      *store.Feed
 	reflector *reflector.Reflector
 	joins     bool        // it will replace other streams, once it has caught up; used by the loop's goroutine alone
 	proven    atomic.Bool // it has received an event or a bookmark, or started with a list
@@ -68,7 +68,7 @@ func (s vacatableStore) Vacate(ctx context.Context, why error, confirmed bool) b
 
 // list starts streams that list scopes: one for each scope, but one for several that differ only in
 // their ranges.
-func (l *Loop[V]) list(ctx context.Context, added []*heldScope) {
+func (l *Loop) list(ctx context.Context, added []*heldScope) {
 	groups := make(map[scope.Scope][]*heldScope)
 	for _, held := range added {
 		if held.name.Hash.Field == "" {
@@ -86,8 +86,8 @@ func (l *Loop[V]) list(ctx context.Context, added []*heldScope) {
 
 // start starts a stream that feeds scopes. If from is empty, the stream lists them. Otherwise it
 // will replace other streams, and watches from that version.
-func (l *Loop[V]) start(ctx context.Context, held []*heldScope, from string) {
-	stream := &stream[V]{group: held[0].name.WithoutRange(), request: scope.Join(namesOf(held)), held: held, joins: from != ""}
+func (l *Loop) start(ctx context.Context, held []*heldScope, from string) {
+	stream := &stream{group: held[0].name.WithoutRange(), request: scope.Join(namesOf(held)), held: held, joins: from != ""}
 	stream.proven.Store(!stream.joins)
 	stream.feed = l.store.NewFeed(store.FeedConfig{
 		Scopes: partsOf(held), From: from, Listed: l.signal,
@@ -137,7 +137,7 @@ func (e *ScopeError) Unwrap() error { return e.Err }
 
 // reporter returns a stream's Report function. Its errors name the stream's scopes. If a stream
 // fails before it has replaced others, the function ends that stream instead, and the others go on.
-func (l *Loop[V]) reporter(stream *stream[V], report func(context.Context, error)) func(context.Context, error) {
+func (l *Loop) reporter(stream *stream, report func(context.Context, error)) func(context.Context, error) {
 	return func(ctx context.Context, err error) {
 		if !stream.proven.Load() {
 			klog.FromContext(ctx).V(2).Info("Watches were not joined", "scope", stream.request.String(), "err", err)
@@ -156,7 +156,7 @@ func (l *Loop[V]) reporter(stream *stream[V], report func(context.Context, error
 }
 
 // run runs a stream until its end, and passes it to the loop unless ctx has ended.
-func (l *Loop[V]) run(ctx context.Context, stream *stream[V]) {
+func (l *Loop) run(ctx context.Context, stream *stream) {
 	stream.err = feed.ErrGoexit
 	defer func() {
 		feed.LogPanic(klog.FromContext(ctx), stream.err) // the stack is not Run's
@@ -172,7 +172,7 @@ func (l *Loop[V]) run(ctx context.Context, stream *stream[V]) {
 }
 
 // forget removes a stream that has ended, and keeps its counts.
-func (l *Loop[V]) forget(ended *stream[V]) {
+func (l *Loop) forget(ended *stream) {
 	ended.feed.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,7 +181,7 @@ func (l *Loop[V]) forget(ended *stream[V]) {
 	for _, held := range ended.held {
 		held.freshAt = latest(held.freshAt, status.FreshAt)
 	}
-	l.streams = slices.DeleteFunc(l.streams, func(other *stream[V]) bool { return other == ended })
+	l.streams = slices.DeleteFunc(l.streams, func(other *stream) bool { return other == ended })
 }
 
 func latest(a, b time.Time) time.Time {
@@ -191,7 +191,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-func (l *Loop[V]) streamsOf(held *heldScope) (streams []*stream[V]) {
+func (l *Loop) streamsOf(held *heldScope) (streams []*stream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, stream := range l.streams {

@@ -61,7 +61,7 @@ func CheckVersion(name, version string) error {
 
 // WaitForScope blocks until a scope has been listed. It returns ErrNoScope if the scope is not in
 // the set, or is removed from it.
-func (l *Loop[V]) WaitForScope(ctx context.Context, name scope.Scope) error {
+func (l *Loop) WaitForScope(ctx context.Context, name scope.Scope) error {
 	held, err := l.heldScope(ctx, name)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (l *Loop[V]) WaitForScope(ctx context.Context, name scope.Scope) error {
 }
 
 // wait blocks until done is closed. It returns ErrNoScope if the scope is removed before.
-func (l *Loop[V]) wait(ctx context.Context, held *heldScope, done <-chan struct{}, message func() string) error {
+func (l *Loop) wait(ctx context.Context, held *heldScope, done <-chan struct{}, message func() string) error {
 	if IsClosed(done) {
 		return nil
 	}
@@ -83,17 +83,17 @@ func (l *Loop[V]) wait(ctx context.Context, held *heldScope, done <-chan struct{
 	return nil
 }
 
-func (l *Loop[V]) notSynced(name scope.Scope) string {
+func (l *Loop) notSynced(name scope.Scope) string {
 	return fmt.Sprintf("%s: the scope of %v has not synced", l.config.Name, name)
 }
 
-func (l *Loop[V]) noScopeError(name scope.Scope) error {
+func (l *Loop) noScopeError(name scope.Scope) error {
 	return fmt.Errorf("%s: scope of %v: %w", l.config.Name, name, ErrNoScope)
 }
 
 // heldScope returns a scope of the loop. If the scope is in the set, but the loop has not received
 // the change yet, it blocks until it has.
-func (l *Loop[V]) heldScope(ctx context.Context, name scope.Scope) (*heldScope, error) {
+func (l *Loop) heldScope(ctx context.Context, name scope.Scope) (*heldScope, error) {
 	for {
 		next, cancel := l.store.Await(nil, store.AnyVersion)
 		held := l.find(name)
@@ -114,7 +114,7 @@ func (l *Loop[V]) heldScope(ctx context.Context, name scope.Scope) (*heldScope, 
 
 // WaitForScopeVersion blocks until a scope has been listed and has reached a version. Its errors are
 // those of CheckVersion and WaitForScope.
-func (l *Loop[V]) WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error {
+func (l *Loop) WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error {
 	if err := CheckVersion(l.config.Name, version); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (l *Loop[V]) WaitForScopeVersion(ctx context.Context, name scope.Scope, ver
 
 // waitForVersion blocks until a scope has reached a version. It returns ErrNoScope if the scope is
 // removed before.
-func (l *Loop[V]) waitForVersion(ctx context.Context, held *heldScope, version string) error {
+func (l *Loop) waitForVersion(ctx context.Context, held *heldScope, version string) error {
 	now := func() string { return l.store.ScopeState(held.part).ResourceVersion }
 	message := func() string {
 		return fmt.Sprintf("%s, scope of %v, is at resourceVersion %q, not yet at %s", l.config.Name, held.name, now(), version)
@@ -156,7 +156,7 @@ func (l *Loop[V]) waitForVersion(ctx context.Context, held *heldScope, version s
 
 // WaitForScopesOf blocks until every scope that matches has reached a version or is removed. Its
 // errors are those of WaitForScopeVersion, without ErrNoScope.
-func (l *Loop[V]) WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error {
+func (l *Loop) WaitForScopesOf(ctx context.Context, version string, matches func(scope.Scope) bool) error {
 	if err := CheckVersion(l.config.Name, version); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // event is a watch event of a feed.
-type event[V any] struct {
+type event struct {
 	progress  *progress // of the feed
 	scope     *Scope
 	eventType watch.EventType
@@ -22,14 +22,14 @@ type event[V any] struct {
 	refused   bool // it is a deletion, since the filter refuses the state, and the object exists
 	unseen    bool // of a deletion: see Config.EmitUnseenDeletions
 
-	itemKey string        // item.Key as the server sent it; item.Key is that of the value, once it is known
-	value   *V            // if it was decoded for its key
-	err     error         // why it could not be
-	pair    *entryPair[V] // of the change, once it may be one
+	itemKey string     // item.Key as the server sent it; item.Key is that of the value, once it is known
+	value   *any       // if it was decoded for its key
+	err     error      // why it could not be
+	pair    *entryPair // of the change, once it may be one
 }
 
 // apply applies an event. The caller holds the writer's lock.
-func (s *Store[V]) apply(e event[V]) feed.Outcome {
+func (s *Store) apply(e event) feed.Outcome {
 	version := e.item.ResourceVersion
 	if e.item.InOrder {
 		e.item.ResourceVersion = "" // which is never compared
@@ -52,9 +52,9 @@ func (s *Store[V]) apply(e event[V]) feed.Outcome {
 
 // decide returns what becomes of an event, and makes its entries: the only step that calls functions
 // of the program.
-func (s *Store[V]) decide(e *event[V]) (feed.Outcome, write[V]) {
-	none := write[V]{}
-	if e.item.Repeated && !s.hasVersionUnderKey(e.item, new(Entry[V])) {
+func (s *Store) decide(e *event) (feed.Outcome, write) {
+	none := write{}
+	if e.item.Repeated && !s.hasVersionUnderKey(e.item, new(Entry)) {
 		return feed.Unchanged, none // Decode has ignored this state before, and need not be called again
 	}
 	s.maker.claim, s.maker.keepsDecoded = claim{scope: e.scope.mark()}, s.recent != nil
@@ -95,7 +95,7 @@ func (s *Store[V]) decide(e *event[V]) (feed.Outcome, write[V]) {
 	if repeated && s.equal(old.ref, next.ref) {
 		return feed.Unchanged, none
 	}
-	w := write[V]{kind: s.kindOf(e.item.Key, old, next), key: e.item.Key, old: old, next: next, server: true}
+	w := write{kind: s.kindOf(e.item.Key, old, next), key: e.item.Key, old: old, next: next, server: true}
 	if e.itemKey != e.item.Key { // a state that could not be decoded for its key is quarantined under itemKey
 		w.release = []string{e.itemKey}
 		s.renames.Store(true)
@@ -105,7 +105,7 @@ func (s *Store[V]) decide(e *event[V]) (feed.Outcome, write[V]) {
 
 // resolve finds the key of an event's value, and returns the live entry under it, nil if there is
 // none, and room for the next one.
-func (s *Store[V]) resolve(e *event[V]) (old, next *Entry[V]) {
+func (s *Store) resolve(e *event) (old, next *Entry) {
 	isDeletion, held := e.eventType == watch.Deleted, true
 	e.itemKey = e.item.Key
 	key := e.itemKey
@@ -116,7 +116,7 @@ func (s *Store[V]) resolve(e *event[V]) (old, next *Entry[V]) {
 		key, held = s.heldKey(&s.entries, e.item)
 	}
 	e.item.Key = key
-	e.pair = new(entryPair[V])
+	e.pair = new(entryPair)
 	if old = e.pair.old.fromMap(s.entries.Item(key)); !held {
 		old = nil
 	}
@@ -124,7 +124,7 @@ func (s *Store[V]) resolve(e *event[V]) (old, next *Entry[V]) {
 }
 
 // judgeEvent applies the rules of doc.go to an event. A store with one scope accepts every event.
-func (s *Store[V]) judgeEvent(e *event[V], id identity, old *Entry[V]) verdict {
+func (s *Store) judgeEvent(e *event, id identity, old *Entry) verdict {
 	if e.scope.whole {
 		return accepted
 	}
@@ -138,7 +138,7 @@ func (s *Store[V]) judgeEvent(e *event[V], id identity, old *Entry[V]) verdict {
 }
 
 // judgeDeletion is judgeEvent for a deletion.
-func (s *Store[V]) judgeDeletion(e *event[V], id identity, old *Entry[V]) verdict {
+func (s *Store) judgeDeletion(e *event, id identity, old *Entry) verdict {
 	switch {
 	case s.isOf(e.scope, e.item.Key, old):
 		if !e.refused && !old.sameObject(id) {
@@ -154,13 +154,13 @@ func (s *Store[V]) judgeDeletion(e *event[V], id identity, old *Entry[V]) verdic
 // alsoDeletedBy reports whether a deletion in another scope may delete the entry, too: the entry's scope
 // retires, or the filter refuses the object in the other scope. It returns false for a nil entry and for
 // one in no scope.
-func (e *Entry[V]) alsoDeletedBy(by *event[V]) bool {
+func (e *Entry) alsoDeletedBy(by *event) bool {
 	return e != nil && e.scope() != nil && (e.scope().retiring || by.refused)
 }
 
 // recordElsewhere returns the write of a deletion in a scope to which the live entry, if there is
 // one, does not belong.
-func (s *Store[V]) recordElsewhere(e *event[V], id identity) (w write[V]) {
+func (s *Store) recordElsewhere(e *event, id identity) (w write) {
 	w.key, w.tombstone = e.itemKey, e.tombstone()
 	if f, failed := s.quarantine.failed(e.itemKey); failed && f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
 		w.release = []string{e.itemKey}
@@ -169,26 +169,26 @@ func (s *Store[V]) recordElsewhere(e *event[V], id identity) (w write[V]) {
 }
 
 // tombstone returns the tombstone of an event, nil if the store has one scope.
-func (e *event[V]) tombstone() *tombstone[V] {
+func (e *event) tombstone() *tombstone {
 	if e.scope.whole {
 		return nil
 	}
-	return &tombstone[V]{key: e.item.Key, version: e.item.ResourceVersion, shown: e.item.ResourceVersion}
+	return &tombstone{key: e.item.Key, version: e.item.ResourceVersion, shown: e.item.ResourceVersion}
 }
 
 // retag returns the write that makes an entry belong to the scope of an event, if it does not.
-func (s *Store[V]) retag(e *event[V], old *Entry[V]) write[V] {
+func (s *Store) retag(e *event, old *Entry) write {
 	if old.scope() == e.scope.mark() {
-		return write[V]{}
+		return write{}
 	}
-	return write[V]{kind: silent, key: e.item.Key, old: old, next: old.inScope(e.scope, &s.maker.interner)}
+	return write{kind: silent, key: e.item.Key, old: old, next: old.inScope(e.scope, &s.maker.interner)}
 }
 
 // decideFailure returns what becomes of a state that could not be stored, or is to be ignored, and of
 // old, the last good state, which may be nil; see doc.go.
-func (s *Store[V]) decideFailure(e *event[V], id identity, old *Entry[V]) (feed.Outcome, write[V]) {
+func (s *Store) decideFailure(e *event, id identity, old *Entry) (feed.Outcome, write) {
 	f := failure{version: e.item.ResourceVersion, uid: id.uid, err: e.err, scope: e.scope.mark()}
-	w := write[V]{key: e.item.Key, old: old, tombstone: e.tombstone()}
+	w := write{key: e.item.Key, old: old, tombstone: e.tombstone()}
 	held := old != nil
 	switch {
 	case held && !old.sameObject(id):
@@ -220,8 +220,8 @@ func (s *Store[V]) decideFailure(e *event[V], id identity, old *Entry[V]) (feed.
 // decideDeletion returns what becomes of a deletion. The logged deletion carries the object's final
 // state, with the version of the deletion, unless that state cannot be decoded, is to be ignored, or
 // is another object's. The entry of the final state is stored in *last.
-func (s *Store[V]) decideDeletion(e *event[V], id identity, old, last *Entry[V]) (feed.Outcome, write[V]) {
-	w := write[V]{key: e.item.Key, old: old, release: []string{e.itemKey}, server: true}
+func (s *Store) decideDeletion(e *event, id identity, old, last *Entry) (feed.Outcome, write) {
+	w := write{key: e.item.Key, old: old, release: []string{e.itemKey}, server: true}
 	if old == nil {
 		if e.itemKey != e.item.Key {
 			w.release = append(w.release, e.item.Key)
@@ -243,7 +243,7 @@ func (s *Store[V]) decideDeletion(e *event[V], id identity, old, last *Entry[V])
 
 // makeFinal sets *last to the entry of the state at deletion, and reports whether it could. It reports
 // the error of one that cannot be decoded.
-func (s *Store[V]) makeFinal(e *event[V], last, old *Entry[V], effect feed.Effect) bool {
+func (s *Store) makeFinal(e *event, last, old *Entry, effect feed.Effect) bool {
 	if e.err == nil && old == nil {
 		e.err = s.makeUnindexed(last, &s.maker, e.item, e.value, nil)
 	} else if e.err == nil {
@@ -277,7 +277,7 @@ type passed struct {
 
 // judge applies the rules of doc.go to a state. old is the live entry of its key, nil if there is
 // none.
-func (s *Store[V]) judge(c passed, old *Entry[V]) verdict {
+func (s *Store) judge(c passed, old *Entry) verdict {
 	f, failed := s.quarantine.failed(c.itemKey)
 	olderRetires := f.scope != nil && f.scope.retiring && feed.IsOlder(f.version, c.version)
 	switch {
@@ -306,14 +306,14 @@ func (c passed) shows(version string) bool {
 }
 
 // mayHold reports whether the store may hold an item's object. It does not decode the item.
-func (s *Store[V]) mayHold(item feed.Item) bool {
+func (s *Store) mayHold(item feed.Item) bool {
 	return item.Key == "" || item.UID == "" || s.renames.Load() || s.entries.Get(item.Key) != nil
 }
 
 // heldKey returns the key under which entries hold the object of an item whose transform fails:
 // its own or, if the transform had renamed the object, another. It returns false, and the item's
 // own key, if they do not hold the object. The own key of an item without a UID may be wrong.
-func (s *Store[V]) heldKey(entries *entryMap, item feed.Item) (key string, held bool) {
+func (s *Store) heldKey(entries *entryMap, item feed.Item) (key string, held bool) {
 	uid := hashUID(item.UID)
 	own := entries.Item(item.Key)
 	if uid == 0 || own.Value != nil && (own.Meta.uid == uid || own.Meta.uid == 0) {
@@ -342,22 +342,22 @@ func effectOf(held bool) feed.Effect {
 // isUnseen reports whether nothing explains why the store does not hold the object of a deletion:
 // its last state did not fail, and the deletion is not one that the collection has reached before,
 // such as by a list. itemKey is the key that the server sent.
-func (s *Store[V]) isUnseen(itemKey string, item feed.Item) bool {
+func (s *Store) isUnseen(itemKey string, item feed.Item) bool {
 	failed := s.Failure(itemKey) != nil || s.Failure(item.Key) != nil
 	return !failed && (item.InOrder || !feed.Reaches(s.ResourceVersion(), item.ResourceVersion))
 }
 
 // hasVersionUnderKey reports whether the store has an item's version under the item's own key. If
 // so, it has set *entry to the live entry. It does not call Decode.
-func (s *Store[V]) hasVersionUnderKey(item feed.Item, entry *Entry[V]) bool {
+func (s *Store) hasVersionUnderKey(item feed.Item, entry *Entry) bool {
 	return s.liveEntry(item.Key, entry) != nil &&
 		s.compare(entry.identity(), identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
 // hasVersionOf reports whether the store has an item's version or, if Decode may change keys, whether
 // Decode ignores it.
-func (s *Store[V]) hasVersionOf(item feed.Item) bool {
-	var entry Entry[V]
+func (s *Store) hasVersionOf(item feed.Item) bool {
+	var entry Entry
 	if s.hasVersionUnderKey(item, &entry) {
 		return true
 	}
@@ -373,7 +373,7 @@ func (s *Store[V]) hasVersionOf(item feed.Item) bool {
 // Applied if it is newer or the stored state of the same version cannot be read. If the object's
 // newest state could not be stored, the item is compared with that state's version: the last good
 // state may date from before a restore of the server and have a higher version.
-func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
+func (s *Store) compare(old, next identity, item feed.Item) feed.Outcome {
 	failed, quarantined := s.quarantine.failed(item.Key)
 	switch {
 	case old.sameVersion(next) && (!quarantined || feed.IsOlder(item.ResourceVersion, failed.version)):
@@ -388,7 +388,7 @@ func (s *Store[V]) compare(old, next identity, item feed.Item) feed.Outcome {
 
 // isOf reports whether a live entry, which may be nil, is one of a scope. One that none of the store's
 // scopes may hold is one of any.
-func (s *Store[V]) isOf(c *Scope, key string, e *Entry[V]) bool {
+func (s *Store) isOf(c *Scope, key string, e *Entry) bool {
 	switch {
 	case e == nil:
 		return false
@@ -400,7 +400,7 @@ func (s *Store[V]) isOf(c *Scope, key string, e *Entry[V]) bool {
 }
 
 // kindOf returns the kind of the write that replaces old, which may be nil, by next.
-func (s *Store[V]) kindOf(key string, old, next *Entry[V]) writeKind {
+func (s *Store) kindOf(key string, old, next *Entry) writeKind {
 	switch {
 	case old == nil:
 		return update
@@ -415,7 +415,7 @@ func (s *Store[V]) kindOf(key string, old, next *Entry[V]) writeKind {
 // isRepair reports whether next, whose version is that of old, is the same state: old could not be
 // read, or has equal contents. Otherwise the server has used the version again after a restore
 // whose first state of the object could not be stored, or the program has written old.
-func (s *Store[V]) isRepair(key string, old, next *Entry[V]) bool {
+func (s *Store) isRepair(key string, old, next *Entry) bool {
 	f, _ := s.quarantine.failed(key)
 	return f.unreadable || s.equal(old.ref, next.ref)
 }

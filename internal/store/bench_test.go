@@ -5,6 +5,7 @@ package store
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"strconv"
 	"testing"
@@ -24,16 +25,17 @@ type thing struct{ namespace, uid, version string }
 func (*thing) GetObjectKind() schema.ObjectKind  { return schema.EmptyObjectKind }
 func (t *thing) DeepCopyObject() kruntime.Object { return t }
 
-func byNamespace(t *thing) ([]string, error) { return []string{t.namespace}, nil }
+func byNamespace(o any) ([]string, error) { return []string{o.(*thing).namespace}, nil }
 
-func thingStore(log *eventlog.Log[Change[*thing]]) fedStore[*thing] {
-	return newFedStore(Config[*thing]{
-		ItemKeys: true,
-		Identity: func(t *thing) (string, string) { return t.uid, t.version },
-		Decode:   func(item feed.Item) (*thing, error) { return item.Object.(*thing), nil },
-		Indexers: map[string]IndexFunc[*thing]{"namespace": byNamespace},
-		Report:   func(key string, err error) { panic(err) },
-		Log:      log,
+func thingStore(log *eventlog.Log[Change]) fedStore {
+	return newFedStore(Config{
+		ItemKeys:    true,
+		Identity:    func(o any) (string, string) { return o.(*thing).uid, o.(*thing).version },
+		Decode:      func(item feed.Item) (any, error) { return item.Object.(*thing), nil },
+		Indexers:    map[string]IndexFunc{"namespace": byNamespace},
+		PointerType: reflect.TypeFor[*thing](),
+		Report:      func(key string, err error) { panic(err) },
+		Log:         log,
 	})
 }
 
@@ -51,7 +53,7 @@ func things(n int) []feed.Item {
 	return items
 }
 
-func fill(s fedStore[*thing], items []feed.Item) {
+func fill(s fedStore, items []feed.Item) {
 	next := s.Begin()
 	for _, item := range items {
 		next.Add(item)
@@ -64,7 +66,7 @@ func fill(s fedStore[*thing], items []feed.Item) {
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{10_000, 200_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			items, log := things(n), eventlog.New[Change[*thing]]()
+			items, log := things(n), eventlog.New[Change]()
 			s := thingStore(log)
 			fill(s, items)
 			cursor := log.Cursor()
@@ -122,16 +124,14 @@ func BenchmarkGet(b *testing.B) {
 }
 
 func newClientGo() clientcache.ThreadSafeStore {
-	return clientcache.NewThreadSafeStore(clientcache.Indexers{
-		"namespace": func(o any) ([]string, error) { return []string{o.(*thing).namespace}, nil },
-	}, clientcache.Indices{})
+	return clientcache.NewThreadSafeStore(clientcache.Indexers{"namespace": byNamespace}, clientcache.Indices{})
 }
 
 // BenchmarkRelist measures a list in which nothing has changed.
 func BenchmarkRelist(b *testing.B) {
 	const n = 20_000
 	items := things(n)
-	s := thingStore(eventlog.New[Change[*thing]]())
+	s := thingStore(eventlog.New[Change]())
 	fill(s, items)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -18,42 +18,42 @@ import (
 // list itself, if the list replaces every entry, and otherwise a fork of the live state, which the commit
 // changes key by key while readers go on with the live one. What is written in its pauses goes to the
 // live state alone.
-type commit[V any] struct {
-	*Store[V]
-	list     *Replacement[V] // nil if scopes are removed
-	feed     *Feed[V]        // nil for a write of the program, and if scopes are removed
-	version  string          // of the list
-	exist    bool            // the objects of removed scopes, or of a vacated store, exist
-	absence  *error          // of the store that the commit vacates; nil if it does not
-	inPieces bool            // it pauses
+type commit struct {
+	*Store
+	list     *Replacement // nil if scopes are removed
+	feed     *Feed        // nil for a write of the program, and if scopes are removed
+	version  string       // of the list
+	exist    bool         // the objects of removed scopes, or of a vacated store, exist
+	absence  *error       // of the store that the commit vacates; nil if it does not
+	inPieces bool         // it pauses
 
 	scopes map[*Scope]bool // that are replaced or removed, if the store has scopes
-	next   *state[V]
-	placed []placed[V]        // what the next state does not have yet, if it is a fork
-	gone   []Change[V]        // deletions, which come first
-	put    []Change[V]        // additions and updates
+	next   *state
+	placed []placed           // what the next state does not have yet, if it is a fork
+	gone   []Change           // deletions, which come first
+	put    []Change           // additions and updates
 	failed map[string]failure // the list's rejected states that are the newest of their keys
 	kept   map[string]bool    // keys of those for which a live entry is kept
 	stays  map[string]bool    // keys with a waiting deletion of which the list shows the object
 }
 
 // placed is an entry that a commit has decided to put into its fork, nil to remove the one under key.
-type placed[V any] struct {
+type placed struct {
 	key   string
-	entry *Entry[V]
+	entry *Entry
 }
 
 // Commit implements feed.Replacement. Each snapshot shows all of the list or none. The changes are one
 // batch of the log, deletions first. It fails if one of the newest unchanged objects has other
 // contents than the store's, or if a scope must have a list that is not older than a later version.
-func (r *Replacement[V]) Commit(resourceVersion string) error {
+func (r *Replacement) Commit(resourceVersion string) error {
 	if err := r.checkNewest(); err != nil {
 		return err
 	}
 	s := r.store
-	c := &commit[V]{Store: s, list: r, feed: r.feed, version: resourceVersion}
+	c := &commit{Store: s, list: r, feed: r.feed, version: resourceVersion}
 	if c.inPieces = s.config.Scoped && !r.compareContents; c.inPieces { // otherwise feeds may change
-		c.put = make([]Change[V], 0, len(r.made)) // to allocate it under the lock would take milliseconds
+		c.put = make([]Change, 0, len(r.made)) // to allocate it under the lock would take milliseconds
 	}
 	if err := c.run(); err != nil {
 		return err
@@ -66,21 +66,21 @@ func (r *Replacement[V]) Commit(resourceVersion string) error {
 // RemoveScopes removes scopes that no longer have a feed, with their entries. Their deletions are one
 // batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
 // it no longer does. exist reports whether the others exist: their deletions have LeftScope.
-func (s *Store[V]) RemoveScopes(scopes []*Scope, exist bool) {
-	c := &commit[V]{Store: s, exist: exist, inPieces: true, scopes: make(map[*Scope]bool, len(scopes))}
+func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
+	c := &commit{Store: s, exist: exist, inPieces: true, scopes: make(map[*Scope]bool, len(scopes))}
 	size := 0
 	for _, scope := range scopes {
 		c.scopes[scope] = true
 		size += s.ScopeState(scope).Objects
 	}
-	c.gone = make([]Change[V], 0, size)
+	c.gone = make([]Change, 0, size)
 	_ = c.run() // only a list can be too old
 }
 
 // Replace makes values the whole collection, regardless of their versions. On error the store is
 // unchanged.
-func (s *Store[V]) Replace(values []V, resourceVersion string) error {
-	c := &commit[V]{Store: s, version: resourceVersion}
+func (s *Store) Replace(values []any, resourceVersion string) error {
+	c := &commit{Store: s, version: resourceVersion}
 	s.lockCommit()
 	defer s.unlockCommit()
 	r := s.begin(nil, s.deferReport)
@@ -90,7 +90,7 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 		if err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
-		var pair entryPair[V]
+		var pair entryPair
 		if _, _, err := s.makeOwn(&pair, &r.maker, key, &values[i]); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
@@ -103,7 +103,7 @@ func (s *Store[V]) Replace(values []V, resourceVersion string) error {
 
 // run decides on every key and publishes the next state. It holds the lock of commits, and the writer's
 // except in pauses.
-func (c *commit[V]) run() error {
+func (c *commit) run() error {
 	c.lockCommit()
 	defer c.unlockCommit()
 	if set := c.live.Load().indexes.set; c.list != nil && !c.config.Scoped && c.list.next.indexes.set != set {
@@ -129,12 +129,12 @@ func (c *commit[V]) run() error {
 
 // mayBeOutrun reports whether another feed has a scope of the list. It may bring the scope to a later
 // version in a pause, and begin has decided before that the list replaces the scope.
-func (c *commit[V]) mayBeOutrun() bool {
+func (c *commit) mayBeOutrun() bool {
 	return c.list != nil && slices.ContainsFunc(c.feed.Scopes(), func(scope *Scope) bool { return len(scope.feeds) > 1 })
 }
 
 // isOutdated reports whether scopes must have a later list, as tombstones were dropped in pauses.
-func (c *commit[V]) isOutdated() bool {
+func (c *commit) isOutdated() bool {
 	for scope := range c.scopes {
 		if !c.list.compareContents && feed.IsOlder(c.version, scope.minVersion) {
 			return true
@@ -145,7 +145,7 @@ func (c *commit[V]) isOutdated() bool {
 
 // pause gives the writer's lock back, and writes the fork meanwhile. The errors of the commit are not
 // reported before it has released its locks.
-func (c *commit[V]) pause() {
+func (c *commit) pause() {
 	reports := c.endWriteSilently()
 	c.yield()
 	c.writeFork()
@@ -155,7 +155,7 @@ func (c *commit[V]) pause() {
 
 // writeFork puts what was decided into the fork, which no other goroutine uses yet. It takes most of
 // the time of a commit, and needs no lock.
-func (c *commit[V]) writeFork() {
+func (c *commit) writeFork() {
 	for _, p := range c.placed {
 		c.next.put(p.key, p.entry)
 	}
@@ -163,7 +163,7 @@ func (c *commit[V]) writeFork() {
 }
 
 // replaceAll commits a write of the program, which holds the lock of commits and the writer's.
-func (c *commit[V]) replaceAll() {
+func (c *commit) replaceAll() {
 	c.next = c.list.next
 	if c.config.Log != nil {
 		c.withMu(func() { c.list.writes = c.live.Load().writes + 1 }) // every key may differ
@@ -175,7 +175,7 @@ func (c *commit[V]) replaceAll() {
 }
 
 // decideAll decides on every key, from the beginning.
-func (c *commit[V]) decideAll() error {
+func (c *commit) decideAll() error {
 	for key := range c.kept {
 		c.list.next.put(key, nil)
 	}
@@ -199,14 +199,14 @@ func (c *commit[V]) decideAll() error {
 
 // decideAgain decides again on the keys that were written during pauses. When they are few, it does so
 // without a pause.
-func (c *commit[V]) decideAgain() {
+func (c *commit) decideAgain() {
 	const rounds = 4
 	for round := 1; len(c.written) > 0; round++ {
 		written := c.written
 		pauses := len(written) > c.pieceSize && round < rounds
 		c.written = make(map[string]struct{})
 		c.writeFork()
-		isWritten := func(change Change[V]) bool {
+		isWritten := func(change Change) bool {
 			_, again := written[change.Key]
 			return again
 		}
@@ -224,18 +224,18 @@ func (c *commit[V]) decideAgain() {
 }
 
 // takeLive undoes what was decided on a key, and takes its live entry into the fork.
-func (c *commit[V]) takeLive(key string) {
+func (c *commit) takeLive(key string) {
 	if c.kept[key] {
 		c.list.next.put(key, nil)
 	}
 	delete(c.kept, key)
 	delete(c.stays, key)
 	delete(c.failed, key)
-	c.next.put(key, new(Entry[V]).fromMap(c.entries.Item(key)))
+	c.next.put(key, new(Entry).fromMap(c.entries.Item(key)))
 }
 
 // begin forks the live state, unless the list replaces it all, and takes a view of it.
-func (c *commit[V]) begin(view *entryView) error {
+func (c *commit) begin(view *entryView) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	live := c.live.Load()
@@ -262,7 +262,7 @@ func (c *commit[V]) begin(view *entryView) error {
 
 // beginScopes finds the scopes to replace: those that have not reached a later version than the
 // list's. After the server has gone back in time, these are all scopes of the feed.
-func (c *commit[V]) beginScopes() error {
+func (c *commit) beginScopes() error {
 	c.scopes = make(map[*Scope]bool)
 	for _, scope := range c.feed.Scopes() {
 		switch {
@@ -286,7 +286,7 @@ func (c *commit[V]) beginScopes() error {
 
 // steps yields what to do for each key: the list's states that could not be stored, then the entries
 // that the list lacks, then those that it has, in list order.
-func (c *commit[V]) steps(view entryView) iter.Seq[func()] {
+func (c *commit) steps(view entryView) iter.Seq[func()] {
 	return func(yield func(func()) bool) {
 		gone := c.keysFrom(view) // before anything is written
 		if c.list != nil {
@@ -320,7 +320,7 @@ type entryView = snapmap.View[valueRef, entryMeta]
 
 // keysFrom returns the keys of the entries that the commit may replace. It is called before the commit
 // has written into its fork: what is written later is written to copies of these sets.
-func (c *commit[V]) keysFrom(view entryView) (all []iter.Seq[string]) {
+func (c *commit) keysFrom(view entryView) (all []iter.Seq[string]) {
 	if c.scopes == nil {
 		return []iter.Seq[string]{func(yield func(string) bool) {
 			view.All()(func(key string, _ snapmap.Item[valueRef, entryMeta]) bool { return yield(key) })
@@ -337,7 +337,7 @@ func (c *commit[V]) keysFrom(view entryView) (all []iter.Seq[string]) {
 // candidates yields each key of the list whose entry may differ from the live one once, and whether
 // the entry was made for the list. If the live state has changed since Begin, or EmitUnchanged is
 // set, these are all keys.
-func (c *commit[V]) candidates() iter.Seq2[string, bool] {
+func (c *commit) candidates() iter.Seq2[string, bool] {
 	r := c.list
 	all := c.config.EmitUnchanged || c.scopes != nil
 	c.withMu(func() { all = all || c.live.Load().writes != r.writes })
@@ -367,7 +367,7 @@ func (c *commit[V]) candidates() iter.Seq2[string, bool] {
 }
 
 // replaces reports whether the commit replaces a live entry.
-func (c *commit[V]) replaces(key string, old *Entry[V]) bool {
+func (c *commit) replaces(key string, old *Entry) bool {
 	if c.scopes == nil {
 		return true
 	}
@@ -395,11 +395,11 @@ func (c *commit[V]) replaces(key string, old *Entry[V]) bool {
 
 // process decides on a key by its live entry, the list's entry, its tombstone and its failure. made reports
 // whether the list's entry was made for the list, and is not one of the live state at Begin.
-func (c *commit[V]) process(key string, made bool) {
-	old := new(Entry[V]).fromMap(c.entries.Item(key))
-	var entry *Entry[V]
+func (c *commit) process(key string, made bool) {
+	old := new(Entry).fromMap(c.entries.Item(key))
+	var entry *Entry
 	if c.list != nil {
-		entry = new(Entry[V]).fromMap(c.list.next.entries.Item(key))
+		entry = new(Entry).fromMap(c.list.next.entries.Item(key))
 	}
 	switch {
 	case entry != nil:
@@ -414,19 +414,19 @@ func (c *commit[V]) process(key string, made bool) {
 }
 
 // removeWithScope removes an entry whose scope is removed.
-func (c *commit[V]) removeWithScope(key string, old *Entry[V]) {
+func (c *commit) removeWithScope(key string, old *Entry) {
 	version := old.serverVersion()
-	c.withMu(func() { c.record(&tombstone[V]{key: key, version: version, shown: version}, old.scope()) })
+	c.withMu(func() { c.record(&tombstone{key: key, version: version, shown: version}, old.scope()) })
 	if c.tombstones.isWaiting(key, old) {
 		return
 	}
-	c.drop(Change[V]{Key: key, Old: old})
+	c.drop(Change{Key: key, Old: old})
 }
 
 // remove removes an entry that the list lacks.
-func (c *commit[V]) remove(key string, old *Entry[V]) {
+func (c *commit) remove(key string, old *Entry) {
 	refused := c.list.isRefused(key, old)
-	change := Change[V]{Key: key, Old: old, Initial: c.isInitial(old.scope()), LeftScope: refused}
+	change := Change{Key: key, Old: old, Initial: c.isInitial(old.scope()), LeftScope: refused}
 	version := old.serverVersion()
 	if c.scopes == nil || feed.IsOlder(c.version, version) { // or undone by a restore, after which any older state may exist
 		c.drop(change)
@@ -435,7 +435,7 @@ func (c *commit[V]) remove(key string, old *Entry[V]) {
 	scope := c.scopeOf(old)
 	waits := false
 	c.withMu(func() {
-		c.record(&tombstone[V]{key: key, version: version, last: true, shown: c.version}, scope)
+		c.record(&tombstone{key: key, version: version, last: true, shown: c.version}, scope)
 		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version) != nil; waits {
 			c.deferDeletion(key, old, old, nil, c.version)
 		} else if !refused && old.scope() != nil { // the server may never have had one that the program wrote
@@ -448,7 +448,7 @@ func (c *commit[V]) remove(key string, old *Entry[V]) {
 }
 
 // scopeOf returns the scope of an entry, or one that may hold it and that the commit replaces.
-func (c *commit[V]) scopeOf(old *Entry[V]) *Scope {
+func (c *commit) scopeOf(old *Entry) *Scope {
 	if scope := old.scope(); scope != nil {
 		return scope
 	}
@@ -459,7 +459,7 @@ func (c *commit[V]) scopeOf(old *Entry[V]) *Scope {
 }
 
 // drop removes an entry from the next state.
-func (c *commit[V]) drop(change Change[V]) {
+func (c *commit) drop(change Change) {
 	if c.exist {
 		change.Final, change.LeftScope = change.Old, true
 	}
@@ -469,7 +469,7 @@ func (c *commit[V]) drop(change Change[V]) {
 
 // putEntry puts the list's entry of a key into the next state, unless the rules of doc.go say that the
 // list's state is not the newest.
-func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
+func (c *commit) putEntry(key string, old, entry *Entry, made bool) {
 	own := old != nil && c.replaces(key, old)
 	if c.scopes != nil {
 		if !c.scopes[entry.scope()] {
@@ -493,30 +493,30 @@ func (c *commit[V]) putEntry(key string, old, entry *Entry[V], made bool) {
 			c.place(key, entry)
 		}
 		if c.config.EmitUnchanged {
-			c.put = append(c.put, Change[V]{Key: key, Old: old, New: entry})
+			c.put = append(c.put, Change{Key: key, Old: old, New: entry})
 		}
 		return
 	}
 	c.place(key, entry)
 	initial := c.isInitial(entry.scope())
 	if old != nil && !old.sameObject(entry.identity()) {
-		c.gone = append(c.gone, Change[V]{Key: key, Old: old, Initial: initial, LeftScope: c.list.isRefused(key, old)})
+		c.gone = append(c.gone, Change{Key: key, Old: old, Initial: initial, LeftScope: c.list.isRefused(key, old)})
 		old = nil
 	}
-	c.put = append(c.put, Change[V]{Key: key, Old: old, New: entry, Initial: initial})
+	c.put = append(c.put, Change{Key: key, Old: old, New: entry, Initial: initial})
 }
 
 // place puts an entry into the next state, or removes that one if entry is nil, unless the next state
 // is the list.
-func (c *commit[V]) place(key string, entry *Entry[V]) {
+func (c *commit) place(key string, entry *Entry) {
 	if c.scopes != nil {
-		c.placed = append(c.placed, placed[V]{key, entry})
+		c.placed = append(c.placed, placed{key, entry})
 	}
 }
 
 // isInitial reports whether changes of the entries of a scope are part of its first list or, if scope is
 // nil, of the first full state of the store. A write of the program into the store of an informer is not.
-func (c *commit[V]) isInitial(scope *Scope) bool {
+func (c *commit) isInitial(scope *Scope) bool {
 	switch {
 	case c.feed == nil:
 		return !c.isFed() && c.synced.Load() == nil
@@ -529,7 +529,7 @@ func (c *commit[V]) isInitial(scope *Scope) bool {
 // sameState reports whether entry is the same state of its object as old, the live entry. made reports
 // whether entry was made for the replacement. Values are compared, and not index values, which change
 // if an index was added since Begin.
-func (c *commit[V]) sameState(key string, old, entry *Entry[V], made bool) bool {
+func (c *commit) sameState(key string, old, entry *Entry, made bool) bool {
 	if c.list.compareContents || !made && old.ref == entry.ref {
 		return old.ref == entry.ref
 	}
@@ -538,7 +538,7 @@ func (c *commit[V]) sameState(key string, old, entry *Entry[V], made bool) bool 
 
 // settleFailure handles a state of the list that could not be stored, or is ignored. If it is the
 // newest of its key, the live entry is kept, moved or removed as in decideFailure.
-func (c *commit[V]) settleFailure(key string) {
+func (c *commit) settleFailure(key string) {
 	r := c.list
 	if r == nil {
 		return
@@ -547,7 +547,7 @@ func (c *commit[V]) settleFailure(key string) {
 	if !rejected {
 		return
 	}
-	old := new(Entry[V]).fromMap(c.entries.Item(key))
+	old := new(Entry).fromMap(c.entries.Item(key))
 	id := identityOf("", f.version)
 	id.uid = f.uid
 	if c.scopes != nil {
@@ -563,7 +563,7 @@ func (c *commit[V]) settleFailure(key string) {
 	at, kept := c.lastGood(key, old, id)
 	if kept == nil {
 		if c.scopes != nil && old != nil && !old.sameObject(id) && !c.renames.Load() {
-			c.drop(Change[V]{Key: key, Old: old, Initial: c.isInitial(old.scope())})
+			c.drop(Change{Key: key, Old: old, Initial: c.isInitial(old.scope())})
 			c.writeFork() // process looks whether the fork has the entry
 		}
 		return
@@ -584,11 +584,11 @@ func (c *commit[V]) settleFailure(key string) {
 
 // lastGood returns the live entry of the object of a rejected state, nil if there is none or the list
 // has another state under its key, and its key: a transform may have renamed the object.
-func (c *commit[V]) lastGood(key string, old *Entry[V], id identity) (at string, kept *Entry[V]) {
+func (c *commit) lastGood(key string, old *Entry, id identity) (at string, kept *Entry) {
 	if c.renames.Load() && id.uid != 0 && (old == nil || old.uid != id.uid) {
 		for other, item := range c.entries.All() {
 			if item.Meta.uid == id.uid {
-				key, old = other, new(Entry[V]).fromMap(item)
+				key, old = other, new(Entry).fromMap(item)
 				break
 			}
 		}
@@ -601,7 +601,7 @@ func (c *commit[V]) lastGood(key string, old *Entry[V], id identity) (at string,
 
 // resolved returns the quarantined keys to release, of those that failed in scopes of the commit: all
 // but those whose live entry the list keeps and a reader found unreadable after it was added.
-func (c *commit[V]) resolved() (keys []string) {
+func (c *commit) resolved() (keys []string) {
 	if c.list == nil {
 		return nil
 	}
@@ -609,7 +609,7 @@ func (c *commit[V]) resolved() (keys []string) {
 		if c.scopes != nil && f.scope != nil && !c.scopes[f.scope] {
 			continue
 		}
-		old, entry := new(Entry[V]).fromMap(c.entries.Item(key)), new(Entry[V]).fromMap(c.list.next.entries.Item(key))
+		old, entry := new(Entry).fromMap(c.entries.Item(key)), new(Entry).fromMap(c.list.next.entries.Item(key))
 		_, recovered := c.list.recovered[key]
 		if recovered || entry == nil || old == nil || !c.sameState(key, old, entry, false) {
 			keys = append(keys, key)
@@ -621,7 +621,7 @@ func (c *commit[V]) resolved() (keys []string) {
 // publish makes the next state live, releases the resolved keys, and appends the changes to the log,
 // before the version is reached: a caller that waits for that reads nothing older. The caller holds the
 // writer's lock. It holds mu for O(resolved keys and scopes).
-func (c *commit[V]) publish(resolved []string) {
+func (c *commit) publish(resolved []string) {
 	changes := c.put
 	if len(c.gone) > 0 {
 		changes = append(c.gone, c.put...)
@@ -653,13 +653,13 @@ func (c *commit[V]) publish(resolved []string) {
 
 // quarantineFailed quarantines the keys whose newest states could not be stored. The caller holds the
 // writer's lock.
-func (c *commit[V]) quarantineFailed() {
+func (c *commit) quarantineFailed() {
 	if c.list == nil {
 		return
 	}
 	for key, f := range c.failed {
 		if f.scope != nil {
-			c.withMu(func() { c.record(&tombstone[V]{key: key, version: f.version, shown: f.version}, f.scope) })
+			c.withMu(func() { c.record(&tombstone{key: key, version: f.version, shown: f.version}, f.scope) })
 		}
 		if !f.skipped() {
 			c.quarantine.add(key, f)
@@ -677,7 +677,7 @@ func (c *commit[V]) quarantineFailed() {
 
 // advance records that the scopes have reached the list's version, or are removed. The caller holds
 // both locks.
-func (c *commit[V]) advance() {
+func (c *commit) advance() {
 	switch {
 	case c.list == nil:
 		c.forgetScopes()
@@ -705,7 +705,7 @@ func (c *commit[V]) advance() {
 }
 
 // forgetScopes removes the scopes of the commit from the store. The caller holds both locks.
-func (c *commit[V]) forgetScopes() {
+func (c *commit) forgetScopes() {
 	gone := slices.Collect(maps.Keys(c.scopes))
 	c.Store.scopes.forget(gone)
 	for _, scope := range gone {
@@ -722,14 +722,14 @@ func (c *commit[V]) forgetScopes() {
 //
 // It does nothing, and returns false, if ctx has ended, as the server serves the collection again, or if
 // a scope has been listed, and confirmed is false: a list proves that the server serves the collection.
-func (s *Store[V]) Vacate(ctx context.Context, why error, confirmed bool) bool {
+func (s *Store) Vacate(ctx context.Context, why error, confirmed bool) bool {
 	s.lockCommit()
 	defer s.unlockCommit()
 	if _, listed := s.Listed(); ctx.Err() != nil || listed && !confirmed {
 		return false
 	}
 	if s.Len() > 0 || !s.quarantine.isEmpty() {
-		c := &commit[V]{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil, absence: &why}
+		c := &commit{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil, absence: &why}
 		c.replaceAll()
 		c.quarantine.releaseScopes(anyScope) // after it: a reader of a key that was quarantined must find the error
 	} else {

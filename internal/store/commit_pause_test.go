@@ -107,7 +107,7 @@ func TestRenamedObjectMakesACommitBeginAgain(t *testing.T) {
 	h.run(t, "a list 20 l/1@16!decode m/3@17!decode n/4@18!decode w/5@19!decode k/1@15 z/9@16; b reach 30")
 	h.batches()
 	h.expect(t, nil, "k/1@15", "l/1@13", "n/4@11", "r/3@14", "w/5@13", "z/9@16")
-	var n Entry[*object]
+	var n Entry
 	if h.liveEntry("n", &n).scope() != h.scopes["a"] {
 		t.Error("n is not in the scope of its last state")
 	}
@@ -166,8 +166,8 @@ func TestCommitReportsWithoutLocks(t *testing.T) {
 	next := h.feeds["a"].Begin()
 	next.Add(stateOf("k/1@15"))
 	next.Add(stateOf("l/1@16"))
-	late := func(*object) ([]string, error) { return nil, errInjected }
-	if err := h.AddIndexers(map[string]IndexFunc[*object]{"late": late}); err != nil {
+	late := func(any) ([]string, error) { return nil, errInjected }
+	if err := h.AddIndexers(map[string]IndexFunc{"late": late}); err != nil {
 		t.Fatal(err)
 	}
 	if err := next.Commit("20"); err != nil {
@@ -216,7 +216,7 @@ func TestEventsPassDuringCommits(t *testing.T) {
 			versions := make(map[string]int)
 			for key, o := range h.Snapshot().All() {
 				if strings.HasPrefix(key, "a") {
-					versions[o.Version]++
+					versions[o.(*object).Version]++
 				}
 			}
 			for version, n := range versions {

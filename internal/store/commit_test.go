@@ -27,7 +27,7 @@ func TestProgramWritesLeaveWithTheirScopes(t *testing.T) {
 		{"it replaces an object of the server", "a/l/2@50", "a list 11 a/l/2@11", "a/l/2@11"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed[*object])}
+			h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed)}
 			h.joinScope("a", scope.Scope{Namespace: "a"})
 			h.joinScope("b", scope.Scope{Namespace: "b"})
 			h.MarkSynced()
@@ -47,7 +47,7 @@ func TestProgramWritesLeaveWithTheirScopes(t *testing.T) {
 
 // An object that the program writes again, with a UID, is no longer one of every range of hashes.
 func TestProgramWritesBelongToTheRangeOfTheirUID(t *testing.T) {
-	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed)}
 	half := uint64(1) << 63
 	h.joinScope("low", scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}})
 	h.joinScope("high", scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}})
@@ -68,7 +68,7 @@ func TestProgramWritesBelongToTheRangeOfTheirUID(t *testing.T) {
 
 // An object without a UID is one of every range of hashes.
 func TestProgramWriteLeavesWithTheLastScopeThatMayHoldIt(t *testing.T) {
-	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed)}
 	half := uint64(1) << 63
 	h.joinScope("low", scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}})
 	h.joinScope("high", scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}})

@@ -30,7 +30,7 @@ func (h *harness) relistComparingContents(t *testing.T, version string, objects 
 // After CompareContents, an equal object keeps its entry, and a different one is an update,
 // whatever its version.
 func TestCompareContentsIgnoresVersions(t *testing.T) {
-	for name, option := range map[string]func(*Config[*object]){"live": func(*Config[*object]) {}, "packed": packing, "without item keys": withoutItemKeys} {
+	for name, option := range map[string]func(*Config){"live": func(*Config) {}, "packed": packing, "without item keys": withoutItemKeys} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(option)
 			h.relist("10", obj("a/1@1", "x"), obj("b/1@2"), obj("c/1@3"))
@@ -59,7 +59,7 @@ func TestAddIndexersDuringReplacementEmitsNoUpdates(t *testing.T) {
 	next.CompareContents()
 	next.Add(obj("a/1@1").item())
 	next.Add(obj("b/1@2").item())
-	if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+	if err := h.AddIndexers(map[string]IndexFunc{"uid": keyAndUID}); err != nil {
 		t.Fatal(err)
 	}
 	if err := next.Commit("5"); err != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// Config configures a Store for values of type V.
-type Config[V any] struct {
+// Config configures a Store.
+type Config struct {
 	// Key returns a value's key. Required.
-	Key func(V) (string, error)
+	Key func(any) (string, error)
 	// ItemKeys states that an item's Key equals the Key of its value, so that an entry is looked
 	// up without decoding the item.
 	ItemKeys bool
 	// Identity returns a value's UID and resourceVersion, or empty strings if it has none.
 	// Required.
-	Identity func(V) (uid, resourceVersion string)
+	Identity func(any) (uid, resourceVersion string)
 	// Labels returns a value's labels. Required for selecting by labels.
-	Labels func(V) map[string]string
+	Labels func(any) map[string]string
 	// Decode returns an item's value: decoded, transformed and validated. An error that wraps
 	// feed.ErrSkip makes the store ignore the item's state. Required if the store receives items.
-	Decode func(feed.Item) (V, error)
+	Decode func(feed.Item) (any, error)
 	// Transforms, if set, reports whether Decode may change an object's key and index values. Items
 	// are then decoded before they are looked up, and ItemKeys and ItemIndexers are ignored.
 	// Transforms is called for each item, by several goroutines, and its result must not change
@@ -45,14 +45,14 @@ type Config[V any] struct {
 	// object does not exist or the key does not decide it. It is called for keys that are not stored,
 	// without a lock of the store.
 	Absent func(key string) error
-	// Packer, if set, keeps entries as bytes, which are decoded when they are read. If V is a
-	// pointer type, a decoded value is shared by all readers for as long as one references it.
-	Packer Packer[V]
-	// PointerType, if V is an interface type, is the pointer type of all values of Packer. These
-	// values are then shared as well.
+	// Packer, if set, keeps entries as bytes, which are decoded when they are read.
+	Packer Packer
+	// PointerType, if set, is the pointer type of all values or, with a Packer, of those that are
+	// packed. An entry then is the pointer, without an interface around it. All readers share a
+	// decoded value for as long as one references it.
 	PointerType reflect.Type
 	// Indexers are the initial indexes.
-	Indexers map[string]IndexFunc[V]
+	Indexers map[string]IndexFunc
 	// ItemIndexers compute an item's values under some of the Indexers, by name, without its
 	// value. They are called where the item would have to be decoded for the index function.
 	ItemIndexers map[string]func(feed.Item) ([]string, error)
@@ -74,26 +74,26 @@ type Config[V any] struct {
 	CompareBytes int
 	// Log, if set, receives every change. The store is then an informer's: its resourceVersion is
 	// moved by a feed only, not by Put, Remove and Replace.
-	Log *eventlog.Log[Change[V]]
+	Log *eventlog.Log[Change]
 }
 
 // Change is one event of the log: an addition (Old is nil), an update, or a deletion (New is nil).
 // Old and Final are the same in the deletion of an object that was not stored; see
 // Config.EmitUnseenDeletions.
-type Change[V any] struct {
+type Change struct {
 	Key       string
-	Old, New  *Entry[V]
-	Final     *Entry[V] // the state at deletion, nil if unknown; Old is then the last known state
-	Initial   bool      // part of the first full state, or of the first one of a scope
-	LeftScope bool      // of a deletion: the object exists, but its scope was removed, or the feed refused it
+	Old, New  *Entry
+	Final     *Entry // the state at deletion, nil if unknown; Old is then the last known state
+	Initial   bool   // part of the first full state, or of the first one of a scope
+	LeftScope bool   // of a deletion: the object exists, but its scope was removed, or the feed refused it
 }
 
 // Packer packs values into bytes and unpacks them. Its methods must be safe for concurrent use.
-type Packer[V any] interface {
+type Packer interface {
 	// Pack packs an item. old is the packed object that it replaces, or the zero Object. value
 	// decodes the item, for a packer that needs the value. An error that wraps pack.ErrUnsupported,
 	// after a call of value, makes the store keep the value as it is.
-	Pack(item feed.Item, old pack.Object, value func() (V, error)) (pack.Object, error)
+	Pack(item feed.Item, old pack.Object, value func() (any, error)) (pack.Object, error)
 	// Unpack returns the value of an object that Pack returned.
-	Unpack(object pack.Object) (V, error)
+	Unpack(object pack.Object) (any, error)
 }

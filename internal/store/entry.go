@@ -16,7 +16,7 @@ import (
 
 // Entry is one object of a collection. It is immutable. The map stores the valueRef as the value
 // and the entryMeta beside it.
-type Entry[V any] struct {
+type Entry struct {
 	ref *valueRef
 	entryMeta
 }
@@ -39,10 +39,10 @@ type sharedMeta struct {
 // mapItem is an entry as stored in the map.
 type mapItem = snapmap.Item[valueRef, entryMeta]
 
-func (e *Entry[V]) mapItem() mapItem { return mapItem{Value: e.ref, Meta: e.entryMeta} }
+func (e *Entry) mapItem() mapItem { return mapItem{Value: e.ref, Meta: e.entryMeta} }
 
 // fromMap sets *e to an entry read from the map and returns e, or returns nil if the map had none.
-func (e *Entry[V]) fromMap(in mapItem) *Entry[V] {
+func (e *Entry) fromMap(in mapItem) *Entry {
 	if in.Value == nil {
 		return nil
 	}
@@ -51,8 +51,8 @@ func (e *Entry[V]) fromMap(in mapItem) *Entry[V] {
 }
 
 // entryPair holds both entries of a change in one allocation, as the log refers to both.
-type entryPair[V any] struct {
-	old, next Entry[V]
+type entryPair struct {
+	old, next Entry
 	decoded   atomic.Pointer[valueRef] // keeps the value of next decoded, see recentValues
 }
 
@@ -74,7 +74,7 @@ func (m entryMeta) scope() *Scope {
 }
 
 // common returns the entry's sharedMeta, a zero one if it is nil or has none.
-func (e *Entry[V]) common() sharedMeta {
+func (e *Entry) common() sharedMeta {
 	if e == nil || e.shared == nil {
 		return sharedMeta{}
 	}
@@ -82,14 +82,14 @@ func (e *Entry[V]) common() sharedMeta {
 }
 
 // byIndex returns the entry's values under each index, nil for a nil entry.
-func (e *Entry[V]) byIndex() [][]string { return e.common().byIndex }
+func (e *Entry) byIndex() [][]string { return e.common().byIndex }
 
 // IsSameObject reports whether two entries of a key may be states of the same object: their UIDs
 // are equal, or one has none.
-func (e *Entry[V]) IsSameObject(other *Entry[V]) bool { return e.sameObject(other.identity()) }
+func (e *Entry) IsSameObject(other *Entry) bool { return e.sameObject(other.identity()) }
 
 // serverVersion returns the version, or "" if it is not one that the server has sent for the entry.
-func (e *Entry[V]) serverVersion() string {
+func (e *Entry) serverVersion() string {
 	if e.common().written {
 		return ""
 	}
@@ -99,7 +99,7 @@ func (e *Entry[V]) serverVersion() string {
 // forgetVersion forgets the version of an entry that is kept instead of a newer state, if the entry's
 // is the higher one. The server was then restored from a backup, and the states that follow, too, may
 // have lower versions than the entry.
-func (e *Entry[V]) forgetVersion(newer identity) {
+func (e *Entry) forgetVersion(newer identity) {
 	if newer.before(e.identity()) {
 		e.version = 0
 	}
@@ -161,7 +161,7 @@ func (m *sharedMeta) hash() uint64 {
 }
 
 // with returns a copy of the entry whose sharedMeta is changed by change.
-func (e *Entry[V]) with(in *metaInterner, change func(*sharedMeta)) *Entry[V] {
+func (e *Entry) with(in *metaInterner, change func(*sharedMeta)) *Entry {
 	changed, shared := *e, e.common()
 	change(&shared)
 	changed.shared = in.intern(shared, e.shared)
@@ -169,7 +169,7 @@ func (e *Entry[V]) with(in *metaInterner, change func(*sharedMeta)) *Entry[V] {
 }
 
 // inScope returns the entry if it is in a scope, and otherwise a copy that is.
-func (e *Entry[V]) inScope(c *Scope, in *metaInterner) *Entry[V] {
+func (e *Entry) inScope(c *Scope, in *metaInterner) *Entry {
 	if c.whole || e.scope() == c {
 		return e
 	}
@@ -259,11 +259,11 @@ func (a identity) versionText() string {
 // valueRef stands for an entry's value in the map, so that Get reaches the value without a further
 // indirection. A *valueRef points to
 //
-//   - the object itself, if V is a pointer type and the store does not pack,
-//   - a heap copy of the value, if V is any other type and the store does not pack,
+//   - the object itself, if the store has a PointerType and does not pack,
+//   - a heap copy of the value, if it has none and does not pack,
 //   - a packed struct, if the store packs.
 //
-// The case is the same for all entries of a store, and only value.go and published.Get convert between
-// them. A valueRef is never dereferenced. Its type is smaller than any memory it may point to, and the
-// garbage collector follows the allocated memory, not the pointer's type.
+// The case is the same for all entries of a store, and only the methods of valueCodec convert between
+// a valueRef and a value. A valueRef is never dereferenced. Its type is smaller than any memory it may
+// point to, and the garbage collector follows the allocated memory, not the pointer's type.
 type valueRef struct{ _ byte }

@@ -36,7 +36,7 @@ func TestEntriesOfOneNamespaceShareTheirMeta(t *testing.T) {
 	if got := h.distinctMetas(); got != 4 {
 		t.Errorf("%d metas after an update of each object, want 4", got)
 	}
-	if err := h.AddIndexers(map[string]IndexFunc[*object]{"text": func(o *object) ([]string, error) { return []string{o.Text}, nil }}); err != nil {
+	if err := h.AddIndexers(map[string]IndexFunc{"text": func(o any) ([]string, error) { return []string{o.(*object).Text}, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.distinctMetas(); got != 4 {
@@ -45,7 +45,7 @@ func TestEntriesOfOneNamespaceShareTheirMeta(t *testing.T) {
 }
 
 func TestEntryWithoutIndexHasNoMeta(t *testing.T) {
-	h := newHarness(func(c *Config[*object]) { c.Indexers = nil })
+	h := newHarness(func(c *Config) { c.Indexers = nil })
 	h.apply(watch.Added, obj("a/1@1"))
 	if entry := h.Snapshot().Entry("a"); entry.shared != nil {
 		t.Errorf("the entry has the meta %+v, want nil", entry.shared)
@@ -54,8 +54,8 @@ func TestEntryWithoutIndexHasNoMeta(t *testing.T) {
 
 // A transform may clear the UID and the version. The entry records those of the item.
 func TestIdentityIsThatOfTheItem(t *testing.T) {
-	h := newHarness(func(c *Config[*object]) {
-		c.Identity = func(*object) (string, string) { return "", "" }
+	h := newHarness(func(c *Config) {
+		c.Identity = func(any) (string, string) { return "", "" }
 	})
 	h.relist("1", obj("a/1@1"))
 	h.apply(watch.Modified, obj("a/1@1"))
@@ -67,9 +67,10 @@ func TestIdentityIsThatOfTheItem(t *testing.T) {
 
 // An entry's identity does not pass on to the next state of the object.
 func TestIdentityIsNotInherited(t *testing.T) {
-	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
-		h := newHarness(append(options, func(c *Config[*object]) {
-			c.Identity = func(o *object) (string, string) {
+	for name, options := range map[string][]func(*Config){"live": nil, "packed": {packing}} {
+		h := newHarness(append(options, func(c *Config) {
+			c.Identity = func(value any) (string, string) {
+				o := value.(*object)
 				if o.Text == "cleared" {
 					return "", ""
 				}

@@ -61,7 +61,7 @@ func TestWriteOfTheProgramKeepsQuarantine(t *testing.T) {
 	for name, write := range map[string]func(h *harness) error{
 		"Put":     func(h *harness) error { return h.Put(obj("a/u@1")) },
 		"Remove":  func(h *harness) error { return h.Remove(obj("a/u@1")) },
-		"Replace": func(h *harness) error { return h.Replace([]*object{obj("b/u@1")}, "7") },
+		"Replace": func(h *harness) error { return h.Replace([]any{obj("b/u@1")}, "7") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness()

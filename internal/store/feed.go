@@ -17,8 +17,8 @@ import (
 // Feed is the sink of a reflector, and the only way in for what a server sends. It feeds the whole
 // collection of a store, or scopes of it that differ in their ranges of hashes alone. Items that are in
 // none of these are foreign: they are counted and passed over, undecoded.
-type Feed[V any] struct {
-	store    *Store[V]
+type Feed struct {
+	store    *Store
 	config   FeedConfig
 	name     scope.Scope              // of the scopes, without a range
 	had      []*Scope                 // all scopes that the feed has had, sorted by their ranges
@@ -41,10 +41,10 @@ type FeedConfig struct {
 	Progressed, Listed func()
 }
 
-var _ feed.Sink = (*Feed[any])(nil)
+var _ feed.Sink = (*Feed)(nil)
 
 // NewFeed returns a feed.
-func (s *Store[V]) NewFeed(config FeedConfig) *Feed[V] {
+func (s *Store) NewFeed(config FeedConfig) *Feed {
 	if config.Progressed == nil {
 		config.Progressed = func() {}
 	}
@@ -54,7 +54,7 @@ func (s *Store[V]) NewFeed(config FeedConfig) *Feed[V] {
 	if !s.config.Scoped {
 		config.Scopes = s.scopes.held // the whole collection
 	}
-	f := &Feed[V]{store: s, config: config, had: slices.Clone(config.Scopes), progress: progress{version: config.From}}
+	f := &Feed{store: s, config: config, had: slices.Clone(config.Scopes), progress: progress{version: config.From}}
 	f.name = f.had[0].Name.WithoutRange()
 	slices.SortFunc(f.had, func(a, b *Scope) int { return cmp.Compare(a.Name.Hash.First, b.Name.Hash.First) })
 	s.lockScopes()
@@ -72,10 +72,10 @@ func (s *Store[V]) NewFeed(config FeedConfig) *Feed[V] {
 }
 
 // Close detaches the feed from all its scopes. Its items are foreign from then on.
-func (f *Feed[V]) Close() { f.Drop(f.Scopes()) }
+func (f *Feed) Close() { f.Drop(f.Scopes()) }
 
 // Drop detaches the feed from scopes, whose items are foreign from then on.
-func (f *Feed[V]) Drop(scopes []*Scope) {
+func (f *Feed) Drop(scopes []*Scope) {
 	f.store.lockScopes()
 	defer f.store.unlockScopes()
 	dropped := make(map[*Scope]bool, len(scopes))
@@ -95,10 +95,10 @@ func (f *Feed[V]) Drop(scopes []*Scope) {
 
 // feeds reports whether the feed feeds a scope. It does not any more once the server was restored
 // from a backup and another feed has listed the scope. The caller holds a lock of the store.
-func (f *Feed[V]) feeds(c *Scope) bool { return slices.Contains(c.feeds, &f.progress) }
+func (f *Feed) feeds(c *Scope) bool { return slices.Contains(c.feeds, &f.progress) }
 
 // FeedsAllScopes reports whether the feed feeds all its scopes. One that does not should be closed.
-func (f *Feed[V]) FeedsAllScopes() bool {
+func (f *Feed) FeedsAllScopes() bool {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
 	return !slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return !f.feeds(c) })
@@ -106,7 +106,7 @@ func (f *Feed[V]) FeedsAllScopes() bool {
 
 // HasCaughtUp reports whether the feed has reached the versions of its scopes, by whichever feed. A feed
 // that must be listed after Vacate has not.
-func (f *Feed[V]) HasCaughtUp() bool {
+func (f *Feed) HasCaughtUp() bool {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
 	return f.vacations == f.store.vacations &&
@@ -116,7 +116,7 @@ func (f *Feed[V]) HasCaughtUp() bool {
 // NotOlderThan returns the version that the next list of the scopes must not be older than. The first
 // list could have objects that a scope which may hold the same keys, or was removed, has seen deleted
 // before. Later lists are bounded only if the store has forgotten deletions that a scope has not seen.
-func (f *Feed[V]) NotOlderThan() string {
+func (f *Feed) NotOlderThan() string {
 	s := f.store
 	s.lockBoth()
 	defer s.unlockBoth()
@@ -140,7 +140,7 @@ func (f *Feed[V]) NotOlderThan() string {
 }
 
 // sharesKeysWith reports whether a scope may hold the same keys as another scope of the feed.
-func (f *Feed[V]) sharesKeysWith(c *Scope) bool {
+func (f *Feed) sharesKeysWith(c *Scope) bool {
 	if f.name.Hash.Field != scope.Namespace {
 		return (len(f.had) > 1 || f.had[0] != c) && scope.ShareKeys(f.name, c.Name)
 	}
@@ -153,23 +153,23 @@ func (f *Feed[V]) sharesKeysWith(c *Scope) bool {
 }
 
 // Scopes returns the scopes that the feed has now. The slice must not be modified.
-func (f *Feed[V]) Scopes() []*Scope { return *f.scopes.Load() }
+func (f *Feed) Scopes() []*Scope { return *f.scopes.Load() }
 
 // Foreign returns the number of items that were passed over. It does not count items of scopes that
 // the feed has had.
-func (f *Feed[V]) Foreign() uint64 { return f.foreign.Load() }
+func (f *Feed) Foreign() uint64 { return f.foreign.Load() }
 
 // scopeOf returns the scope of an item, or nil if the item is foreign.
-func (f *Feed[V]) scopeOf(item feed.Item) *Scope { return f.scopeAmong(f.Scopes(), item) }
+func (f *Feed) scopeOf(item feed.Item) *Scope { return f.scopeAmong(f.Scopes(), item) }
 
 // countForeign counts a foreign item, unless it is in a scope that the feed has had.
-func (f *Feed[V]) countForeign(item feed.Item) {
+func (f *Feed) countForeign(item feed.Item) {
 	if f.scopeAmong(f.had, item) == nil {
 		f.foreign.Add(1)
 	}
 }
 
-func (f *Feed[V]) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
+func (f *Feed) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 	if len(scopes) == 0 || f.name.Namespace != "" && namespaceOf(item.Key) != f.name.Namespace {
 		return nil
 	}
@@ -199,10 +199,10 @@ func (f *Feed[V]) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 
 // Apply implements feed.Sink. The collection's resourceVersion advances, too, if the state cannot be
 // stored or is to be ignored.
-func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
+func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	defer f.config.Progressed()
 	s := f.store
-	e := event[V]{progress: &f.progress, scope: f.scopeOf(item), eventType: eventType, item: item}
+	e := event{progress: &f.progress, scope: f.scopeOf(item), eventType: eventType, item: item}
 	switch {
 	case e.scope == nil:
 		f.countForeign(item)
@@ -224,7 +224,7 @@ func (f *Feed[V]) Apply(eventType watch.EventType, item feed.Item) feed.Outcome 
 }
 
 // filter applies the filter to an event. One whose state is refused becomes a deletion.
-func (f *Feed[V]) filter(e *event[V]) {
+func (f *Feed) filter(e *event) {
 	s := f.store
 	isDeletion, passes := e.eventType == watch.Deleted, true
 	e.unseen = isDeletion && e.scope.whole && s.config.EmitUnseenDeletions
@@ -241,12 +241,12 @@ func (f *Feed[V]) filter(e *event[V]) {
 }
 
 // AdvanceVersion implements feed.Sink.
-func (f *Feed[V]) AdvanceVersion(resourceVersion string) {
+func (f *Feed) AdvanceVersion(resourceVersion string) {
 	f.advance(resourceVersion)
 	f.config.Progressed()
 }
 
-func (f *Feed[V]) advance(resourceVersion string) {
+func (f *Feed) advance(resourceVersion string) {
 	s := f.store
 	s.lockBoth()
 	defer s.unlockBoth()
@@ -259,7 +259,7 @@ func (f *Feed[V]) advance(resourceVersion string) {
 
 // HasVersion implements feed.Sink. It also reports true for a foreign item, for every version of an
 // object that the filter refuses, and for a state that Decode ignores.
-func (f *Feed[V]) HasVersion(item feed.Item) bool {
+func (f *Feed) HasVersion(item feed.Item) bool {
 	s := f.store
 	if f.scopeOf(item) == nil {
 		return true
@@ -273,14 +273,14 @@ func (f *Feed[V]) HasVersion(item feed.Item) bool {
 }
 
 // NeedsList implements feed.Sink. It reports true after Vacate, up to the feed's next list.
-func (f *Feed[V]) NeedsList() bool {
+func (f *Feed) NeedsList() bool {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
 	return f.vacations != f.store.vacations
 }
 
 // Quarantined implements feed.Sink. Scopes that must be listed again count.
-func (f *Feed[V]) Quarantined() int {
+func (f *Feed) Quarantined() int {
 	s := f.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,7 +299,7 @@ func (f *Feed[V]) Quarantined() int {
 // listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
 // of them, and other feeds of the scopes, which have not noticed, feed them no more. The caller
 // holds both locks.
-func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
+func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
 	k := &s.scopes
 	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.restores < k.restores }) {
 		k.restores++ // otherwise another feed has noticed before
@@ -325,7 +325,7 @@ func (s *Store[V]) noteRestore(by *Feed[V], listed []*Scope, version string) {
 // restored from a backup: the listed scopes, or others that may hold the same keys, or removed ones,
 // have reached a later version. It does not if another server, which lagged behind, had refused the
 // previous request. The caller holds a lock of the store.
-func (s *Store[V]) wasUndone(by *Feed[V], version string) bool {
+func (s *Store) wasUndone(by *Feed, version string) bool {
 	return feed.IsOlder(version, s.scopes.removedVersion) || slices.ContainsFunc(s.scopes.held, func(c *Scope) bool {
 		return (slices.Contains(by.Scopes(), c) || by.sharesKeysWith(c)) && feed.IsOlder(version, c.reached())
 	})

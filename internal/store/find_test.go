@@ -20,7 +20,7 @@ func TestFindReturnsWhyAnObjectIsMissing(t *testing.T) {
 	h.apply(watch.Added, obj("b/1@3").with("decode"))
 	for key, want := range map[string]string{"a": "a/1@1", "b": "", "c": ""} {
 		got, exists, err := h.Find(key)
-		if want != "" && (!exists || err != nil || got.String() != want) {
+		if want != "" && (!exists || err != nil || got.(*object).String() != want) {
 			t.Errorf("Find(%s) = %v, %v, %v, want %s", key, got, exists, err, want)
 		}
 		if want == "" && (exists || !errors.Is(err, ErrNotStored) || !errors.Is(err, errInjected)) {

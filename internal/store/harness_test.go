@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,7 +88,7 @@ func identify(uid, version string) identity {
 }
 
 // identified returns the UID and version of an entry's identity.
-func identified(entry *Entry[*object]) (uid, version string) {
+func identified(entry *Entry) (uid, version string) {
 	text, ok := identityTexts.Load(entry.identity())
 	if !ok {
 		return "unknown", "unknown"
@@ -95,29 +96,45 @@ func identified(entry *Entry[*object]) (uid, version string) {
 	return text.([2]string)[0], text.([2]string)[1]
 }
 
-func groupsOf(o *object) ([]string, error) { return o.Groups, o.fails("index") }
-
-func keyAndUID(o *object) ([]string, error) { return []string{o.Key, o.UID}, nil }
-
-// fedStore is a store and its feed, nil if the store has scopes.
-type fedStore[V any] struct {
-	*Store[V]
-	*Feed[V]
+// objects returns values as objects.
+func objects(values []any) (list []*object) {
+	for _, value := range values {
+		list = append(list, value.(*object))
+	}
+	return list
 }
 
-func newFedStore[V any](config Config[V]) fedStore[V] {
+// values returns objects as values.
+func values(objects []*object) (list []any) {
+	for _, o := range objects {
+		list = append(list, o)
+	}
+	return list
+}
+
+func groupsOf(o any) ([]string, error) { return o.(*object).Groups, o.(*object).fails("index") }
+
+func keyAndUID(o any) ([]string, error) { return []string{o.(*object).Key, o.(*object).UID}, nil }
+
+// fedStore is a store and its feed, nil if the store has scopes.
+type fedStore struct {
+	*Store
+	*Feed
+}
+
+func newFedStore(config Config) fedStore {
 	s := New(config)
 	if config.Scoped {
-		return fedStore[V]{s, nil}
+		return fedStore{s, nil}
 	}
-	return fedStore[V]{s, s.NewFeed(FeedConfig{})}
+	return fedStore{s, s.NewFeed(FeedConfig{})}
 }
 
 // harness is a store of objects with a log and a cursor at the log's start.
 type harness struct {
-	fedStore[*object]
-	log     *eventlog.Log[Change[*object]]
-	cursor  *eventlog.Cursor[Change[*object]]
+	fedStore
+	log     *eventlog.Log[Change]
+	cursor  *eventlog.Cursor[Change]
 	decodes atomic.Int64
 
 	mu      sync.Mutex // guards reports
@@ -126,19 +143,21 @@ type harness struct {
 
 // newHarness returns a harness whose store has an index "group" and item keys, unless options
 // change that.
-func newHarness(options ...func(*Config[*object])) *harness {
-	h := &harness{log: eventlog.New[Change[*object]]()}
-	config := Config[*object]{
-		Key:      func(o *object) (string, error) { return o.Key, o.fails("key") },
+func newHarness(options ...func(*Config)) *harness {
+	h := &harness{log: eventlog.New[Change]()}
+	config := Config{
+		Key:      func(o any) (string, error) { return o.(*object).Key, o.(*object).fails("key") },
 		ItemKeys: true,
-		Identity: func(o *object) (string, string) {
+		Identity: func(value any) (string, string) {
+			o := value.(*object)
 			identify(o.UID, o.Version)
 			return o.UID, o.Version
 		},
-		Decode:   h.decode,
-		Indexers: map[string]IndexFunc[*object]{"group": groupsOf},
-		Report:   h.report,
-		Log:      h.log,
+		Decode:      h.decode,
+		Indexers:    map[string]IndexFunc{"group": groupsOf},
+		PointerType: reflect.TypeFor[*object](),
+		Report:      h.report,
+		Log:         h.log,
 	}
 	for _, option := range options {
 		option(&config)
@@ -148,16 +167,23 @@ func newHarness(options ...func(*Config[*object])) *harness {
 	return h
 }
 
-func packing(c *Config[*object]) { c.Packer = jsonPacker{pack.New()} }
+// Get is Store.Get, with the type of the values.
+func (h *harness) Get(key string) (*object, bool) {
+	value, ok := h.Store.Get(key)
+	o, _ := value.(*object)
+	return o, ok
+}
+
+func packing(c *Config) { c.Packer = jsonPacker{pack.New()} }
 
 // scoped makes a store have scopes, and no feed.
-func scoped(c *Config[*object]) { c.Scoped = true }
+func scoped(c *Config) { c.Scoped = true }
 
-func withoutItemKeys(c *Config[*object]) { c.ItemKeys = false }
+func withoutItemKeys(c *Config) { c.ItemKeys = false }
 
-func transforming(c *Config[*object]) { c.Transforms = func() bool { return true } }
+func transforming(c *Config) { c.Transforms = func() bool { return true } }
 
-func (h *harness) decode(item feed.Item) (*object, error) {
+func (h *harness) decode(item feed.Item) (any, error) {
 	h.decodes.Add(1)
 	o := &object{}
 	if err := json.Unmarshal(item.Raw, o); err != nil {
@@ -211,8 +237,8 @@ func (h *harness) batches() (lines []string) {
 	}
 }
 
-func (h *harness) describe(change Change[*object]) string {
-	id := func(entry *Entry[*object]) string {
+func (h *harness) describe(change Change) string {
+	id := func(entry *Entry) string {
 		uid, version := identified(entry)
 		return "/" + uid + "@" + version
 	}
@@ -235,9 +261,9 @@ func (h *harness) describe(change Change[*object]) string {
 }
 
 // contents returns the objects of a snapshot in key order.
-func contents(s *Snapshot[*object]) (ids []string) {
+func contents(s *Snapshot) (ids []string) {
 	for _, o := range s.All() {
-		ids = append(ids, o.String())
+		ids = append(ids, o.(*object).String())
 	}
 	return ids
 }
@@ -259,11 +285,12 @@ func (h *harness) expect(t *testing.T, batches []string, want ...string) {
 // jsonPacker packs an object as its JSON.
 type jsonPacker struct{ *pack.Packer }
 
-func (p jsonPacker) Pack(_ feed.Item, old pack.Object, value func() (*object, error)) (pack.Object, error) {
-	o, err := value()
+func (p jsonPacker) Pack(_ feed.Item, old pack.Object, value func() (any, error)) (pack.Object, error) {
+	v, err := value()
 	if err != nil {
 		return pack.Object{}, err
 	}
+	o := v.(*object)
 	if o.Fault == "unpackable" {
 		return pack.Object{}, fmt.Errorf("%w: %s", pack.ErrUnsupported, o)
 	}
@@ -274,7 +301,7 @@ func (p jsonPacker) Pack(_ feed.Item, old pack.Object, value func() (*object, er
 	return p.Packer.Pack(raw, o.UID, old), err
 }
 
-func (jsonPacker) Unpack(packed pack.Object) (*object, error) {
+func (jsonPacker) Unpack(packed pack.Object) (any, error) {
 	raw, err := packed.Unpack(nil)
 	if err != nil {
 		return nil, err
@@ -287,9 +314,9 @@ func (jsonPacker) Unpack(packed pack.Object) (*object, error) {
 // replacements that were begun may share the entry.
 func (h *harness) corrupt(key string, begun ...feed.Replacement) {
 	p := packedOf(h.entries.Get(key))
-	states := []*state[*object]{h.live.Load()}
+	states := []*state{h.live.Load()}
 	for _, next := range begun {
-		if r, ok := next.(*Replacement[*object]); ok && r.next.entries.Get(key) == p.ref() {
+		if r, ok := next.(*Replacement); ok && r.next.entries.Get(key) == p.ref() {
 			states = append(states, r.next)
 		}
 	}

@@ -15,19 +15,19 @@ import (
 
 // IndexFunc returns the values under which an index finds an object. The result must depend only on
 // the object. The store neither keeps nor modifies the returned slice.
-type IndexFunc[V any] func(V) ([]string, error)
+type IndexFunc func(any) ([]string, error)
 
 // indexSet lists a store's indexes. It is immutable; adding an index makes a new set, in which the
 // old indexes keep their positions.
-type indexSet[V any] struct {
+type indexSet struct {
 	names     []string
-	functions []IndexFunc[V]
+	functions []IndexFunc
 	errors    []*atomic.Uint64 // how often each function has failed
 }
 
 // with returns a set of the indexes of set, followed by more indexes.
-func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
-	more := &indexSet[V]{slices.Clone(set.names), slices.Clone(set.functions), slices.Clone(set.errors)}
+func (set *indexSet) with(indexers map[string]IndexFunc) *indexSet {
+	more := &indexSet{slices.Clone(set.names), slices.Clone(set.functions), slices.Clone(set.errors)}
 	for _, name := range slices.Sorted(maps.Keys(indexers)) {
 		more.names = append(more.names, name)
 		more.functions = append(more.functions, indexers[name])
@@ -40,7 +40,7 @@ func (set *indexSet[V]) with(indexers map[string]IndexFunc[V]) *indexSet[V] {
 // valuesAt for the values under the index at a position; if that fails or panics, the error is
 // reported and the object has no values under that index. known holds the values of the object's
 // previous state; it is not modified, and is returned if no value has changed.
-func (set *indexSet[V]) valuesOf(key string, valuesAt func(i int) ([]string, error), known [][]string, report func(string, error)) [][]string {
+func (set *indexSet) valuesOf(key string, valuesAt func(i int) ([]string, error), known [][]string, report func(string, error)) [][]string {
 	byIndex, own := known, false
 	if len(known) != len(set.functions) {
 		byIndex, own = make([][]string, len(set.functions)), true
@@ -59,7 +59,7 @@ func (set *indexSet[V]) valuesOf(key string, valuesAt func(i int) ([]string, err
 	return byIndex
 }
 
-func (set *indexSet[V]) call(i int, key string, valuesAt func(i int) ([]string, error), report func(string, error)) []string {
+func (set *indexSet) call(i int, key string, valuesAt func(i int) ([]string, error), report func(string, error)) []string {
 	values, err := feed.CatchPanic(func() ([]string, error) { return valuesAt(i) })
 	if err != nil {
 		set.errors[i].Add(1)
@@ -80,8 +80,8 @@ func normalize(values []string) []string {
 }
 
 // indexes holds the indexes of one state. A value without keys is removed from its index.
-type indexes[V any] struct {
-	set    *indexSet[V]
+type indexes struct {
+	set    *indexSet
 	pages  *snapmap.Generation
 	values []*postings // in the order of set
 	// scopes has the keys of each scope by its id, and under "" those that the program has written and
@@ -92,8 +92,8 @@ type indexes[V any] struct {
 // postings is one index: the set of keys under each value.
 type postings = snapmap.Map[snapmap.Set, struct{}]
 
-func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation, scoped bool) *indexes[V] {
-	ix := &indexes[V]{set: set, pages: pages}
+func newIndexes(set *indexSet, pages *snapmap.Generation, scoped bool) *indexes {
+	ix := &indexes{set: set, pages: pages}
 	for range set.names {
 		ix.values = append(ix.values, snapmap.NewMap[snapmap.Set, struct{}](pages))
 	}
@@ -104,8 +104,8 @@ func newIndexes[V any](set *indexSet[V], pages *snapmap.Generation, scoped bool)
 }
 
 // fork returns indexes with the same contents, of a forked generation.
-func (ix *indexes[V]) fork(pages *snapmap.Generation) *indexes[V] {
-	fork := &indexes[V]{set: ix.set, pages: pages}
+func (ix *indexes) fork(pages *snapmap.Generation) *indexes {
+	fork := &indexes{set: ix.set, pages: pages}
 	for _, keys := range ix.values {
 		fork.values = append(fork.values, keys.Fork(pages))
 	}
@@ -116,7 +116,7 @@ func (ix *indexes[V]) fork(pages *snapmap.Generation) *indexes[V] {
 }
 
 // move moves a key from the index values of old to those of entry. Either may be nil.
-func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
+func (ix *indexes) move(key string, old, entry *Entry) {
 	ix.moveScope(key, old, entry)
 	from, to := old.byIndex(), entry.byIndex()
 	for i, keys := range ix.values {
@@ -138,7 +138,7 @@ func (ix *indexes[V]) move(key string, old, entry *Entry[V]) {
 }
 
 // moveScope moves a key from the scope of old to that of entry. Either may be nil.
-func (ix *indexes[V]) moveScope(key string, old, entry *Entry[V]) {
+func (ix *indexes) moveScope(key string, old, entry *Entry) {
 	if ix.scopes == nil || old != nil && entry != nil && old.scope() == entry.scope() {
 		return
 	}
@@ -151,7 +151,7 @@ func (ix *indexes[V]) moveScope(key string, old, entry *Entry[V]) {
 }
 
 // ofScope returns the keys of a scope, nil if it has none; c may be nil.
-func (ix *indexes[V]) ofScope(c *Scope) *snapmap.Set {
+func (ix *indexes) ofScope(c *Scope) *snapmap.Set {
 	if ix.scopes == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (ix *indexes[V]) ofScope(c *Scope) *snapmap.Set {
 }
 
 // scopeSize returns the number of keys of a scope.
-func (ix *indexes[V]) scopeSize(c *Scope) int {
+func (ix *indexes) scopeSize(c *Scope) int {
 	if set := ix.ofScope(c); set != nil {
 		return set.Len()
 	}
@@ -175,7 +175,7 @@ func valuesUnder(byIndex [][]string, i int) []string {
 	return nil
 }
 
-func (ix *indexes[V]) add(keys *postings, value, key string) {
+func (ix *indexes) add(keys *postings, value, key string) {
 	old := keys.Get(value)
 	set := old
 	if set == nil {
@@ -186,7 +186,7 @@ func (ix *indexes[V]) add(keys *postings, value, key string) {
 	}
 }
 
-func (ix *indexes[V]) remove(keys *postings, value, key string) {
+func (ix *indexes) remove(keys *postings, value, key string) {
 	old := keys.Get(value)
 	if old == nil {
 		return
@@ -200,6 +200,6 @@ func (ix *indexes[V]) remove(keys *postings, value, key string) {
 }
 
 // lacksIndexOf reports whether the entry was made before an index of the set was added.
-func (e *Entry[V]) lacksIndexOf(set *indexSet[V]) bool {
+func (e *Entry) lacksIndexOf(set *indexSet) bool {
 	return len(e.byIndex()) < len(set.names)
 }

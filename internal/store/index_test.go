@@ -25,7 +25,7 @@ func (h *harness) found(t *testing.T, index, value string) []string {
 	}
 	var listed []string
 	for _, o := range objects {
-		listed = append(listed, o.Key)
+		listed = append(listed, o.(*object).Key)
 	}
 	slices.Sort(keys)
 	slices.Sort(listed)
@@ -104,10 +104,10 @@ func TestMutatedObjectLeavesNoStaleIndexEntry(t *testing.T) {
 // An index function may return the same slice each time. The store neither keeps nor sorts it.
 func TestIndexFunctionMayReturnSharedSlice(t *testing.T) {
 	shared := []string{"b", "a", "b"}
-	h := newHarness(func(c *Config[*object]) {
-		c.Indexers = map[string]IndexFunc[*object]{
-			"shared": func(*object) ([]string, error) { return shared, nil },
-			"one":    func(*object) ([]string, error) { return shared[:1], nil },
+	h := newHarness(func(c *Config) {
+		c.Indexers = map[string]IndexFunc{
+			"shared": func(any) ([]string, error) { return shared, nil },
+			"one":    func(any) ([]string, error) { return shared[:1], nil },
 		}
 	})
 	h.apply(watch.Added, obj("k/1@1"))
@@ -128,8 +128,8 @@ func TestIndexFunctionMayReturnSharedSlice(t *testing.T) {
 
 func TestFailingIndexFunctionAffectsOneIndex(t *testing.T) {
 	for _, fault := range []string{"index", "index panic"} {
-		for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
-			h := newHarness(append(options, func(c *Config[*object]) { c.Indexers["uid"] = keyAndUID })...)
+		for name, options := range map[string][]func(*Config){"live": nil, "packed": {packing}} {
+			h := newHarness(append(options, func(c *Config) { c.Indexers["uid"] = keyAndUID })...)
 			h.relist("1", obj("a/1@1", "x"))
 			h.apply(watch.Modified, obj("a/1@2", "x").with(fault))
 			if got := h.reported(); len(got) != 1 || !strings.Contains(got[0], `index "group"`) {
@@ -145,13 +145,13 @@ func TestFailingIndexFunctionAffectsOneIndex(t *testing.T) {
 }
 
 func TestAddIndexers(t *testing.T) {
-	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+	for name, options := range map[string][]func(*Config){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)
 			h.relist("7", obj("a/1@1", "x"), obj("b/2@1", "x").with("index panic"))
 			h.batches()
 			before := h.Snapshot()
-			if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+			if err := h.AddIndexers(map[string]IndexFunc{"uid": keyAndUID}); err != nil {
 				t.Fatal(err)
 			}
 			h.expectFound(t, "uid", "2", "b")
@@ -163,7 +163,7 @@ func TestAddIndexers(t *testing.T) {
 			if _, err := before.ByIndex("uid", "2"); err == nil || !strings.Contains(err.Error(), `"uid"`) {
 				t.Errorf("snapshot from before AddIndexers: %v, want an error that names the index", err)
 			}
-			err := h.AddIndexers(map[string]IndexFunc[*object]{"more": groupsOf, "uid": keyAndUID})
+			err := h.AddIndexers(map[string]IndexFunc{"more": groupsOf, "uid": keyAndUID})
 			if err == nil || !strings.Contains(err.Error(), `"uid"`) {
 				t.Errorf("AddIndexers of an existing name: %v", err)
 			}
@@ -180,7 +180,7 @@ func TestAddIndexers(t *testing.T) {
 }
 
 func TestAddIndexersDuringReplacement(t *testing.T) {
-	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+	for name, options := range map[string][]func(*Config){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)
 			h.relist("1", obj("a/1@1", "x"), obj("b/1@1", "x"), obj("e/1@"))
@@ -188,7 +188,7 @@ func TestAddIndexersDuringReplacement(t *testing.T) {
 			next := h.Begin()
 			next.Add(obj("a/1@1", "x").item())
 			next.Add(obj("e/1@").with("decode").item())
-			if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+			if err := h.AddIndexers(map[string]IndexFunc{"uid": keyAndUID}); err != nil {
 				t.Fatal(err)
 			}
 			next.Add(obj("b/1@1", "x").item())

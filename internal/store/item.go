@@ -20,7 +20,7 @@ type maker struct {
 }
 
 // metaOf returns the entryMeta of an item's entry. It shares what it can with old, which may be nil.
-func metaOf[V any](m *maker, item feed.Item, byIndex [][]string, old *Entry[V]) entryMeta {
+func metaOf(m *maker, item feed.Item, byIndex [][]string, old *Entry) entryMeta {
 	id := identityOf(item.UID, item.ResourceVersion)
 	shared := sharedMeta{byIndex: byIndex, claim: m.claim, omitted: item.Omitted, version: id.text}
 	var known *sharedMeta
@@ -30,7 +30,7 @@ func metaOf[V any](m *maker, item feed.Item, byIndex [][]string, old *Entry[V]) 
 	return entryMeta{m.interner.intern(shared, known), id.shortIdentity}
 }
 
-func (v *valueCodec[V]) makeIndexed(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
+func (v *valueCodec) makeIndexed(entry *Entry, set *indexSet, maker *maker, item feed.Item, value *any, old *Entry) error {
 	if v.config.Packer != nil {
 		return v.packEntry(entry, set, maker, item, value, old)
 	}
@@ -47,8 +47,8 @@ func (v *valueCodec[V]) makeIndexed(entry *Entry[V], set *indexSet[V], maker *ma
 
 // packEntry is makeIndexed for a store that packs. It decodes the value only if an index function or
 // the packer needs it.
-func (v *valueCodec[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
-	decode := func() (V, error) { // once
+func (v *valueCodec) packEntry(entry *Entry, set *indexSet, maker *maker, item feed.Item, value *any, old *Entry) error {
+	decode := func() (any, error) { // once
 		decoded, err := v.valueOf(item, value)
 		if err == nil {
 			value = &decoded
@@ -86,7 +86,7 @@ func (v *valueCodec[V]) packEntry(entry *Entry[V], set *indexSet[V], maker *make
 
 // indexPacked returns an item's values under each index. It decodes the item if an index has no
 // item indexer; a failure to decode is returned as the item's error, not reported as the index's.
-func (v *valueCodec[V]) indexPacked(set *indexSet[V], maker *maker, item feed.Item, decode func() (V, error), old *Entry[V]) ([][]string, error) {
+func (v *valueCodec) indexPacked(set *indexSet, maker *maker, item feed.Item, decode func() (any, error), old *Entry) ([][]string, error) {
 	itemIndexers := v.config.ItemIndexers
 	if v.Transforms() {
 		itemIndexers = nil
@@ -113,18 +113,18 @@ func (v *valueCodec[V]) indexPacked(set *indexSet[V], maker *maker, item feed.It
 }
 
 // valueOf returns *value, or the item's decoded value if value is nil.
-func (v *valueCodec[V]) valueOf(item feed.Item, value *V) (V, error) {
+func (v *valueCodec) valueOf(item feed.Item, value *any) (any, error) {
 	if value != nil {
 		return *value, nil
 	}
 	v.EndIfAbandoned()
 	defer v.EndIfAbandoned() // before index functions
-	return feed.CatchPanic(func() (V, error) { return v.config.Decode(item) })
+	return feed.CatchPanic(func() (any, error) { return v.config.Decode(item) })
 }
 
 // keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
 // returns the item's own key. The key of an object that a client has decoded may be empty.
-func (v *valueCodec[V]) keyOf(item feed.Item) (string, *V, error) {
+func (v *valueCodec) keyOf(item feed.Item) (string, *any, error) {
 	if item.Key != "" && v.config.ItemKeys && !v.Transforms() {
 		return item.Key, nil, nil
 	}
@@ -142,21 +142,21 @@ func (v *valueCodec[V]) keyOf(item feed.Item) (string, *V, error) {
 	return key, &value, nil
 }
 
-func (v *valueCodec[V]) keyOfValue(value V) (string, error) {
+func (v *valueCodec) keyOfValue(value any) (string, error) {
 	return feed.CatchPanic(func() (string, error) { return v.config.Key(value) })
 }
 
 var errNoKey = errors.New("the object has no key")
 
 // skips reports whether Decode returns ErrSkip for the item: its state is never stored.
-func (v *valueCodec[V]) skips(item feed.Item) bool {
+func (v *valueCodec) skips(item feed.Item) bool {
 	_, err := v.valueOf(item, nil)
 	return errors.Is(err, feed.ErrSkip)
 }
 
 // filter returns the decoded item, and whether it passes the filter. An item that cannot be decoded
 // or filtered passes with an ErrorCodec, so that the error is reported and its last good state stays.
-func (v *valueCodec[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
+func (v *valueCodec) filter(item feed.Item) (_ feed.Item, passes bool) {
 	obj, err := feed.CatchPanic(item.Decoded)
 	if err == nil {
 		v.EndIfAbandoned()
@@ -172,4 +172,4 @@ func (v *valueCodec[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
 }
 
 // Transforms reports whether Decode may change keys and index values; see Config.Transforms.
-func (v *valueCodec[V]) Transforms() bool { return v.config.Transforms != nil && v.config.Transforms() }
+func (v *valueCodec) Transforms() bool { return v.config.Transforms != nil && v.config.Transforms() }

@@ -33,12 +33,12 @@ func TestKnownItemIsStoredWhateverHappensToTheLiveEntry(t *testing.T) {
 		"nothing":     {func(*harness) {}, nil},
 		"deleted":     {func(h *harness) { _ = h.Remove(obj("a/1@1")) }, []string{"add a/1@1"}},
 		"updated":     {func(h *harness) { _ = h.Put(obj("a/1@5")) }, []string{"update a/1@5→/1@1"}},
-		"replaced":    {func(h *harness) { _ = h.Replace([]*object{obj("b/1@1")}, "1") }, []string{"add a/1@1"}},
+		"replaced":    {func(h *harness) { _ = h.Replace([]any{obj("b/1@1")}, "1") }, []string{"add a/1@1"}},
 		"recreated":   {func(h *harness) { _ = h.Put(obj("a/2@5")) }, []string{"delete a/2@5, add a/1@1"}},
-		"indexed":     {func(h *harness) { _ = h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}) }, nil},
+		"indexed":     {func(h *harness) { _ = h.AddIndexers(map[string]IndexFunc{"uid": keyAndUID}) }, nil},
 		"quarantined": {func(h *harness) { h.apply(watch.Modified, obj("a/1@2").with("decode")) }, nil},
 	} {
-		for mode, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+		for mode, options := range map[string][]func(*Config){"live": nil, "packed": {packing}} {
 			t.Run(name+", "+mode, func(t *testing.T) {
 				h := newHarness(options...)
 				listed := obj("a/1@1", "g")

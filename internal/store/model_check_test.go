@@ -29,7 +29,7 @@ func (m *machine) check(t *rapid.T) {
 			t.Fatalf("%q is quarantined for %+v, %v, want %+v", key, got, ok, want)
 		}
 	}
-	if !maps.EqualFunc(m.replayed, m.model.live, func(e *Entry[*object], want *modelEntry) bool {
+	if !maps.EqualFunc(m.replayed, m.model.live, func(e *Entry, want *modelEntry) bool {
 		uid, version := identified(e)
 		return uid == want.object.UID && version == want.object.Version
 	}) {
@@ -95,7 +95,8 @@ func (m *machine) compareIndex(t *rapid.T, s keptSnapshot, index string) {
 	}
 }
 
-func sameObjects(a, b *object) bool {
+func sameObjects(value any, b *object) bool {
+	a := value.(*object)
 	return a.String() == b.String() && a.Text == b.Text && strings.Join(a.Groups, " ") == strings.Join(b.Groups, " ")
 }
 
@@ -122,7 +123,7 @@ func (m *machine) replayLog(t *rapid.T, mayEmit, mayRepeat bool) {
 	}
 }
 
-func (m *machine) replay(change Change[*object], mayEmit, mayRepeat bool) error {
+func (m *machine) replay(change Change, mayEmit, mayRepeat bool) error {
 	last, known := m.replayed[change.Key]
 	if o := m.model.unseen; o != nil {
 		m.model.unseen = nil

@@ -24,7 +24,7 @@ type modelStore struct {
 	live       map[string]*modelEntry
 	version    string
 	quarantine map[string]modelFailure
-	indexers   map[string]IndexFunc[*object]
+	indexers   map[string]IndexFunc
 
 	next    *draft // the replacement begun, if any
 	vacated bool   // since the last list
@@ -59,7 +59,7 @@ type draft struct {
 func newModelStore(itemKeys, packed bool) *modelStore {
 	return &modelStore{
 		itemKeys: itemKeys, packed: packed, live: map[string]*modelEntry{}, quarantine: map[string]modelFailure{}, repeats: map[string]bool{},
-		indexers: map[string]IndexFunc[*object]{"group": groupsOf},
+		indexers: map[string]IndexFunc{"group": groupsOf},
 	}
 }
 

@@ -23,13 +23,13 @@ type machine struct {
 	*harness
 	model    *modelStore
 	next     feed.Replacement
-	replayed map[string]*Entry[*object] // the state rebuilt from the log alone
+	replayed map[string]*Entry // the state rebuilt from the log alone
 	kept     []keptSnapshot
 }
 
 // keptSnapshot is a snapshot and the state of the model when it was taken.
 type keptSnapshot struct {
-	*Snapshot[*object]
+	*Snapshot
 	version string
 	live    map[string]*modelEntry
 	names   []string // of the indexes
@@ -39,10 +39,10 @@ type keptSnapshot struct {
 // any function of the Config may fail.
 func TestStoreMatchesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{replayed: map[string]*Entry[*object]{}}
+		m := &machine{replayed: map[string]*Entry{}}
 		m.model = newModelStore(rapid.Bool().Draw(t, "item keys"), rapid.Bool().Draw(t, "packed"))
 		m.model.emitUnseen = rapid.Bool().Draw(t, "unseen deletions")
-		m.harness = newHarness(func(c *Config[*object]) {
+		m.harness = newHarness(func(c *Config) {
 			c.EmitUnseenDeletions = m.model.emitUnseen
 			if c.ItemKeys = m.model.itemKeys; m.model.packed {
 				c.Packer = jsonPacker{pack.New()}
@@ -215,7 +215,7 @@ func (m *machine) doReplace(t *rapid.T) {
 	objects := rapid.SliceOfN(anObject, 0, 5).Draw(t, "objects")
 	version := aVersion.Draw(t, "version")
 	want := m.model.replace(objects)
-	if err := m.Replace(objects, version); (err == nil) != want {
+	if err := m.Replace(values(objects), version); (err == nil) != want {
 		t.Fatalf("Replace(%v) = %v", objects, err)
 	}
 	m.replayLog(t, want, false)
@@ -235,10 +235,10 @@ func (m *machine) doAdvanceVersion(t *rapid.T) {
 	m.AdvanceVersion(version)
 }
 
-var moreIndexers = map[string]IndexFunc[*object]{
+var moreIndexers = map[string]IndexFunc{
 	"uid":  keyAndUID,
-	"text": func(o *object) ([]string, error) { return []string{o.Text}, o.fails("index") },
-	"none": func(*object) ([]string, error) { return nil, nil },
+	"text": func(o any) ([]string, error) { return []string{o.(*object).Text}, o.(*object).fails("index") },
+	"none": func(any) ([]string, error) { return nil, nil },
 }
 
 func (m *machine) doAddIndexers(t *rapid.T) {
@@ -248,7 +248,7 @@ func (m *machine) doAddIndexers(t *rapid.T) {
 		m.model.indexers[name] = moreIndexers[name]
 		m.model.reindex(m.model.live)
 	}
-	if err := m.AddIndexers(map[string]IndexFunc[*object]{name: moreIndexers[name]}); (err != nil) != taken {
+	if err := m.AddIndexers(map[string]IndexFunc{name: moreIndexers[name]}); (err != nil) != taken {
 		t.Fatalf("AddIndexers(%s) = %v", name, err)
 	}
 }

@@ -14,12 +14,12 @@ import (
 // The newest items are kept, whatever their order in the list, and copied: the bytes of an item are
 // valid only during the call.
 func TestNewestItemsAreKept(t *testing.T) {
-	var newest newestItems[*object]
+	var newest newestItems
 	raw := make([]byte, 0, 10)
 	offer := func(version, maxBytes int) {
 		raw = fmt.Appendf(raw[:0], "%04d", version)
 		id := identityOf("uid", fmt.Sprint(version))
-		newest.offer(newestItem[*object]{Item: feed.Item{Raw: raw}, identity: id}, maxBytes)
+		newest.offer(newestItem{Item: feed.Item{Raw: raw}, identity: id}, maxBytes)
 	}
 	expect := func(want string) {
 		t.Helper()
@@ -40,12 +40,12 @@ func TestNewestItemsAreKept(t *testing.T) {
 	offer(1, 1000)
 	expect("0090 0091 0092 0093 0094 0095 0096 0097")
 	if allocated := testing.AllocsPerRun(100, func() {
-		newest.offer(newestItem[*object]{Item: feed.Item{Raw: raw}, identity: identityOf("1", "7")}, 1000)
+		newest.offer(newestItem{Item: feed.Item{Raw: raw}, identity: identityOf("1", "7")}, 1000)
 	}); allocated > 0 {
 		t.Errorf("%v allocations for an item that is not kept", allocated)
 	}
 
-	newest = newestItems[*object]{}
+	newest = newestItems{}
 	for _, version := range []int{5, 9, 7, 6, 8} {
 		offer(version, 12)
 	}
@@ -55,11 +55,11 @@ func TestNewestItemsAreKept(t *testing.T) {
 // A list that has one of the newest objects with other contents at the store's version is not
 // committed.
 func TestCommitRefusesAVersionThatWasUsedTwice(t *testing.T) {
-	for name, option := range map[string]func(*Config[*object]){
-		"live": func(*Config[*object]) {}, "packed": packing, "without item keys": withoutItemKeys, "transforming": transforming,
+	for name, option := range map[string]func(*Config){
+		"live": func(*Config) {}, "packed": packing, "without item keys": withoutItemKeys, "transforming": transforming,
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(option, func(c *Config[*object]) { c.CompareBytes = 1000 })
+			h := newHarness(option, func(c *Config) { c.CompareBytes = 1000 })
 			h.relist("10", obj("a/1@1"), obj("b/1@2"))
 			h.batches()
 			reused := obj("b/1@2")

@@ -42,7 +42,7 @@ func TestStoreHasChangeBeforeLog(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(func(c *Config[*object]) { c.Indexers = nil })
+			h := newHarness(func(c *Config) { c.Indexers = nil })
 			var readers sync.WaitGroup
 			readers.Go(func() { h.checkOrder(t, orderChanges) })
 			for version := range orderChanges {
@@ -81,7 +81,7 @@ func (h *harness) checkOrder(t *testing.T, n int) {
 // A reader that has seen the version of an event, and waits for it, finds the event's state by Get,
 // which takes no lock.
 func TestChangeIsVisibleWithItsVersion(t *testing.T) {
-	h := newHarness(func(c *Config[*object]) { c.Indexers = nil })
+	h := newHarness(func(c *Config) { c.Indexers = nil })
 	h.relist("1", versioned(1))
 	runConcurrently(func() {
 		for version := range 2 * orderChanges {
@@ -99,7 +99,7 @@ func TestChangeIsVisibleWithItsVersion(t *testing.T) {
 // events.
 func TestStoreIsFilledBeforeItIsSynced(t *testing.T) {
 	for range syncedStores {
-		h := newHarness(func(c *Config[*object]) { c.Indexers = nil })
+		h := newHarness(func(c *Config) { c.Indexers = nil })
 		next := h.Begin()
 		next.Add(versioned(1).item())
 		var reader sync.WaitGroup
@@ -119,7 +119,7 @@ func TestStoreIsFilledBeforeItIsSynced(t *testing.T) {
 
 // A write of the program keeps the version, also one that a bookmark moves meanwhile.
 func TestReplaceDoesNotMoveTheVersionBack(t *testing.T) {
-	h := newHarness(func(c *Config[*object]) { c.Indexers = nil })
+	h := newHarness(func(c *Config) { c.Indexers = nil })
 	h.relist("1")
 	runConcurrently(func() {
 		for version := range orderChanges {

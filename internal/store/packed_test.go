@@ -104,7 +104,7 @@ func TestWrittenValueIsNotShared(t *testing.T) {
 func TestConcurrentReadersShareOneDecodedObject(t *testing.T) {
 	for range shareRounds {
 		packer := &rendezvousPacker{jsonPacker: jsonPacker{pack.New()}}
-		h := newHarness(func(c *Config[*object]) { c.Packer = packer })
+		h := newHarness(func(c *Config) { c.Packer = packer })
 		h.relist("1", obj("a/1@1"))
 		var group sync.WaitGroup
 		got := make([]*object, 8)
@@ -127,7 +127,7 @@ type rendezvousPacker struct {
 	decoding sync.WaitGroup // done by each reader that decodes
 }
 
-func (p *rendezvousPacker) Unpack(packed pack.Object) (*object, error) {
+func (p *rendezvousPacker) Unpack(packed pack.Object) (any, error) {
 	p.decoding.Done()
 	p.decoding.Wait()
 	return p.jsonPacker.Unpack(packed)
@@ -141,7 +141,8 @@ func TestUpdatesOfPackedEntries(t *testing.T) {
 		o.Text = fmt.Sprint("text ", i)
 		h.apply(watch.Modified, o)
 		snapshot := h.Snapshot()
-		got, ok := snapshot.Get("a")
+		value, ok := snapshot.Get("a")
+		got, _ := value.(*object)
 		if !ok || got.Text != o.Text || got.Version != o.Version || !slices.Equal(got.Groups, o.Groups) {
 			t.Fatalf("got %v, %v, want %v", got, ok, o)
 		}
@@ -151,11 +152,11 @@ func TestUpdatesOfPackedEntries(t *testing.T) {
 // An index with an item indexer does not decode the item. Other indexes call their function.
 func TestItemIndexersSaveDecoding(t *testing.T) {
 	calls := 0
-	itemIndexers := func(c *Config[*object]) {
+	itemIndexers := func(c *Config) {
 		c.Packer = rawPacker{pack.New()}
-		c.Indexers = map[string]IndexFunc[*object]{"key": func(o *object) ([]string, error) {
+		c.Indexers = map[string]IndexFunc{"key": func(o any) ([]string, error) {
 			calls++
-			return []string{o.Key}, nil
+			return []string{o.(*object).Key}, nil
 		}}
 		c.ItemIndexers = map[string]func(feed.Item) ([]string, error){"key": func(item feed.Item) ([]string, error) { return []string{item.Key}, nil }}
 	}
@@ -166,7 +167,7 @@ func TestItemIndexersSaveDecoding(t *testing.T) {
 		t.Errorf("%d decodes, %d calls of the index function", h.decodes.Load(), calls)
 	}
 	h.expectFound(t, "key", "a", "a")
-	if err := h.AddIndexers(map[string]IndexFunc[*object]{"group": groupsOf}); err != nil {
+	if err := h.AddIndexers(map[string]IndexFunc{"group": groupsOf}); err != nil {
 		t.Fatal(err)
 	}
 	h.apply(watch.Modified, obj("b/1@3", "h"))
@@ -179,7 +180,7 @@ func TestItemIndexersSaveDecoding(t *testing.T) {
 
 // The index values of a transformed object may differ from those of its item.
 func TestTransformsMakesIndexersReadTheObject(t *testing.T) {
-	h := newHarness(packing, transforming, func(c *Config[*object]) {
+	h := newHarness(packing, transforming, func(c *Config) {
 		c.ItemIndexers = map[string]func(feed.Item) ([]string, error){"group": func(feed.Item) ([]string, error) { return []string{"item"}, nil }}
 	})
 	h.apply(watch.Added, obj("a/1@1", "object"))
@@ -190,25 +191,25 @@ func TestTransformsMakesIndexersReadTheObject(t *testing.T) {
 // rawPacker packs the bytes of an item as received.
 type rawPacker struct{ *pack.Packer }
 
-func (p rawPacker) Pack(item feed.Item, old pack.Object, _ func() (*object, error)) (pack.Object, error) {
+func (p rawPacker) Pack(item feed.Item, old pack.Object, _ func() (any, error)) (pack.Object, error) {
 	return p.Packer.Pack(item.Raw, "", old), nil
 }
 
-func (p rawPacker) Unpack(packed pack.Object) (*object, error) {
+func (p rawPacker) Unpack(packed pack.Object) (any, error) {
 	return jsonPacker(p).Unpack(packed)
 }
 
 // Select returns the matching values, whether it reads the labels from the value or from the bytes.
 func TestSelect(t *testing.T) {
-	labels := func(c *Config[*object]) {
-		c.Labels = func(o *object) map[string]string { return map[string]string{"text": o.Text} }
+	labels := func(c *Config) {
+		c.Labels = func(o any) map[string]string { return map[string]string{"text": o.(*object).Text} }
 	}
 	packer := &labelPacker{rawPacker: rawPacker{pack.New()}}
-	for name, options := range map[string][]func(*Config[*object]){
+	for name, options := range map[string][]func(*Config){
 		"live":                          {labels},
 		"packed":                        {labels, packing},
-		"packed, with labels in bytes":  {labels, func(c *Config[*object]) { c.Packer = packer }},
-		"packed, with unreadable bytes": {labels, func(c *Config[*object]) { c.Packer = &labelPacker{rawPacker: rawPacker{pack.New()}, broken: true} }},
+		"packed, with labels in bytes":  {labels, func(c *Config) { c.Packer = packer }},
+		"packed, with unreadable bytes": {labels, func(c *Config) { c.Packer = &labelPacker{rawPacker: rawPacker{pack.New()}, broken: true} }},
 	} {
 		h := newHarness(options...)
 		var list []*object
@@ -221,14 +222,16 @@ func TestSelect(t *testing.T) {
 		is := func(text string) func(map[string]string) bool {
 			return func(labels map[string]string) bool { return labels["text"] == text }
 		}
-		if got := h.Snapshot().Select(is("3")); len(got) != 2 || got[0].Text != "3" || got[1].Text != "3" {
+		var selected, indexed, none valueSlice
+		h.Snapshot().Select(is("3"), &selected)
+		if got := objects(selected); len(got) != 2 || got[0].Text != "3" || got[1].Text != "3" {
 			t.Errorf("%s: Select() = %v, want two objects", name, got)
 		}
-		got, err := h.Snapshot().SelectByIndex("group", "g1", is("3"))
-		if err != nil || len(got) != 1 || got[0].Key != "3" {
+		err := h.Snapshot().SelectByIndex("group", "g1", is("3"), &indexed)
+		if got := objects(indexed); err != nil || len(got) != 1 || got[0].Key != "3" {
 			t.Errorf("%s: SelectByIndex() = %v, %v, want 3", name, got, err)
 		}
-		if _, err := h.Snapshot().SelectByIndex("none", "", nil); err == nil {
+		if err := h.Snapshot().SelectByIndex("none", "", nil, &none); err == nil {
 			t.Errorf("%s: no error for a missing index", name)
 		}
 	}
@@ -244,7 +247,7 @@ type labelPacker struct {
 	unpacked int
 }
 
-func (p *labelPacker) Unpack(packed pack.Object) (*object, error) {
+func (p *labelPacker) Unpack(packed pack.Object) (any, error) {
 	p.unpacked++
 	return p.rawPacker.Unpack(packed)
 }
@@ -254,5 +257,5 @@ func (p *labelPacker) Labels(packed pack.Object) (map[string]string, error) {
 		return nil, errors.New("broken")
 	}
 	o, err := p.rawPacker.Unpack(packed)
-	return map[string]string{"text": o.Text}, err
+	return map[string]string{"text": o.(*object).Text}, err
 }

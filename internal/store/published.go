@@ -11,7 +11,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -19,10 +18,9 @@ import (
 )
 
 // published is what readers see of a store, and what they wait for. write.go has what changes it.
-type published[V any] struct {
+type published struct {
 	entries entryMap // of the live state; Get reads it without a lock, others hold writer or mu
-	direct  bool     // values are pointers, and nothing is packed: Get returns the valueRef itself
-	valueCodec[V]
+	valueCodec
 	_ [64]byte // separates the CPU cache lines of reads from those that each write changes
 
 	quarantine   quarantine
@@ -35,18 +33,18 @@ type published[V any] struct {
 	// has. The writer's lock guards it.
 	written map[string]struct{}
 
-	mu         sync.Mutex                  // guards the fields below, including the maps of the live state
-	live       atomic.Pointer[state[V]]    // also loaded without a lock; replaced by swap
-	scopes     scopes                      // at least one, if the store has a feed
-	tombstones tombstones[V]               // empty if the store has one scope
-	current    atomic.Pointer[Snapshot[V]] // the latest snapshot; nil after a change until the next Snapshot
-	synced     atomic.Pointer[uint64]      // see Synced; nil before the first replacement; written under both locks
-	vacations  uint64                      // the number of calls of Vacate; written under both locks
+	mu         sync.Mutex               // guards the fields below, including the maps of the live state
+	live       atomic.Pointer[state]    // also loaded without a lock; replaced by swap
+	scopes     scopes                   // at least one, if the store has a feed
+	tombstones tombstones               // empty if the store has one scope
+	current    atomic.Pointer[Snapshot] // the latest snapshot; nil after a change until the next Snapshot
+	synced     atomic.Pointer[uint64]   // see Synced; nil before the first replacement; written under both locks
+	vacations  uint64                   // the number of calls of Vacate; written under both locks
 }
 
 // Snapshot returns the current state, with all changes of a batch or none. It takes O(1), since
 // package snapmap captures a map in O(1), and returns the previous snapshot if nothing has changed.
-func (s *published[V]) Snapshot() *Snapshot[V] {
+func (s *published) Snapshot() *Snapshot {
 	for range snapshotTries {
 		if current := s.current.Load(); current != nil {
 			return current
@@ -68,12 +66,12 @@ func (s *published[V]) Snapshot() *Snapshot[V] {
 const snapshotTries = 100
 
 // snapshot is Snapshot for a caller that holds mu.
-func (s *published[V]) snapshot() *Snapshot[V] {
+func (s *published) snapshot() *Snapshot {
 	if current := s.current.Load(); current != nil {
 		return current
 	}
 	state := s.live.Load()
-	data := &snapshotData[V]{codec: &s.valueCodec, absence: s.Absence(), set: state.indexes.set, entries: state.entries.View()}
+	data := &snapshotData{codec: &s.valueCodec, absence: s.Absence(), set: state.indexes.set, entries: state.entries.View()}
 	if n := len(state.indexes.values); n > 0 {
 		data.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
 		for i, keys := range state.indexes.values {
@@ -81,14 +79,14 @@ func (s *published[V]) snapshot() *Snapshot[V] {
 		}
 	}
 	state.pages.Advance()
-	current := &Snapshot[V]{data, state.version}
+	current := &Snapshot{data, state.version}
 	s.current.Store(current)
 	return current
 }
 
 // SnapshotAndCursor returns the current state and a cursor that starts at the first change after
 // it. The store must have a log.
-func (s *published[V]) SnapshotAndCursor() (*Snapshot[V], *eventlog.Cursor[Change[V]]) {
+func (s *published) SnapshotAndCursor() (*Snapshot, *eventlog.Cursor[Change]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.snapshot(), s.config.Log.Cursor()
@@ -96,21 +94,20 @@ func (s *published[V]) SnapshotAndCursor() (*Snapshot[V], *eventlog.Cursor[Chang
 
 // Get returns the value under key. It takes no lock unless it decodes the value, and may return the
 // result of a change that no snapshot shows yet.
-func (s *published[V]) Get(key string) (V, bool) {
+func (s *published) Get(key string) (any, bool) {
 	ref := s.entries.Get(key)
 	if ref == nil {
-		var none V
-		return none, false
+		return nil, false
 	}
 	if s.direct {
-		return *(*V)(unsafe.Pointer(&ref)), true //nolint:gosec // see valueRef
+		return s.fromPointer(ref), true
 	}
 	return s.load(key, ref)
 }
 
 // Find returns the value under key, as Get does. If there is none, it returns KeyError. It reads
 // the value again after the error, since the object may have been stored in between.
-func (s *published[V]) Find(key string) (value V, exists bool, err error) {
+func (s *published) Find(key string) (value any, exists bool, err error) {
 	if value, exists = s.Get(key); exists {
 		return value, true, nil
 	}
@@ -122,7 +119,7 @@ func (s *published[V]) Find(key string) (value V, exists bool, err error) {
 }
 
 // FindStored is Find without decoding.
-func (s *published[V]) FindStored(key string) (stored Stored[V], exists bool, err error) {
+func (s *published) FindStored(key string) (stored Stored, exists bool, err error) {
 	if ref := s.entries.Get(key); ref != nil {
 		return s.stored(ref), true, nil
 	}
@@ -135,7 +132,7 @@ func (s *published[V]) FindStored(key string) (stored Stored[V], exists bool, er
 
 // AnyKey returns the key of one entry or, if there is none, of one object that could not be stored.
 // It returns "" if there is neither.
-func (s *published[V]) AnyKey() string {
+func (s *published) AnyKey() string {
 	for key := range s.Snapshot().entries.All() {
 		return key
 	}
@@ -147,7 +144,7 @@ func (s *published[V]) AnyKey() string {
 
 // liveEntry sets *entry to the live entry of key and returns it, or returns nil. It takes mu: a
 // caller that does not hold the writer's lock could otherwise read a partly written entryMeta.
-func (s *published[V]) liveEntry(key string, entry *Entry[V]) *Entry[V] {
+func (s *published) liveEntry(key string, entry *Entry) *Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return entry.fromMap(s.entries.Item(key))
@@ -155,34 +152,34 @@ func (s *published[V]) liveEntry(key string, entry *Entry[V]) *Entry[V] {
 
 // HasUID reports whether the store holds an object under key that was received with this UID. An
 // empty UID stands for any.
-func (s *published[V]) HasUID(key, uid string) bool {
-	var entry Entry[V]
+func (s *published) HasUID(key, uid string) bool {
+	var entry Entry
 	live := s.liveEntry(key, &entry)
 	return live != nil && (uid == "" || live.uid == hashUID(uid))
 }
 
 // HasOmitted reports whether the store holds the state that an object had at a resourceVersion, and
 // fields of it were omitted, or may have been.
-func (s *published[V]) HasOmitted(key, uid, resourceVersion string) bool {
-	var entry Entry[V]
+func (s *published) HasOmitted(key, uid, resourceVersion string) bool {
+	var entry Entry
 	live := s.liveEntry(key, &entry)
 	return live != nil && live.sameVersion(identityOf(uid, resourceVersion)) && live.common().omitted
 }
 
 // Len returns the number of entries.
-func (s *published[V]) Len() int { return s.entries.Len() }
+func (s *published) Len() int { return s.entries.Len() }
 
 // PackedBytes returns the size of the packed objects in the store.
-func (s *published[V]) PackedBytes() int64 { return s.live.Load().packedBytes.Load() }
+func (s *published) PackedBytes() int64 { return s.live.Load().packedBytes.Load() }
 
 // isFed reports whether the store belongs to an informer. Its resourceVersion then says what the
 // server has sent, so that a write of the program, which may be of a later version, does not move
 // it.
-func (s *published[V]) isFed() bool { return s.config.Log != nil }
+func (s *published) isFed() bool { return s.config.Log != nil }
 
 // ResourceVersion returns the collection's resourceVersion that the store has reached, or "" before
 // the first.
-func (s *published[V]) ResourceVersion() string {
+func (s *published) ResourceVersion() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.live.Load().version
@@ -190,7 +187,7 @@ func (s *published[V]) ResourceVersion() string {
 
 // Synced reports whether the first full state has been stored, and returns the number of events
 // that the log held at that time, including those of that state.
-func (s *published[V]) Synced() (events uint64, ok bool) {
+func (s *published) Synced() (events uint64, ok bool) {
 	if synced := s.synced.Load(); synced != nil {
 		return *synced, true
 	}
@@ -198,11 +195,11 @@ func (s *published[V]) Synced() (events uint64, ok bool) {
 }
 
 // IsVacant reports whether a scope has not been listed since Vacate.
-func (s *published[V]) IsVacant() bool { return s.absence.Load() != nil }
+func (s *published) IsVacant() bool { return s.absence.Load() != nil }
 
 // Absence returns the error of Vacate or Expect, nil if the store shows the collection, or its objects
 // are gone.
-func (s *published[V]) Absence() error {
+func (s *published) Absence() error {
 	if absence := s.absence.Load(); absence != nil {
 		return *absence
 	}
@@ -210,7 +207,7 @@ func (s *published[V]) Absence() error {
 }
 
 // Listed reports whether a scope has ever been listed, and whether one has been since Vacate.
-func (s *published[V]) Listed() (ever, now bool) {
+func (s *published) Listed() (ever, now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, scope := range s.scopes.held {
@@ -222,7 +219,7 @@ func (s *published[V]) Listed() (ever, now bool) {
 
 // KeyError returns the Absence or the Failure of key. If there is none, and the key is not stored, it
 // returns the error of Config.Absent.
-func (s *published[V]) KeyError(key string) error {
+func (s *published) KeyError(key string) error {
 	if err := cmp.Or(s.Absence(), s.Failure(key)); err != nil {
 		return err
 	}
@@ -234,7 +231,7 @@ func (s *published[V]) KeyError(key string) error {
 
 // Failure returns an error that wraps ErrNotStored and the cause if the newest state received for
 // key could not be stored or read, and nil otherwise.
-func (s *published[V]) Failure(key string) error {
+func (s *published) Failure(key string) error {
 	if f, failed := s.quarantine.failed(key); failed {
 		return f.wrapped()
 	}
@@ -242,7 +239,7 @@ func (s *published[V]) Failure(key string) error {
 }
 
 // QuarantinedKeys returns the first quarantined keys in key order, at most limit, and their causes.
-func (s *published[V]) QuarantinedKeys(limit int) (first []KeyFailure) {
+func (s *published) QuarantinedKeys(limit int) (first []KeyFailure) {
 	failures := s.quarantine.failures()
 	keys := slices.Sorted(maps.Keys(failures))
 	for _, key := range keys[:min(limit, len(keys))] {
@@ -253,12 +250,12 @@ func (s *published[V]) QuarantinedKeys(limit int) (first []KeyFailure) {
 
 // QuarantineSize returns the number of quarantined keys, and the number of states without a
 // readable key in the last committed list and in events since.
-func (s *published[V]) QuarantineSize() (keys, unnamed int) { return s.quarantine.counts(anyScope) }
+func (s *published) QuarantineSize() (keys, unnamed int) { return s.quarantine.counts(anyScope) }
 
 // Indexers returns a copy of the index functions by name.
-func (s *published[V]) Indexers() map[string]IndexFunc[V] {
+func (s *published) Indexers() map[string]IndexFunc {
 	set := s.live.Load().indexes.set
-	indexers := make(map[string]IndexFunc[V], len(set.names))
+	indexers := make(map[string]IndexFunc, len(set.names))
 	for i, name := range set.names {
 		indexers[name] = set.functions[i]
 	}
@@ -267,7 +264,7 @@ func (s *published[V]) Indexers() map[string]IndexFunc[V] {
 
 // IndexErrors returns how often each index function has failed, without those that have not. Each
 // time, the index did not find the object in that state.
-func (s *published[V]) IndexErrors() (failed map[string]uint64) {
+func (s *published) IndexErrors() (failed map[string]uint64) {
 	set := s.live.Load().indexes.set
 	for i, name := range set.names {
 		if n := set.errors[i].Load(); n > 0 {
@@ -290,7 +287,7 @@ type ScopeState struct {
 }
 
 // ScopeState returns the condition of a scope.
-func (s *published[V]) ScopeState(c *Scope) ScopeState {
+func (s *published) ScopeState(c *Scope) ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced && (!c.vacated || !s.IsVacant()), Objects: s.live.Load().indexes.scopeSize(c)}
@@ -299,7 +296,7 @@ func (s *published[V]) ScopeState(c *Scope) ScopeState {
 }
 
 // LowestVersion returns the version that all of the scopes have reached.
-func (s *published[V]) LowestVersion(scopes []*Scope) (lowest string) {
+func (s *published) LowestVersion(scopes []*Scope) (lowest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, c := range scopes {
@@ -312,7 +309,7 @@ func (s *published[V]) LowestVersion(scopes []*Scope) (lowest string) {
 
 // HaveReached reports whether scopes have been listed and have reached the version of another
 // scope.
-func (s *published[V]) HaveReached(scopes []*Scope, other *Scope) bool {
+func (s *published) HaveReached(scopes []*Scope, other *Scope) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	version := other.reached()
@@ -321,7 +318,7 @@ func (s *published[V]) HaveReached(scopes []*Scope, other *Scope) bool {
 
 // HasSeenDeletion reports whether the object that a key had last was deleted, within the last hour.
 // It remembers up to 100,000 keys, of scopes of hashes of UIDs alone.
-func (s *published[V]) HasSeenDeletion(key string) bool {
+func (s *published) HasSeenDeletion(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, ok := s.tombstones.deleted[key]
@@ -330,7 +327,7 @@ func (s *published[V]) HasSeenDeletion(key string) bool {
 
 // Await returns a channel that is closed once the store, or a scope of it if c is not nil, has reached
 // a version, which must be valid or AnyVersion. The caller must call cancel in any case.
-func (s *published[V]) Await(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
+func (s *published) Await(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of, now := &s.waiters, s.live.Load().version
@@ -352,7 +349,7 @@ func (s *published[V]) Await(c *Scope, version string) (reached <-chan struct{},
 
 // AwaitPresent is Await, unless the objects are not in the store: then it waits for any version, and the
 // caller must check again. A caller that waits for a scope then waits for the other scopes as well.
-func (s *published[V]) AwaitPresent(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
+func (s *published) AwaitPresent(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
 	if s.Absence() != nil {
 		return s.Await(nil, AnyVersion)
 	}
@@ -360,7 +357,7 @@ func (s *published[V]) AwaitPresent(c *Scope, version string) (reached <-chan st
 }
 
 // Notify wakes the callers that wait for AnyVersion: something else has changed of which they read.
-func (s *published[V]) Notify() {
+func (s *published) Notify() {
 	if s.waiters.n.Load() > 0 {
 		s.waiters.wake(s.ResourceVersion())
 	}
@@ -369,7 +366,7 @@ func (s *published[V]) Notify() {
 // reportUnreadable quarantines the key of an entry that could not be decoded, and reports the error,
 // unless that is known. It does not quarantine the key of an entry that was deleted or replaced, and is
 // read from a snapshot or the log: fetching the object again would not help its reader.
-func (s *published[V]) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
+func (s *published) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
 	err = fmt.Errorf("decode cached object: %w", err)
 	isNew := true
 	s.withMu(func() { // so that no writer replaces the entry before its key is quarantined
@@ -382,17 +379,17 @@ func (s *published[V]) reportUnreadable(key string, ref *valueRef, err error, re
 	}
 }
 
-func (s *published[V]) withMu(f func()) {
+func (s *published) withMu(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
 }
 
 // state is the entries and indexes of a store, with their version. A replacement swaps it as a whole.
-type state[V any] struct {
+type state struct {
 	pages   *snapmap.Generation // of entries and of every index
 	entries *entryMap           // published.entries once the state is live
-	indexes *indexes[V]
+	indexes *indexes
 	version string // resourceVersion; guarded by mu
 	writes  uint64 // number of changes; written under both locks
 	// packedBytes is the sum of the sizes of the entries' packed objects. Its writers hold the
@@ -405,30 +402,30 @@ type state[V any] struct {
 type entryMap = snapmap.Map[valueRef, entryMeta]
 
 // newState returns an empty state with the indexes of a set.
-func newState[V any](set *indexSet[V], scoped, packs bool) *state[V] {
+func newState(set *indexSet, scoped, packs bool) *state {
 	pages := &snapmap.Generation{}
-	return &state[V]{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped), packs: packs}
+	return &state{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped), packs: packs}
 }
 
 // fork returns a state with the same contents, which a commit writes beside this one. It takes O(1). The
 // caller holds both locks.
-func (s *state[V]) fork() *state[V] {
+func (s *state) fork() *state {
 	pages := s.pages.Fork()
-	fork := &state[V]{pages: pages, entries: s.entries.Fork(pages), indexes: s.indexes.fork(pages), packs: s.packs}
+	fork := &state{pages: pages, entries: s.entries.Fork(pages), indexes: s.indexes.fork(pages), packs: s.packs}
 	fork.packedBytes.Store(s.packedBytes.Load())
 	return fork
 }
 
 // put puts an entry in place of the one that the state has under key, which it returns, or removes
 // that one if entry is nil.
-func (s *state[V]) put(key string, entry *Entry[V]) (old *Entry[V]) {
-	old = new(Entry[V]).fromMap(s.entries.Item(key))
+func (s *state) put(key string, entry *Entry) (old *Entry) {
+	old = new(Entry).fromMap(s.entries.Item(key))
 	s.replace(key, old, entry)
 	return old
 }
 
 // replace is put for a caller that knows the entry that the state has, which may be nil.
-func (s *state[V]) replace(key string, old, entry *Entry[V]) {
+func (s *state) replace(key string, old, entry *Entry) {
 	if entry != nil {
 		s.entries.Put(key, entry.mapItem())
 	} else {

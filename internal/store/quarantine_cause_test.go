@@ -126,7 +126,7 @@ func TestObjectWithEmptyNameIsNotStored(t *testing.T) {
 func TestReplaceKeepsTheCountOfObjectsWithoutKey(t *testing.T) {
 	h := newHarness()
 	h.relist("1", obj("@1").with("decode"))
-	if err := h.Replace([]*object{obj("a/1@1")}, "2"); err != nil {
+	if err := h.Replace([]any{obj("a/1@1")}, "2"); err != nil {
 		t.Fatal(err)
 	}
 	if _, unnamed := h.QuarantineSize(); unnamed != 1 {

@@ -14,7 +14,7 @@ import (
 )
 
 // storeFaults holds the faults for which an object cannot be stored, and the options they need.
-var storeFaults = map[string][]func(*Config[*object]){
+var storeFaults = map[string][]func(*Config){
 	"decode":       nil,
 	"decode panic": nil,
 	"key":          {withoutItemKeys},

@@ -52,7 +52,7 @@ func runConcurrently(work func(), readers ...func()) {
 
 // A snapshot shows exactly one replacement, in the entries and in the indexes.
 func TestSnapshotShowsOneReplacement(t *testing.T) {
-	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+	for name, options := range map[string][]func(*Config){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)
 			h.relist("1", generation(0)...)
@@ -64,7 +64,7 @@ func TestSnapshotShowsOneReplacement(t *testing.T) {
 					t.Error(err)
 				}
 				first := ""
-				for _, o := range append(indexed, snapshot.List()...) {
+				for _, o := range objects(append(indexed, snapshot.List()...)) {
 					if first == "" {
 						first = o.Text
 					}
@@ -81,7 +81,7 @@ func TestSnapshotShowsOneReplacement(t *testing.T) {
 				for n := 1; n < raceRounds; n++ {
 					if n%2 == 0 {
 						h.relist(strconv.Itoa(n+1), generation(n)...)
-					} else if err := h.Replace(generation(n), strconv.Itoa(n+1)); err != nil {
+					} else if err := h.Replace(values(generation(n)), strconv.Itoa(n+1)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -107,7 +107,7 @@ func atoi(s string) int {
 
 // Each read method runs concurrently with each write method.
 func TestConcurrentReadersAndWriter(t *testing.T) {
-	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+	for name, options := range map[string][]func(*Config){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)
 			h.relist("1", generation(0)...)
@@ -128,7 +128,7 @@ func TestConcurrentReadersAndWriter(t *testing.T) {
 			list := func() {
 				snapshot := h.Snapshot()
 				for key, o := range snapshot.All() {
-					if o.Key != key {
+					if o.(*object).Key != key {
 						t.Errorf("All() has %v under %q", o, key)
 					}
 				}
@@ -174,7 +174,7 @@ func (h *harness) churn(t *testing.T) {
 		case n%20 == 19:
 			h.relist(strconv.Itoa(version), generation(version)...)
 		case n == raceRounds/2:
-			if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+			if err := h.AddIndexers(map[string]IndexFunc{"uid": keyAndUID}); err != nil {
 				t.Error(err)
 			}
 		case n%10 == 5:
@@ -194,7 +194,7 @@ func TestSnapshotAndCursorShowEachChangeOnce(t *testing.T) {
 		group.Go(func() {
 			seen := map[string]string{}
 			for key, o := range snapshot.All() {
-				seen[key] = o.Version
+				seen[key] = o.(*object).Version
 			}
 			for batch, ok := nextBatch(ctx, cursor); ok; batch, ok = nextBatch(ctx, cursor) {
 				for _, change := range batch {
@@ -206,7 +206,7 @@ func TestSnapshotAndCursorShowEachChangeOnce(t *testing.T) {
 				t.Errorf("a reader has %d objects, the store has %d", len(seen), final.Len())
 			}
 			for key, o := range final.All() {
-				if seen[key] != o.Version {
+				if seen[key] != o.(*object).Version {
 					t.Errorf("a reader has %q at %q, the store has %v", key, seen[key], o)
 				}
 			}
@@ -281,9 +281,9 @@ func nextBatch[E any](ctx context.Context, cursor *eventlog.Cursor[E]) ([]E, boo
 }
 
 // follow applies one change to the objects that a reader has seen, and checks that it fits them.
-func (h *harness) follow(t *testing.T, seen map[string]string, change Change[*object]) {
+func (h *harness) follow(t *testing.T, seen map[string]string, change Change) {
 	t.Helper()
-	version := func(e *Entry[*object]) string {
+	version := func(e *Entry) string {
 		_, v := identified(e)
 		return v
 	}
@@ -299,7 +299,7 @@ func (h *harness) follow(t *testing.T, seen map[string]string, change Change[*ob
 }
 
 func TestConcurrentWritersLoseNoWrite(t *testing.T) {
-	h := newHarness(func(c *Config[*object]) { c.Log = eventlog.New[Change[*object]]() })
+	h := newHarness(func(c *Config) { c.Log = eventlog.New[Change]() })
 	var group sync.WaitGroup
 	for w := range 4 {
 		group.Go(func() {
@@ -318,7 +318,7 @@ func TestConcurrentWritersLoseNoWrite(t *testing.T) {
 		})
 	}
 	group.Go(func() {
-		if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+		if err := h.AddIndexers(map[string]IndexFunc{"uid": keyAndUID}); err != nil {
 			t.Error(err)
 		}
 	})

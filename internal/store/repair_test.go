@@ -27,7 +27,7 @@ func TestSameVersionAfterAnUnstorableStateIsAnUpdate(t *testing.T) {
 			_ = next.Commit("9")
 		},
 	} {
-		for mode, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}, "transforming": {transforming}} {
+		for mode, options := range map[string][]func(*Config){"live": nil, "packed": {packing}, "transforming": {transforming}} {
 			t.Run(name+", "+mode, func(t *testing.T) {
 				for want, o := range map[string]*object{"update a/1@6→/1@6": changed(obj("a/1@6", "g")), "": obj("a/1@6")} {
 					h := newHarness(options...)
@@ -88,7 +88,7 @@ func TestDeletionWithoutReadableKeyIsApplied(t *testing.T) {
 		"another UID":            {"a", obj("a/9@5"), feed.Unchanged, nil, []string{"a/1@2", "b/2@3"}, 0},
 		"renamed, no UID":        {renamed, obj("a/@5"), feed.Quarantined, nil, []string{"a/1@2", "b/2@3"}, 1},
 	} {
-		for fault, option := range map[string]func(*Config[*object]){"decode": transforming, "key": withoutItemKeys} {
+		for fault, option := range map[string]func(*Config){"decode": transforming, "key": withoutItemKeys} {
 			t.Run(name+", "+fault, func(t *testing.T) {
 				h := newHarness(option)
 				stored := obj("a/1@2").item()

@@ -15,7 +15,7 @@ import (
 )
 
 func TestReplacementIsOneBatchDeletionsFirst(t *testing.T) {
-	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+	for name, options := range map[string][]func(*Config){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)
 			h.relist("10", obj("z/1@3"), obj("m/1@2"), obj("a/1@9"))
@@ -115,7 +115,7 @@ func TestReplacementWithRepeatedKey(t *testing.T) {
 		{"good, then an older bad state", "a@6 !a@5", "update a/1@1→/1@6", "a/1@6", 0, "a"},
 		{"good, removed, then bad", "a@5 -a@6 !a@7", "", "a/1@1", 1, ""},
 	} {
-		for mode, options := range map[string][]func(*Config[*object]){"item keys": nil, "packed": {packing}, "transforming": {transforming}} {
+		for mode, options := range map[string][]func(*Config){"item keys": nil, "packed": {packing}, "transforming": {transforming}} {
 			t.Run(row.name+", "+mode, func(t *testing.T) {
 				h := newHarness(options...)
 				h.relist("1", obj("a/1@1"))
@@ -155,7 +155,7 @@ func TestReplacementWithRepeatedKey(t *testing.T) {
 // If a list holds a good state and a newer one that cannot be stored, the good one is kept.
 func TestGoodStateOfARepeatedObjectIsTheLastStateKept(t *testing.T) {
 	var effects []feed.Effect
-	h := newHarness(func(c *Config[*object]) {
+	h := newHarness(func(c *Config) {
 		c.Report = func(_ string, err error) {
 			if failed, ok := errors.AsType[*feed.EffectError](err); ok {
 				effects = append(effects, failed.Effect)
@@ -233,7 +233,7 @@ func TestReplaceIsAllOrNothing(t *testing.T) {
 		h := newHarness()
 		h.relist("1", obj("a/1@1"))
 		h.batches()
-		err := h.Replace([]*object{obj("b/1@2"), obj("c/1@2").with(fault)}, "2")
+		err := h.Replace([]any{obj("b/1@2"), obj("c/1@2").with(fault)}, "2")
 		if err == nil || !strings.Contains(err.Error(), "item 1") {
 			t.Errorf("%s: Replace() = %v, want an error that names item 1", fault, err)
 		}
@@ -246,7 +246,7 @@ func TestReplaceIsAllOrNothing(t *testing.T) {
 		}
 	}
 	h := newHarness(packing)
-	err := h.Replace([]*object{obj("a/1@1").with("pack")}, "2")
+	err := h.Replace([]any{obj("a/1@1").with("pack")}, "2")
 	if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("Replace() = %v, want an error that names the key and wraps its cause", err)
 	}
@@ -254,17 +254,17 @@ func TestReplaceIsAllOrNothing(t *testing.T) {
 
 func TestReplaceIgnoresVersions(t *testing.T) {
 	h := newHarness()
-	if err := h.Replace([]*object{obj("a/1@9"), obj("b")}, "9"); err != nil {
+	if err := h.Replace([]any{obj("a/1@9"), obj("b")}, "9"); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Replace([]*object{obj("a/1@3"), obj("b")}, "3"); err != nil {
+	if err := h.Replace([]any{obj("a/1@3"), obj("b")}, "3"); err != nil {
 		t.Fatal(err)
 	}
 	h.expect(t, []string{"add a/1@9, add b/@", "update a/1@9→/1@3, update b/@→/@"}, "a/1@3", "b/@")
 }
 
 func TestEmitUnchangedEmitsUpdatesForUnchangedObjects(t *testing.T) {
-	h := newHarness(func(config *Config[*object]) { config.EmitUnchanged = true })
+	h := newHarness(func(config *Config) { config.EmitUnchanged = true })
 	h.relist("10", obj("a/1@1"), obj("b/1@2"))
 	h.batches()
 	h.relist("11", obj("a/1@1"), obj("b/1@3"), obj("b/1@3"), obj("c/1@11"))

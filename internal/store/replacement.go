@@ -13,10 +13,10 @@ import (
 // scopes of its feed. Entries that the list does not change are those of the live state. A
 // replacement is used by one goroutine, but for Needs, and does not hold the writer's lock before
 // Commit.
-type Replacement[V any] struct {
-	store           *Store[V]
-	feed            *Feed[V]                // nil for a write of the program
-	next            *state[V]               // the list; without indexes if the store has scopes
+type Replacement struct {
+	store           *Store
+	feed            *Feed                   // nil for a write of the program
+	next            *state                  // the list; without indexes if the store has scopes
 	maker           maker                   // of the entries; its scope is that of the item that is being added
 	scope           *Scope                  // of the same item
 	made            []string                // keys of the entries made for this state, in list order
@@ -24,16 +24,16 @@ type Replacement[V any] struct {
 	repeats         bool                    // an entry was replaced or removed, so made may hold a key twice
 	vacations       uint64                  // those of the store at Begin
 	writes          uint64                  // state.writes of the live state at Begin
-	known           []knownEntry[V]         // what Needs has returned; belongs to its goroutine
-	newest          newestItems[V]          // the newest unchanged items that Needs has recognized; belongs to its goroutine
-	newestAdded     newestItems[V]          // those that Add has recognized
+	known           []knownEntry            // what Needs has returned; belongs to its goroutine
+	newest          newestItems             // the newest unchanged items that Needs has recognized; belongs to its goroutine
+	newestAdded     newestItems             // those that Add has recognized
 	rejected        map[string]failure      // keys whose newest state could not be stored or is ignored, and why
 	unnamed         int                     // number of items that could not be stored and have no key
 	recovered       map[string]struct{}     // quarantined keys that have a good state now
 	duplicates      map[string]struct{}     // keys that the list holds more than once
 	refused         map[string]refusedState // keys of the list's objects that the filter refuses
 	passed          map[string]struct{}     // keys of those that pass, if a transform may rename objects
-	changed         []Change[V]             // what Commit changed
+	changed         []Change                // what Commit changed
 }
 
 // refusedState is the newest state of an object that the filter refuses.
@@ -43,7 +43,7 @@ type refusedState struct {
 }
 
 // Begin implements feed.Sink.
-func (f *Feed[V]) Begin() feed.Replacement {
+func (f *Feed) Begin() feed.Replacement {
 	s := f.store
 	return s.begin(f, func(key string, err error) {
 		s.EndIfAbandoned()
@@ -52,15 +52,15 @@ func (f *Feed[V]) Begin() feed.Replacement {
 }
 
 // begin starts a replacement that reports errors by report.
-func (s *Store[V]) begin(f *Feed[V], report func(key string, err error)) *Replacement[V] {
+func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	live := s.live.Load()
 	set := live.indexes.set
 	if f != nil && s.config.Scoped {
-		set = &indexSet[V]{} // the indexes of the live state are changed instead
+		set = &indexSet{} // the indexes of the live state are changed instead
 	}
-	return &Replacement[V]{
+	return &Replacement{
 		store: s, feed: f, next: newState(set, s.config.Scoped && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations,
 		rejected: make(map[string]failure), recovered: make(map[string]struct{}), duplicates: make(map[string]struct{}),
 		refused: make(map[string]refusedState), passed: make(map[string]struct{}),
@@ -68,11 +68,11 @@ func (s *Store[V]) begin(f *Feed[V], report func(key string, err error)) *Replac
 }
 
 // CompareContents implements feed.Replacement.
-func (r *Replacement[V]) CompareContents() { r.compareContents = true }
+func (r *Replacement) CompareContents() { r.compareContents = true }
 
 // Differs implements feed.Replacement.
-func (r *Replacement[V]) Differs(version string) bool {
-	return slices.ContainsFunc(r.changed, func(c Change[V]) bool {
+func (r *Replacement) Differs(version string) bool {
+	return slices.ContainsFunc(r.changed, func(c Change) bool {
 		switch {
 		case c.New == nil:
 			return true
@@ -84,32 +84,32 @@ func (r *Replacement[V]) Differs(version string) bool {
 }
 
 // foundItem is what Needs has found of an item.
-type foundItem[V any] struct {
-	scope *Scope    // nil if the item is foreign
-	entry *Entry[V] // the live entry, nil if the store does not have the item's version
+type foundItem struct {
+	scope *Scope // nil if the item is foreign
+	entry *Entry // the live entry, nil if the store does not have the item's version
 }
 
 // knownEntry is a foundItem and the entry that it refers to.
-type knownEntry[V any] struct {
-	foundItem[V]
-	live Entry[V]
+type knownEntry struct {
+	foundItem
+	live Entry
 }
 
 // Needs implements feed.Replacement. An object whose version the store has needs no contents: Needs
 // returns the live entry, and keeps the item if it is one of the newest. One that will be packed is
 // not decoded in advance, unless the filter reads it.
-func (r *Replacement[V]) Needs(item feed.Item) (need feed.Need, found any) {
+func (r *Replacement) Needs(item feed.Item) (need feed.Need, found any) {
 	s := r.store
 	scope := r.feed.scopeOf(item)
 	if scope == nil {
-		return feed.NeedsIdentity, &foundItem[V]{}
+		return feed.NeedsIdentity, &foundItem{}
 	}
 	if !r.comparesAll() {
-		var entry Entry[V]
+		var entry Entry
 		if s.hasVersionUnderKey(item, &entry) {
-			r.newest.offer(newestItem[V]{Item: item, key: item.Key, identity: entry.identity()}, s.config.CompareBytes)
+			r.newest.offer(newestItem{Item: item, key: item.Key, identity: entry.identity()}, s.config.CompareBytes)
 			k := r.newKnown()
-			k.live, k.foundItem = entry, foundItem[V]{scope, &k.live}
+			k.live, k.foundItem = entry, foundItem{scope, &k.live}
 			return feed.NeedsIdentity, &k.foundItem
 		}
 	}
@@ -126,26 +126,26 @@ func (r *Replacement[V]) Needs(item feed.Item) (need feed.Need, found any) {
 
 // comparesAll reports whether an object whose version the store has is made again: to compare its
 // content, or since each object of the list is to be an update.
-func (r *Replacement[V]) comparesAll() bool { return r.compareContents || r.store.config.EmitUnchanged }
+func (r *Replacement) comparesAll() bool { return r.compareContents || r.store.config.EmitUnchanged }
 
 // knownChunk is the number of knownEntries that share an allocation.
 const knownChunk = 64
 
-func (r *Replacement[V]) newKnown() *knownEntry[V] {
+func (r *Replacement) newKnown() *knownEntry {
 	if len(r.known) == cap(r.known) {
-		r.known = make([]knownEntry[V], 0, knownChunk)
+		r.known = make([]knownEntry, 0, knownChunk)
 	}
-	r.known = append(r.known, knownEntry[V]{})
+	r.known = append(r.known, knownEntry{})
 	return &r.known[len(r.known)-1]
 }
 
 // Add implements feed.Replacement. If the store has this version of the object, it keeps the live
 // entry: it does not decode or transform the item, and emits no event. After CompareContents it
 // decodes the item, and keeps the live entry only if the contents are equal.
-func (r *Replacement[V]) Add(item feed.Item) { r.add(item, listItem) }
+func (r *Replacement) Add(item feed.Item) { r.add(item, listItem) }
 
 // Update implements feed.Replacement. It adds an item as Add does.
-func (r *Replacement[V]) Update(item feed.Item) { r.add(item, eventItem) }
+func (r *Replacement) Update(item feed.Item) { r.add(item, eventItem) }
 
 // itemKind is where an item of a replacement comes from.
 type itemKind int
@@ -157,8 +157,8 @@ const (
 
 // enter sets the scope of the entries that are made next to that of an item. It returns false if the
 // item is foreign.
-func (r *Replacement[V]) enter(item feed.Item) bool {
-	if found, ok := item.Known.(*foundItem[V]); ok {
+func (r *Replacement) enter(item feed.Item) bool {
+	if found, ok := item.Known.(*foundItem); ok {
 		r.scope = found.scope
 	} else {
 		r.scope = r.feed.scopeOf(item)
@@ -171,7 +171,7 @@ func (r *Replacement[V]) enter(item feed.Item) bool {
 }
 
 // add adds an item.
-func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
+func (r *Replacement) add(item feed.Item, kind itemKind) {
 	if !r.enter(item) {
 		r.feed.countForeign(item)
 		return
@@ -181,17 +181,17 @@ func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
 		return
 	}
 	s, itemKey := r.store, item.Key
-	if found, ok := item.Known.(*foundItem[V]); ok && found.entry != nil {
+	if found, ok := item.Known.(*foundItem); ok && found.entry != nil {
 		r.accept(itemKey, item, found.entry, false, kind)
 		return
 	}
 	key, value, err := s.keyOf(item)
 	item.Key = key
-	var pair entryPair[V]
+	var pair entryPair
 	old, id := s.liveEntry(key, &pair.old), identityOf(item.UID, item.ResourceVersion)
 	hasVersion := old != nil && s.compare(old.identity(), id, item) == feed.Unchanged
 	if hasVersion && !r.comparesAll() {
-		r.newestAdded.offer(newestItem[V]{Item: item, key: key, value: value, identity: id}, s.config.CompareBytes)
+		r.newestAdded.offer(newestItem{Item: item, key: key, value: value, identity: id}, s.config.CompareBytes)
 		r.accept(itemKey, item, old, false, kind)
 		return
 	}
@@ -211,12 +211,12 @@ func (r *Replacement[V]) add(item feed.Item, kind itemKind) {
 
 // filter returns the decoded item, and whether to add it: it passes the filter, and no newer state of
 // its object in the list does not. An item whose version the store has passes without being decoded.
-func (r *Replacement[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
+func (r *Replacement) filter(item feed.Item) (_ feed.Item, passes bool) {
 	s := r.store
 	if s.config.Filter == nil {
 		return item, true
 	}
-	if found, ok := item.Known.(*foundItem[V]); ok && found.entry != nil {
+	if found, ok := item.Known.(*foundItem); ok && found.entry != nil {
 		passes = true
 	} else {
 		item, passes = s.filter(item)
@@ -236,7 +236,7 @@ func (r *Replacement[V]) filter(item feed.Item) (_ feed.Item, passes bool) {
 
 // refuse records that an item's object exists, and that the filter refuses its state. It removes an
 // earlier state of the list that has passed. If the store has the object, its deletion has LeftScope.
-func (r *Replacement[V]) refuse(item feed.Item) {
+func (r *Replacement) refuse(item feed.Item) {
 	if !feed.IsOlder(item.ResourceVersion, r.refused[item.Key].version) {
 		r.refused[item.Key] = refusedState{item.ResourceVersion, hashUID(item.UID)}
 	}
@@ -246,14 +246,14 @@ func (r *Replacement[V]) refuse(item feed.Item) {
 }
 
 // isRefused reports whether the filter refuses the newest state of the object of a live entry.
-func (r *Replacement[V]) isRefused(key string, live *Entry[V]) bool {
+func (r *Replacement) isRefused(key string, live *Entry) bool {
 	newest, known := r.refused[key]
 	return known && newest.uid == live.uid
 }
 
 // isSameWithoutVersion reports whether an item may be the same state as old, which may be nil,
 // although it has no version that says so.
-func (r *Replacement[V]) isSameWithoutVersion(old *Entry[V], id identity) bool {
+func (r *Replacement) isSameWithoutVersion(old *Entry, id identity) bool {
 	return r.compareContents && id.version == 0 && old != nil && old.sameObject(id)
 }
 
@@ -261,7 +261,7 @@ func (r *Replacement[V]) isSameWithoutVersion(old *Entry[V], id identity) bool {
 // and the later one if they cannot be compared or have no name. itemKey is the item's own key,
 // which differs from item.Key if a transform has renamed the object. made reports whether the entry
 // was made for the replacement, and is not the live one.
-func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V], made bool, kind itemKind) {
+func (r *Replacement) accept(itemKey string, item feed.Item, entry *Entry, made bool, kind itemKind) {
 	s := r.store
 	entry = entry.inScope(r.scope, &r.maker.interner)
 	before := r.next.put(item.Key, entry)
@@ -287,7 +287,7 @@ func (r *Replacement[V]) accept(itemKey string, item feed.Item, entry *Entry[V],
 }
 
 // record records that the replacement has a new entry under key.
-func (r *Replacement[V]) record(key string, made bool) {
+func (r *Replacement) record(key string, made bool) {
 	if made {
 		r.made = append(r.made, key)
 	}
@@ -299,7 +299,7 @@ func (r *Replacement[V]) record(key string, made bool) {
 
 // forgetFailure forgets that a state of a key could not be stored, unless it was newer than
 // version.
-func (r *Replacement[V]) forgetFailure(key, version string) {
+func (r *Replacement) forgetFailure(key, version string) {
 	if f, rejected := r.rejected[key]; rejected && !feed.IsOlder(version, f.version) {
 		delete(r.rejected, key)
 	}
@@ -311,7 +311,7 @@ const maxUnnamedReports = 10
 
 // reject records that an object's newest state could not be stored, or is to be ignored. Commit
 // determines which good state it keeps, if there is one. effect is what the live state makes of it.
-func (r *Replacement[V]) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
+func (r *Replacement) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
 	id := identityOf(item.UID, item.ResourceVersion)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.scope.mark()}
 	if item.Key == "" && !f.skipped() {
@@ -320,7 +320,7 @@ func (r *Replacement[V]) reject(item feed.Item, effect feed.Effect, err error, k
 		}
 		return
 	}
-	added := new(Entry[V]).fromMap(r.next.entries.Item(item.Key))
+	added := new(Entry).fromMap(r.next.entries.Item(item.Key))
 	last, rejected := r.rejected[item.Key]
 	if kind == listItem && feed.HasName(item.Key) && (rejected || added != nil) {
 		r.reportDuplicate(item.Key)
@@ -337,12 +337,12 @@ func (r *Replacement[V]) reject(item feed.Item, effect feed.Effect, err error, k
 	}
 }
 
-func (r *Replacement[V]) report(key string, effect feed.Effect, err error) {
+func (r *Replacement) report(key string, effect feed.Effect, err error) {
 	r.maker.report(key, &feed.EffectError{Effect: effect, Err: err})
 }
 
 // reportDuplicate reports, once, that the list holds several states under a key.
-func (r *Replacement[V]) reportDuplicate(key string) {
+func (r *Replacement) reportDuplicate(key string) {
 	if _, reported := r.duplicates[key]; reported {
 		return
 	}
@@ -351,7 +351,7 @@ func (r *Replacement[V]) reportDuplicate(key string) {
 }
 
 // Remove implements feed.Replacement. It does not remove a state that is newer than the item.
-func (r *Replacement[V]) Remove(item feed.Item) {
+func (r *Replacement) Remove(item feed.Item) {
 	if !r.enter(item) {
 		return
 	}
@@ -360,7 +360,7 @@ func (r *Replacement[V]) Remove(item feed.Item) {
 }
 
 // removeState removes the state of an item's object, unless it is newer than the item.
-func (r *Replacement[V]) removeState(item feed.Item) {
+func (r *Replacement) removeState(item feed.Item) {
 	key, _, err := r.store.keyOf(item)
 	held := true
 	if err != nil {
@@ -368,7 +368,7 @@ func (r *Replacement[V]) removeState(item feed.Item) {
 	}
 	r.forgetFailure(item.Key, item.ResourceVersion)
 	r.forgetFailure(key, item.ResourceVersion)
-	before := new(Entry[V]).fromMap(r.next.entries.Item(key))
+	before := new(Entry).fromMap(r.next.entries.Item(key))
 	if !held || before == nil || identityOf(item.UID, item.ResourceVersion).before(before.identity()) {
 		return
 	}
@@ -383,23 +383,23 @@ const maxNewest = 8
 
 // newestItems holds the newest of the items of a list whose versions the store has. It is not safe
 // for concurrent use.
-type newestItems[V any] struct {
-	items []newestItem[V] // at most maxNewest, the newest last
-	bytes int             // total length of the items' Raw
+type newestItems struct {
+	items []newestItem // at most maxNewest, the newest last
+	bytes int          // total length of the items' Raw
 }
 
 // newestItem is an item of a list that the store has unchanged, under key.
-type newestItem[V any] struct {
+type newestItem struct {
 	feed.Item // with either Object or Raw
 	key       string
-	value     *V // the decoded object, if it was needed to compute key; otherwise nil
+	value     *any // the decoded object, if it was needed to compute key; otherwise nil
 	identity
 }
 
 // offer keeps the item, with a copy of its bytes, if it is one of the newest. It drops the oldest
 // items so that at most maxNewest remain, of at most maxBytes in total, and reuses their memory.
 // Items whose versions are not comparable are not kept.
-func (n *newestItems[V]) offer(next newestItem[V], maxBytes int) {
+func (n *newestItems) offer(next newestItem, maxBytes int) {
 	full := len(n.items) == maxNewest
 	if maxBytes <= 0 || next.version >= textual && next.text == "" || full && !n.items[0].before(next.identity) || len(next.Raw) > maxBytes {
 		return
@@ -417,7 +417,7 @@ func (n *newestItems[V]) offer(next newestItem[V], maxBytes int) {
 		next.Raw, next.Object = append(buffer, next.Raw...), nil
 	}
 	n.bytes += len(next.Raw)
-	i := slices.IndexFunc(n.items, func(kept newestItem[V]) bool { return next.before(kept.identity) })
+	i := slices.IndexFunc(n.items, func(kept newestItem) bool { return next.before(kept.identity) })
 	if i < 0 {
 		i = len(n.items)
 	}
@@ -427,8 +427,8 @@ func (n *newestItems[V]) offer(next newestItem[V], maxBytes int) {
 // checkNewest compares the newest unchanged items, transformed as they would be stored, with the
 // live entries that the replacement keeps in their place. It returns feed.ErrVersionReused if one
 // differs.
-func (r *Replacement[V]) checkNewest() error {
-	for _, items := range [][]newestItem[V]{r.newest.items, r.newestAdded.items} {
+func (r *Replacement) checkNewest() error {
+	for _, items := range [][]newestItem{r.newest.items, r.newestAdded.items} {
 		for i := range items {
 			if !r.matchesEntry(&items[i]) {
 				return feed.ErrVersionReused
@@ -441,8 +441,8 @@ func (r *Replacement[V]) checkNewest() error {
 // matchesEntry reports whether an item has the contents of the replacement's entry for its key. It
 // also returns true if they cannot be compared: the entry has another version, the item cannot be
 // stored, or values of its type are not comparable.
-func (r *Replacement[V]) matchesEntry(item *newestItem[V]) bool {
-	var pair entryPair[V]
+func (r *Replacement) matchesEntry(item *newestItem) bool {
+	var pair entryPair
 	kept := pair.old.fromMap(r.next.entries.Item(item.key))
 	if kept == nil || kept.identity() != item.identity {
 		return true
@@ -461,8 +461,8 @@ func (r *Replacement[V]) matchesEntry(item *newestItem[V]) bool {
 
 // makesEqual reports whether an item makes an entry with the contents of next, as it did before. It
 // does not if the transform depends on more than the object, such as the time.
-func (r *Replacement[V]) makesEqual(next *Entry[V], item feed.Item, kept *Entry[V]) bool {
-	var pair entryPair[V]
+func (r *Replacement) makesEqual(next *Entry, item feed.Item, kept *Entry) bool {
+	var pair entryPair
 	if r.store.makeUnindexed(&pair.next, &r.maker, item, nil, kept) != nil {
 		return false
 	}

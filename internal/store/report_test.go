@@ -20,7 +20,7 @@ var failingWrites = map[string]func(*harness){
 	"list":             func(h *harness) { h.relist("2", obj("a/1@2").with("decode")) },
 	"list's index":     func(h *harness) { h.relist("2", obj("a/1@2").with("index")) },
 	"Put":              func(h *harness) { _ = h.Put(obj("a/1@2").with("index")) },
-	"Replace":          func(h *harness) { _ = h.Replace([]*object{obj("a/1@2").with("index")}, "2") },
+	"Replace":          func(h *harness) { _ = h.Replace([]any{obj("a/1@2").with("index")}, "2") },
 	"AddIndexers":      func(h *harness) { _ = h.AddIndexers(failingIndexers) },
 	"unreadable entry": func(h *harness) { h.corrupt("a"); h.Get("a") },
 	"AddIndexers with an unreadable entry": func(h *harness) {
@@ -36,14 +36,14 @@ var failingWrites = map[string]func(*harness){
 	},
 }
 
-var failingIndexers = map[string]IndexFunc[*object]{"fails": func(*object) ([]string, error) { return nil, errInjected }}
+var failingIndexers = map[string]IndexFunc{"fails": func(any) ([]string, error) { return nil, errInjected }}
 
 // Report may write to the store: it is called with no lock held.
 func TestReportMayWriteToTheStore(t *testing.T) {
 	for name, write := range failingWrites {
 		t.Run(name, func(t *testing.T) {
 			var h *harness
-			h = newHarness(packing, func(c *Config[*object]) {
+			h = newHarness(packing, func(c *Config) {
 				c.Report = func(key string, err error) {
 					h.report(key, err)
 					if !h.writer.TryLock() {
@@ -74,7 +74,7 @@ func TestReportMayWriteToTheStore(t *testing.T) {
 func TestReportsFollowTheWriteInOrder(t *testing.T) {
 	var h *harness
 	var stored []string
-	h = newHarness(func(c *Config[*object]) {
+	h = newHarness(func(c *Config) {
 		c.Indexers = nil
 		c.Report = func(key string, err error) {
 			h.report(key, err)
@@ -82,7 +82,7 @@ func TestReportsFollowTheWriteInOrder(t *testing.T) {
 		}
 	})
 	h.relist("1", obj("a/1@1"))
-	_ = h.AddIndexers(map[string]IndexFunc[*object]{"1": failingIndexers["fails"], "2": failingIndexers["fails"]})
+	_ = h.AddIndexers(map[string]IndexFunc{"1": failingIndexers["fails"], "2": failingIndexers["fails"]})
 	_ = h.Put(obj("a/1@2"))
 	want := []string{"a: index \"1\": " + errInjected.Error(), "a: index \"2\": " + errInjected.Error()}
 	if got := h.reported(); !slices.Equal(got, slices.Concat(want, want)) {

@@ -106,8 +106,8 @@ func TestIgnoredStateOfAScopeAfterRestoreIsReplaced(t *testing.T) {
 // TestRefusedRecreationRemovesTheDeletedObject checks that the state of a recreated object, which
 // the feed refuses, removes the object that was stored under its key, with and without scopes.
 func TestRefusedRecreationRemovesTheDeletedObject(t *testing.T) {
-	refuses := func(c *Config[*object]) { c.Filter = func(o runtime.Object) bool { return o.(*filtered).UID != "2" } }
-	for _, options := range [][]func(*Config[*object]){{refuses}, {refuses, scoped}} {
+	refuses := func(c *Config) { c.Filter = func(o runtime.Object) bool { return o.(*filtered).UID != "2" } }
+	for _, options := range [][]func(*Config){{refuses}, {refuses, scoped}} {
 		h := newHarness(options...)
 		f := h.Feed
 		if f == nil {

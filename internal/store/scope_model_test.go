@@ -53,7 +53,7 @@ type scopedLife struct {
 type scopedPart struct {
 	labels   string // the letters are values of the label
 	scope    *Scope
-	feed     *Feed[*object]
+	feed     *Feed
 	reached  int // version
 	listed   bool
 	retiring bool

@@ -19,13 +19,13 @@ type scopedHarness struct {
 	*harness
 	moves  bool
 	scopes map[string]*Scope
-	feeds  map[string]*Feed[*object]
+	feeds  map[string]*Feed
 }
 
 // newScopedHarness returns a store whose scopes were listed at version 10 and are empty. moves says
 // whether an object can move between them.
 func newScopedHarness(moves bool) *scopedHarness {
-	h := &scopedHarness{newHarness(scoped), moves, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	h := &scopedHarness{newHarness(scoped), moves, make(map[string]*Scope), make(map[string]*Feed)}
 	h.join("a")
 	h.join("b")
 	h.MarkSynced()
@@ -241,7 +241,7 @@ func TestVersionIsThatOfStalestScopeOfOneFeed(t *testing.T) {
 }
 
 func TestVersionsOfScopes(t *testing.T) {
-	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed[*object])}
+	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed)}
 	for _, name := range []string{"a", "b"} {
 		h.joinScope(name, scope.Scope{Namespace: name})
 	}

@@ -47,10 +47,10 @@ func TestApply(t *testing.T) {
 	} {
 		for _, mode := range []struct {
 			name    string
-			options []func(*Config[*object])
+			options []func(*Config)
 		}{
 			{"live", nil},
-			{"packed", []func(*Config[*object]){packing}},
+			{"packed", []func(*Config){packing}},
 		} {
 			t.Run(row.name+", "+mode.name, func(t *testing.T) {
 				h := newHarness(mode.options...)
@@ -77,7 +77,7 @@ func TestApply(t *testing.T) {
 
 // A source that repeats events, or uses a version twice, is compared by the contents.
 func TestRepeatedEventIsComparedByItsContent(t *testing.T) {
-	for name, options := range map[string][]func(*Config[*object]){"live": nil, "packed": {packing}} {
+	for name, options := range map[string][]func(*Config){"live": nil, "packed": {packing}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)
 			h.relist("10", obj("a/1@10"))
@@ -192,12 +192,12 @@ func TestOnlyReplacementMovesVersionBack(t *testing.T) {
 
 // A transform may rename objects. The key is that of the transformed object.
 func TestKeyIsThatOfTheDecodedObject(t *testing.T) {
-	for name, option := range map[string]func(*Config[*object]){"without item keys": withoutItemKeys, "with transforms": transforming} {
+	for name, option := range map[string]func(*Config){"without item keys": withoutItemKeys, "with transforms": transforming} {
 		t.Run(name, func(t *testing.T) { testKeyOfDecodedObject(t, option) })
 	}
 }
 
-func testKeyOfDecodedObject(t *testing.T, option func(*Config[*object])) {
+func testKeyOfDecodedObject(t *testing.T, option func(*Config)) {
 	t.Helper()
 	h := newHarness(option)
 	renamed := func(name string, o *object) feed.Item {
@@ -231,7 +231,7 @@ func testKeyOfDecodedObject(t *testing.T, option func(*Config[*object])) {
 
 // Without a log, the final state of a deleted object is not used.
 func TestDeletionWithoutALogIsNotDecoded(t *testing.T) {
-	h := newHarness(func(c *Config[*object]) { c.Log = nil })
+	h := newHarness(func(c *Config) { c.Log = nil })
 	h.relist("1", obj("a/1@1"))
 	h.apply(watch.Deleted, obj("a/1@2"))
 	if got := h.decodes.Load(); got != 1 || h.Len() != 0 {

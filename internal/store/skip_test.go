@@ -13,7 +13,7 @@ import (
 )
 
 // skipOptions are the options that decide when a state is decoded, and so found to be skipped.
-var skipOptions = map[string][]func(*Config[*object]){
+var skipOptions = map[string][]func(*Config){
 	"live":         nil,
 	"packed":       {packing},
 	"transforming": {transforming},
@@ -223,8 +223,8 @@ func TestSkippedStateOfARenamedObject(t *testing.T) {
 	for name, options := range skipOptions {
 		t.Run(name, func(t *testing.T) {
 			keys := map[string]string{"a": "b", "b": "c", "c": "d"}
-			h := newHarness(append(options, func(c *Config[*object]) {
-				c.ItemKeys, c.Key = false, func(o *object) (string, error) { return keys[o.Key], nil }
+			h := newHarness(append(options, func(c *Config) {
+				c.ItemKeys, c.Key = false, func(o any) (string, error) { return keys[o.(*object).Key], nil }
 			})...)
 			h.relist("3", obj("a/1@1"), obj("b/2@2"), obj("c/3@3"))
 			h.batches()

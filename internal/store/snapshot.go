@@ -18,17 +18,17 @@ import (
 
 // Snapshot is the state of a store at one point in time. It is immutable. Keeping it costs only the
 // memory of the entries that have changed since.
-type Snapshot[V any] struct {
-	*snapshotData[V]
+type Snapshot struct {
+	*snapshotData
 	version string
 }
 
 // snapshotData is the part of a Snapshot that does not change with the resourceVersion. Snapshots
 // of one state share it: a bookmark changes only the version.
-type snapshotData[V any] struct {
-	codec   *valueCodec[V]
+type snapshotData struct {
+	codec   *valueCodec
 	absence error // of the store
-	set     *indexSet[V]
+	set     *indexSet
 	entries snapmap.View[valueRef, entryMeta]
 	indexes []snapmap.View[snapmap.Set, struct{}]
 
@@ -37,28 +37,27 @@ type snapshotData[V any] struct {
 }
 
 // ResourceVersion returns the collection's resourceVersion at the time of the snapshot.
-func (v *Snapshot[V]) ResourceVersion() string { return v.version }
+func (v *Snapshot) ResourceVersion() string { return v.version }
 
 // Len returns the number of entries.
-func (v *snapshotData[V]) Len() int { return v.entries.Len() }
+func (v *snapshotData) Len() int { return v.entries.Len() }
 
 // Get returns the value under key.
-func (v *snapshotData[V]) Get(key string) (V, bool) {
+func (v *snapshotData) Get(key string) (any, bool) {
 	ref := v.entries.Get(key)
 	if ref == nil {
-		var none V
-		return none, false
+		return nil, false
 	}
 	return v.codec.load(key, ref)
 }
 
 // Entry returns the entry under key, or nil. It does not decode the value.
-func (v *snapshotData[V]) Entry(key string) *Entry[V] {
-	return new(Entry[V]).fromMap(v.entries.Item(key))
+func (v *snapshotData) Entry(key string) *Entry {
+	return new(Entry).fromMap(v.entries.Item(key))
 }
 
 // Keys returns all keys in unspecified order.
-func (v *snapshotData[V]) Keys() []string {
+func (v *snapshotData) Keys() []string {
 	keys := make([]string, 0, v.entries.Len())
 	for key := range v.entries.All() {
 		keys = append(keys, key)
@@ -67,8 +66,8 @@ func (v *snapshotData[V]) Keys() []string {
 }
 
 // All returns an iterator over all values in the order of their keys.
-func (v *snapshotData[V]) All() iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) {
+func (v *snapshotData) All() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
 		for _, key := range v.sortedKeys() {
 			if value, ok := v.Get(key); ok && !yield(key, value) {
 				return
@@ -77,7 +76,7 @@ func (v *snapshotData[V]) All() iter.Seq2[string, V] {
 	}
 }
 
-func (v *snapshotData[V]) sortedKeys() []string {
+func (v *snapshotData) sortedKeys() []string {
 	v.sorting.Do(func() {
 		v.sorted = v.Keys()
 		slices.Sort(v.sorted)
@@ -87,7 +86,7 @@ func (v *snapshotData[V]) sortedKeys() []string {
 
 // IndexKeys returns the keys of the entries that an index has under a value, in unspecified order.
 // It returns an error if the index does not exist.
-func (v *snapshotData[V]) IndexKeys(name, value string) ([]string, error) {
+func (v *snapshotData) IndexKeys(name, value string) ([]string, error) {
 	set, err := v.find(name, value)
 	if err != nil || set == nil {
 		return nil, err
@@ -97,7 +96,7 @@ func (v *snapshotData[V]) IndexKeys(name, value string) ([]string, error) {
 
 // IndexValues returns the values of an index in unspecified order. It returns an error if the index
 // does not exist.
-func (v *snapshotData[V]) IndexValues(name string) ([]string, error) {
+func (v *snapshotData) IndexValues(name string) ([]string, error) {
 	index, err := v.index(name)
 	if err != nil {
 		return nil, err
@@ -110,7 +109,7 @@ func (v *snapshotData[V]) IndexValues(name string) ([]string, error) {
 }
 
 // index returns the keys under each value of an index.
-func (v *snapshotData[V]) index(name string) (index snapmap.View[snapmap.Set, struct{}], err error) {
+func (v *snapshotData) index(name string) (index snapmap.View[snapmap.Set, struct{}], err error) {
 	i := slices.Index(v.set.names, name)
 	switch {
 	case i < 0:
@@ -122,7 +121,7 @@ func (v *snapshotData[V]) index(name string) (index snapmap.View[snapmap.Set, st
 }
 
 // find returns the keys that an index has under a value, nil if there are none.
-func (v *snapshotData[V]) find(name, value string) (*snapmap.Set, error) {
+func (v *snapshotData) find(name, value string) (*snapmap.Set, error) {
 	index, err := v.index(name)
 	if err != nil {
 		return nil, err
@@ -130,57 +129,75 @@ func (v *snapshotData[V]) find(name, value string) (*snapmap.Set, error) {
 	return index.Get(value), nil
 }
 
+// Values receives the values that a read selects.
+type Values interface {
+	// Grow is called before Append if every entry that is read is selected, with their number.
+	Grow(n int)
+	// Append is called for each value.
+	Append(value any)
+}
+
+// valueSlice is Values as a slice.
+type valueSlice []any
+
+func (v *valueSlice) Grow(n int)       { *v = make([]any, 0, n) }
+func (v *valueSlice) Append(value any) { *v = append(*v, value) }
+
 // List returns all values in unspecified order.
-func (v *snapshotData[V]) List() []V { return v.Select(nil) }
+func (v *snapshotData) List() []any {
+	var values valueSlice
+	v.Select(nil, &values)
+	return values
+}
 
 // ByIndex returns the values that an index has under a value, in unspecified order. It returns an
 // error if the index does not exist.
-func (v *snapshotData[V]) ByIndex(name, value string) ([]V, error) {
-	return v.SelectByIndex(name, value, nil)
+func (v *snapshotData) ByIndex(name, value string) ([]any, error) {
+	var values valueSlice
+	err := v.SelectByIndex(name, value, nil, &values)
+	return values, err
 }
 
-// Select returns the values whose labels match, in unspecified order; if matches is nil, all values
+// Select appends the values whose labels match, in unspecified order; if matches is nil, all values
 // match. It does not decode packed entries that do not match if the packer can read labels. matches
 // must not modify the labels.
-func (v *snapshotData[V]) Select(matches func(labels map[string]string) bool) []V {
-	selected := newSelection(v, matches, v.entries.Len())
+func (v *snapshotData) Select(matches func(labels map[string]string) bool, to Values) {
+	selected := newSelection(v, matches, v.entries.Len(), to)
 	for key, item := range v.entries.All() {
 		selected.add(key, item.Value)
 	}
 	v.yieldAfterLongRead()
-	return selected.values
 }
 
 // SelectByKey is like Select, for the entries whose key has accepts.
-func (v *snapshotData[V]) SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool) []V {
-	selected := selection[V]{codec: v.codec, matches: matches}
+func (v *snapshotData) SelectByKey(has func(key string) bool, matches func(labels map[string]string) bool, to Values) {
+	selected := selection{codec: v.codec, matches: matches, to: to}
 	for key, item := range v.entries.All() {
 		if has(key) {
 			selected.add(key, item.Value)
 		}
 	}
 	v.yieldAfterLongRead()
-	return selected.values
 }
 
 // SelectByIndex is like Select, for the entries that an index has under a value. It returns an
 // error if the index does not exist.
-func (v *snapshotData[V]) SelectByIndex(name, value string, matches func(labels map[string]string) bool) ([]V, error) {
+func (v *snapshotData) SelectByIndex(name, value string, matches func(labels map[string]string) bool, to Values) error {
 	set, err := v.find(name, value)
 	if err != nil || set == nil {
-		return nil, err
+		return err
 	}
-	selected := newSelection(v, matches, set.Len())
+	selected := newSelection(v, matches, set.Len(), to)
 	if set.Len()*scanShare > v.entries.Len() {
-		v.scan(&selected, slices.Index(v.set.names, name), value)
-		return selected.values, nil
+		v.scan(selected, slices.Index(v.set.names, name), value)
+		return nil
 	}
 	for key := range set.All() {
 		if ref := v.entries.Get(key); ref != nil {
 			selected.add(key, ref)
 		}
 	}
-	return selected.values, nil
+	return nil
 }
 
 // scanShare is the share, one in scanShare, of all entries from which on scanning every entry is
@@ -189,7 +206,7 @@ const scanShare = 3
 
 // scan selects the entries that the index at position i has under a value. Entries with equal index
 // values mostly follow one another and share their sharedMeta, which is then searched once.
-func (v *snapshotData[V]) scan(selected *selection[V], i int, value string) {
+func (v *snapshotData) scan(selected selection, i int, value string) {
 	var last *sharedMeta
 	found := false
 	for key, item := range v.entries.All() {
@@ -203,26 +220,25 @@ func (v *snapshotData[V]) scan(selected *selection[V], i int, value string) {
 	v.yieldAfterLongRead()
 }
 
-// selection collects the values of entries whose labels match.
-type selection[V any] struct {
-	codec   *valueCodec[V]
+// selection passes on the values of entries whose labels match.
+type selection struct {
+	codec   *valueCodec
 	matches func(labels map[string]string) bool // nil matches all
-	values  []V
+	to      Values
 }
 
-// newSelection returns an empty selection, with capacity n if all values match.
-func newSelection[V any](from *snapshotData[V], matches func(labels map[string]string) bool, n int) selection[V] {
-	s := selection[V]{codec: from.codec, matches: matches}
+// newSelection returns a selection among n entries.
+func newSelection(from *snapshotData, matches func(labels map[string]string) bool, n int, to Values) selection {
 	if matches == nil {
-		s.values = make([]V, 0, n)
+		to.Grow(n)
 	}
-	return s
+	return selection{codec: from.codec, matches: matches, to: to}
 }
 
-// add adds the value of ref if its labels match.
-func (s *selection[V]) add(key string, ref *valueRef) {
+// add passes on the value of ref if its labels match.
+func (s selection) add(key string, ref *valueRef) {
 	if value, ok := s.codec.loadMatching(key, ref, s.matches); ok {
-		s.values = append(s.values, value)
+		s.to.Append(value)
 	}
 }
 
@@ -232,7 +248,7 @@ func (s *selection[V]) add(key string, ref *valueRef) {
 // Readers that never block would keep the processor for time slices of 10 ms, and each goroutine
 // that handles a change would wait for all of them. If readers yielded after every long read, they
 // would in turn wait for one another.
-func (v *snapshotData[V]) yieldAfterLongRead() {
+func (v *snapshotData) yieldAfterLongRead() {
 	if v.entries.Len() < longRead {
 		return
 	}
@@ -254,7 +270,7 @@ const (
 )
 
 // Indexes returns, by the name of each index, the number of values under which it has objects.
-func (v *snapshotData[V]) Indexes() map[string]int {
+func (v *snapshotData) Indexes() map[string]int {
 	values := make(map[string]int, len(v.indexes))
 	for i, name := range v.set.names {
 		values[name] = v.indexes[i].Len()
@@ -264,7 +280,7 @@ func (v *snapshotData[V]) Indexes() map[string]int {
 
 // FindKeys returns the first keys that contain a text, in order and at most limit, and the number
 // of all such keys. It sorts no more keys at a time than twice the limit.
-func (v *snapshotData[V]) FindKeys(text string, limit int) (keys []string, found int) {
+func (v *snapshotData) FindKeys(text string, limit int) (keys []string, found int) {
 	for key := range v.entries.All() {
 		if !strings.Contains(key, text) {
 			continue
@@ -291,7 +307,7 @@ type keyRef struct {
 
 // Stored returns an iterator over all keys and values as they are kept. Packed ones that share a base
 // follow one another, so that it is unpacked once.
-func (v *snapshotData[V]) Stored() iter.Seq2[string, Stored[V]] {
+func (v *snapshotData) Stored() iter.Seq2[string, Stored] {
 	refs := make([]keyRef, 0, v.entries.Len())
 	for key, item := range v.entries.All() {
 		refs = append(refs, keyRef{key, item.Value})
@@ -301,7 +317,7 @@ func (v *snapshotData[V]) Stored() iter.Seq2[string, Stored[V]] {
 
 // StoredByIndex is Stored for the entries that an index has under a value. It returns an error if
 // the index does not exist.
-func (v *snapshotData[V]) StoredByIndex(name, value string) (iter.Seq2[string, Stored[V]], error) {
+func (v *snapshotData) StoredByIndex(name, value string) (iter.Seq2[string, Stored], error) {
 	set, err := v.find(name, value)
 	if err != nil {
 		return nil, err
@@ -317,13 +333,13 @@ func (v *snapshotData[V]) StoredByIndex(name, value string) (iter.Seq2[string, S
 	return v.byBase(refs), nil
 }
 
-func (v *snapshotData[V]) byBase(refs []keyRef) iter.Seq2[string, Stored[V]] {
+func (v *snapshotData) byBase(refs []keyRef) iter.Seq2[string, Stored] {
 	if v.codec.IsPacked() {
 		slices.SortFunc(refs, func(a, b keyRef) int {
 			return cmp.Compare(packedOf(a.ref).object.Base(), packedOf(b.ref).object.Base())
 		})
 	}
-	return func(yield func(string, Stored[V]) bool) {
+	return func(yield func(string, Stored) bool) {
 		for _, r := range refs {
 			if !yield(r.key, v.codec.stored(r.ref)) {
 				return

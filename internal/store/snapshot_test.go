@@ -74,7 +74,7 @@ func TestAllIteratesInKeyOrderAndStops(t *testing.T) {
 	h.relist("1", obj("c/1@1"), obj("a/1@1"), obj("b/1@1"))
 	var keys []string
 	for key, o := range h.Snapshot().All() {
-		if keys = append(keys, key); o.Key == "b" {
+		if keys = append(keys, key); o.(*object).Key == "b" {
 			break
 		}
 	}

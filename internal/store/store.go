@@ -5,6 +5,7 @@ package store
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,8 +16,8 @@ import (
 )
 
 // Store is a collection of values. Its methods are safe for concurrent use.
-type Store[V any] struct {
-	published[V]
+type Store struct {
+	published
 	renames atomic.Bool // an item had another key than its value
 
 	commits sync.Mutex // serializes commits, and changes of scopes and indexes; taken before writer
@@ -27,22 +28,24 @@ type Store[V any] struct {
 
 	writer  sync.Mutex       // serializes writes; guards the fields below
 	maker   maker            // reports by deferReport
-	recent  *recentValues[V] // nil if nothing is packed, or there is no log
+	recent  *recentValues    // nil if nothing is packed, or there is no log
 	reports []deferredReport // of the write in progress
 }
 
 // New returns an empty store.
-func New[V any](config Config[V]) *Store[V] {
-	s := &Store[V]{pieceSize: 512, yield: runtime.Gosched}
-	s.config, s.arePointers = config, isPointer[V]()
-	s.direct = s.arePointers && config.Packer == nil
+func New(config Config) *Store {
+	s := &Store{pieceSize: 512, yield: runtime.Gosched}
+	s.config = config
+	if config.PointerType != nil {
+		s.nilPointer, s.direct = reflect.Zero(config.PointerType).Interface(), config.Packer == nil
+	}
 	s.unreadable = func(key string, ref *valueRef, err error) { s.reportUnreadable(key, ref, err, config.Report) }
 	s.maker.report = s.deferReport
 	s.scopes.byNamespace, s.scopes.selectors = make(map[string][]*Scope), make(map[scope.Scope]int)
 	if config.Packer != nil && config.Log != nil {
-		s.recent = new(recentValues[V])
+		s.recent = new(recentValues)
 	}
-	s.swap(newState(new(indexSet[V]).with(config.Indexers), config.Scoped, config.Packer != nil))
+	s.swap(newState(new(indexSet).with(config.Indexers), config.Scoped, config.Packer != nil))
 	if !config.Scoped {
 		s.AddScope(&Scope{whole: true})
 	}
@@ -57,28 +60,28 @@ type deferredReport struct {
 
 // deferReport reports an error of the write in progress once the write has released its locks, so
 // that Report may take its time, and may write to the store. The caller holds the writer's lock.
-func (s *Store[V]) deferReport(key string, err error) {
+func (s *Store) deferReport(key string, err error) {
 	s.reports = append(s.reports, deferredReport{key, err})
 }
 
 // endWrite releases the writer's lock, and then reports the errors of the write in their order.
-func (s *Store[V]) endWrite() { s.report(s.endWriteSilently()) }
+func (s *Store) endWrite() { s.report(s.endWriteSilently()) }
 
 // endWriteSilently releases the writer's lock, and returns the errors of the write.
-func (s *Store[V]) endWriteSilently() (reports []deferredReport) {
+func (s *Store) endWriteSilently() (reports []deferredReport) {
 	reports, s.reports = s.reports, nil
 	s.writer.Unlock()
 	return reports
 }
 
 // lockCommit takes the lock of commits and the writer's.
-func (s *Store[V]) lockCommit() {
+func (s *Store) lockCommit() {
 	s.commits.Lock()
 	s.writer.Lock()
 }
 
 // unlockCommit releases the locks, and then reports the errors of the write.
-func (s *Store[V]) unlockCommit() {
+func (s *Store) unlockCommit() {
 	s.written = nil
 	reports := s.endWriteSilently()
 	s.commits.Unlock()
@@ -86,7 +89,7 @@ func (s *Store[V]) unlockCommit() {
 }
 
 // report reports errors. The caller holds no lock.
-func (s *Store[V]) report(reports []deferredReport) {
+func (s *Store) report(reports []deferredReport) {
 	for _, r := range reports {
 		if !s.abandoned.Load() {
 			s.config.Report(r.key, r.err)
@@ -96,7 +99,7 @@ func (s *Store[V]) report(reports []deferredReport) {
 
 // AddIndexers adds indexes, also to a store in use. Existing objects are indexed when it returns.
 // If an index of one of the names exists, AddIndexers returns an error and adds none.
-func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
+func (s *Store) AddIndexers(indexers map[string]IndexFunc) error {
 	s.lockCommit()
 	defer s.unlockCommit()
 	live := s.live.Load()
@@ -115,10 +118,10 @@ func (s *Store[V]) AddIndexers(indexers map[string]IndexFunc[V]) error {
 
 // reindexed returns a copy of a state with the indexes of set, the first of which are the state's
 // own. The caller holds the writer's lock.
-func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
+func (s *Store) reindexed(from *state, set *indexSet) *state {
 	to := newState(set, from.indexes.scopes != nil, from.packs)
 	for key, item := range from.entries.All() {
-		var entry Entry[V]
+		var entry Entry
 		entry.fromMap(item)
 		if entry.lacksIndexOf(set) {
 			s.addIndexValues(set, key, &entry)
@@ -132,7 +135,7 @@ func (s *Store[V]) reindexed(from *state[V], set *indexSet[V]) *state[V] {
 
 // addIndexValues adds the values of the indexes of set that entry lacks, unless its value cannot be
 // decoded. No other goroutine may have access to entry. The caller holds the writer's lock.
-func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V]) {
+func (s *Store) addIndexValues(set *indexSet, key string, entry *Entry) {
 	value, err := s.read(entry.ref, true)
 	if err != nil {
 		s.reportUnreadable(key, entry.ref, err, s.deferReport)
@@ -148,7 +151,7 @@ func (s *Store[V]) addIndexValues(set *indexSet[V], key string, entry *Entry[V])
 
 // MarkSynced records that the first full state has been stored: that of the scopes with which the
 // informer started. Without any, there is nothing to read, whether or not the collection is served.
-func (s *Store[V]) MarkSynced() {
+func (s *Store) MarkSynced() {
 	s.lockBoth()
 	defer s.unlockBoth()
 	s.markSynced()
@@ -157,7 +160,7 @@ func (s *Store[V]) MarkSynced() {
 }
 
 // AddScope adds a scope.
-func (s *Store[V]) AddScope(added *Scope) {
+func (s *Store) AddScope(added *Scope) {
 	s.lockScopes()
 	defer s.unlockScopes()
 	s.scopes.add(added)
@@ -166,59 +169,59 @@ func (s *Store[V]) AddScope(added *Scope) {
 
 // RetireScope makes a scope retire: other scopes take its objects over, and none of their entries
 // moves into it.
-func (s *Store[V]) RetireScope(c *Scope) {
+func (s *Store) RetireScope(c *Scope) {
 	s.lockScopes()
 	defer s.unlockScopes()
 	c.retiring = true
 }
 
 // lockScopes takes all locks, so that scopes, their relations and feeds stay while a commit pauses.
-func (s *Store[V]) lockScopes() {
+func (s *Store) lockScopes() {
 	s.lockCommit()
 	s.mu.Lock()
 }
 
-func (s *Store[V]) unlockScopes() {
+func (s *Store) unlockScopes() {
 	s.mu.Unlock()
 	s.unlockCommit()
 }
 
-func (s *Store[V]) lockBoth() {
+func (s *Store) lockBoth() {
 	s.writer.Lock()
 	s.mu.Lock()
 }
 
-func (s *Store[V]) unlockBoth() {
+func (s *Store) unlockBoth() {
 	s.mu.Unlock()
 	s.endWrite()
 }
 
 // makeEntry sets *entry to the entry of an item, or of *value if value is not nil. It shares
 // unchanged parts with old, the entry to be replaced, which may be nil.
-func (s *Store[V]) makeEntry(entry *Entry[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
+func (s *Store) makeEntry(entry *Entry, maker *maker, item feed.Item, value *any, old *Entry) error {
 	return s.makeIndexed(entry, s.live.Load().indexes.set, maker, item, value, old)
 }
 
 // makeUnindexed is makeEntry for an entry that is only compared. It calls no index function.
-func (s *Store[V]) makeUnindexed(entry *Entry[V], maker *maker, item feed.Item, value *V, old *Entry[V]) error {
-	return s.makeIndexed(entry, &indexSet[V]{}, maker, item, value, old)
+func (s *Store) makeUnindexed(entry *Entry, maker *maker, item feed.Item, value *any, old *Entry) error {
+	return s.makeIndexed(entry, &indexSet{}, maker, item, value, old)
 }
 
 // Put adds or replaces a value, regardless of its version. The next list of a scope that may hold it,
 // and lacks it, removes it; see claim.
-func (s *Store[V]) Put(value V) error {
+func (s *Store) Put(value any) error {
 	key, err := s.keyOfValue(value)
 	if err != nil {
 		return err
 	}
 	s.writer.Lock()
 	defer s.endWrite()
-	pair := new(entryPair[V])
+	pair := new(entryPair)
 	old, version, err := s.makeOwn(pair, &s.maker, key, &value)
 	if err != nil {
 		return err
 	}
-	w := write[V]{kind: update, key: key, old: old, next: &pair.next, server: !s.isFed()}
+	w := write{kind: update, key: key, old: old, next: &pair.next, server: !s.isFed()}
 	if old != nil && !old.sameObject(pair.next.identity()) {
 		w.kind = recreate
 	}
@@ -227,23 +230,23 @@ func (s *Store[V]) Put(value V) error {
 }
 
 // Remove deletes the entry under the value's key, if any.
-func (s *Store[V]) Remove(value V) error {
+func (s *Store) Remove(value any) error {
 	key, err := s.keyOfValue(value)
 	if err != nil {
 		return err
 	}
 	s.writer.Lock()
 	defer s.endWrite()
-	if old := new(Entry[V]).fromMap(s.entries.Item(key)); old != nil {
+	if old := new(Entry).fromMap(s.entries.Item(key)); old != nil {
 		_, version := s.config.Identity(value)
-		s.publishOwn(write[V]{kind: deletion, key: key, old: old, server: !s.isFed()}, version)
+		s.publishOwn(write{kind: deletion, key: key, old: old, server: !s.isFed()}, version)
 	}
 	return nil
 }
 
 // makeOwn makes the entry of a value that the program writes, in pair.next, and returns the live entry
 // and the value's version.
-func (s *Store[V]) makeOwn(pair *entryPair[V], maker *maker, key string, value *V) (old *Entry[V], version string, err error) {
+func (s *Store) makeOwn(pair *entryPair, maker *maker, key string, value *any) (old *Entry, version string, err error) {
 	uid, version := s.config.Identity(*value)
 	old = pair.old.fromMap(s.entries.Item(key))
 	maker.claim, maker.keepsDecoded = s.claimOf(uid, old), false // the caller may modify the value
@@ -253,7 +256,7 @@ func (s *Store[V]) makeOwn(pair *entryPair[V], maker *maker, key string, value *
 
 // claimOf returns the scope of the entry of a value that the program writes: that of old, the entry that it
 // replaces, or none if old is nil, is in no scope, or is in a removed one.
-func (s *Store[V]) claimOf(uid string, old *Entry[V]) claim {
+func (s *Store) claimOf(uid string, old *Entry) claim {
 	switch {
 	case !s.config.Scoped:
 		return claim{}
@@ -265,7 +268,7 @@ func (s *Store[V]) claimOf(uid string, old *Entry[V]) claim {
 
 // publishOwn publishes a write of the program. A store without a feed is then at the written version.
 // The caller holds the writer's lock.
-func (s *Store[V]) publishOwn(w write[V], version string) {
+func (s *Store) publishOwn(w write, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.publish(w, nil)
@@ -276,7 +279,7 @@ func (s *Store[V]) publishOwn(w write[V], version string) {
 
 // Expect makes why the error of reads until all scopes have been listed again, if the objects were gone:
 // the server serves the collection again, and may have others.
-func (s *Store[V]) Expect(why error) {
+func (s *Store) Expect(why error) {
 	isGone := func(absent *error) bool { return absent != nil && *absent == nil }
 	if !isGone(s.absence.Load()) {
 		return

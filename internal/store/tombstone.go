@@ -14,28 +14,28 @@ import (
 
 // tombstone records that states of a key before a version are superseded. A scope that has not reached the
 // version shown may still pass such states; see doc.go.
-type tombstone[V any] struct {
+type tombstone struct {
 	key     string
 	version string // states before it are superseded
 	last    bool   // version is that of the last state before a deletion that a list has shown: it is superseded, too
 	shown   string // the version from which on a list shows what has superseded the states
-	waiting *waitingDeletion[V]
+	waiting *waitingDeletion
 }
 
 // waitingDeletion is the deletion of an object that may have moved to another scope; see doc.go.
-type waitingDeletion[V any] struct {
+type waitingDeletion struct {
 	version string
 	scope   *Scope
 	object  shortIdentity
-	final   *Entry[V] // nil if unknown
+	final   *Entry // nil if unknown
 }
 
 // tombstones has the tombstones of a store. It is guarded by mu and written under both locks.
-type tombstones[V any] struct {
-	byKey    map[string]*tombstone[V] // the newest of each key
-	unseen   []*tombstone[V]          // in the order in which they were recorded; those that byKey lacks are dead
-	waiting  int                      // how many of byKey have a waiting deletion
-	released []waitingKey             // waiting deletions to look at again, as a scope that they waited for was removed
+type tombstones struct {
+	byKey    map[string]*tombstone // the newest of each key
+	unseen   []*tombstone          // in the order in which they were recorded; those that byKey lacks are dead
+	waiting  int                   // how many of byKey have a waiting deletion
+	released []waitingKey          // waiting deletions to look at again, as a scope that they waited for was removed
 
 	deleted map[string]time.Time // the keys whose deletion was seen, and when; see published.HasSeenDeletion
 	expiry  []deletedKey         // of deleted, the oldest first
@@ -58,21 +58,21 @@ const (
 
 // supersedes reports whether a state of the key at a version is one from before. One at the version
 // of a deletion is not: the object has moved to another scope.
-func (t *tombstone[V]) supersedes(version string) bool {
+func (t *tombstone) supersedes(version string) bool {
 	return feed.IsOlder(version, t.version) || t.last && version == t.version
 }
 
 // isSuperseded reports whether a state of a key at a version is older than what is known of the key.
 // A list, whose version is list, may show that a restore of the server has undone that; it is empty
 // for the state of an event. The caller holds a lock of the store.
-func (g *tombstones[V]) isSuperseded(key, version, list string) bool {
+func (g *tombstones) isSuperseded(key, version, list string) bool {
 	t := g.byKey[key]
 	return t != nil && t.supersedes(version) && (list == "" || feed.IsOlder(list, t.shown))
 }
 
 // record adds a tombstone of a state of a scope, unless no other scope can pass what it supersedes. If
 // there are more than limit, it drops the oldest. The caller holds both locks.
-func (g *tombstones[V]) record(t *tombstone[V], by *Scope, k *scopes, limit int) {
+func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
 	if t.version == "" || k.havePassed(t.shown) || !k.hasPeer(by, t.key) {
 		return
 	}
@@ -90,16 +90,16 @@ func (g *tombstones[V]) record(t *tombstone[V], by *Scope, k *scopes, limit int)
 	}
 }
 
-func (g *tombstones[V]) put(t *tombstone[V]) {
+func (g *tombstones) put(t *tombstone) {
 	if g.byKey == nil {
-		g.byKey = make(map[string]*tombstone[V])
+		g.byKey = make(map[string]*tombstone)
 	}
 	g.byKey[t.key] = t
 }
 
 // giveUp drops a tombstone, as there are too many. It raises minVersion of the scopes that may hold the
 // key and have not passed it: they need a list that is not older. The caller holds both locks.
-func (g *tombstones[V]) giveUp(t *tombstone[V], k *scopes) {
+func (g *tombstones) giveUp(t *tombstone, k *scopes) {
 	if g.byKey[t.key] != t {
 		return
 	}
@@ -112,12 +112,12 @@ func (g *tombstones[V]) giveUp(t *tombstone[V], k *scopes) {
 }
 
 // drop removes a tombstone from byKey, unless it has a waiting deletion.
-func (g *tombstones[V]) drop(t *tombstone[V]) {
+func (g *tombstones) drop(t *tombstone) {
 	if g.byKey[t.key] != t {
 		return
 	}
 	if t.waiting != nil {
-		g.put(&tombstone[V]{key: t.key, waiting: t.waiting})
+		g.put(&tombstone{key: t.key, waiting: t.waiting})
 		return
 	}
 	delete(g.byKey, t.key)
@@ -125,7 +125,7 @@ func (g *tombstones[V]) drop(t *tombstone[V]) {
 
 // expire forgets the tombstones that every scope has passed, in the order in which they were recorded.
 // The caller holds both locks.
-func (g *tombstones[V]) expire(k *scopes) {
+func (g *tombstones) expire(k *scopes) {
 	n := 0
 	for n < len(g.unseen) && k.havePassed(g.unseen[n].shown) {
 		g.drop(g.unseen[n])
@@ -140,7 +140,7 @@ func (g *tombstones[V]) expire(k *scopes) {
 // forgetUndone forgets tombstones of versions after that to which the server was restored. Waiting
 // deletions in listed scopes no longer wait, as the lists show what was deleted. Those in scopes that
 // were removed are let go: no list of such a scope follows. The caller holds both locks.
-func (g *tombstones[V]) forgetUndone(listed []*Scope, version string) {
+func (g *tombstones) forgetUndone(listed []*Scope, version string) {
 	for _, t := range slices.Collect(maps.Values(g.byKey)) {
 		if w := t.waiting; w != nil && slices.Contains(listed, w.scope) {
 			g.stopWaiting(t)
@@ -152,11 +152,11 @@ func (g *tombstones[V]) forgetUndone(listed []*Scope, version string) {
 			g.drop(t)
 		}
 	}
-	g.unseen = slices.DeleteFunc(g.unseen, func(t *tombstone[V]) bool { return g.byKey[t.key] != t })
+	g.unseen = slices.DeleteFunc(g.unseen, func(t *tombstone) bool { return g.byKey[t.key] != t })
 }
 
 // stopWaiting drops the waiting deletion of a tombstone. The caller holds both locks.
-func (g *tombstones[V]) stopWaiting(t *tombstone[V]) {
+func (g *tombstones) stopWaiting(t *tombstone) {
 	t.waiting = nil
 	g.waiting--
 	if t.version == "" {
@@ -165,21 +165,21 @@ func (g *tombstones[V]) stopWaiting(t *tombstone[V]) {
 }
 
 // cancel drops the waiting deletion of a key, if there is one. The caller holds both locks.
-func (g *tombstones[V]) cancel(key string) {
+func (g *tombstones) cancel(key string) {
 	if g.waitingAt(key) != nil {
 		g.stopWaiting(g.byKey[key])
 	}
 }
 
 // isWaiting reports whether the deletion of a key's entry waits. The caller holds a lock.
-func (g *tombstones[V]) isWaiting(key string, old *Entry[V]) bool {
+func (g *tombstones) isWaiting(key string, old *Entry) bool {
 	w := g.waitingAt(key)
 	return w != nil && w.scope == old.scope() && w.object == old.shortIdentity
 }
 
 // waitingAt returns the deletion that waits at a key, of its entry or of an earlier one, or nil. The caller
 // holds a lock.
-func (g *tombstones[V]) waitingAt(key string) *waitingDeletion[V] {
+func (g *tombstones) waitingAt(key string) *waitingDeletion {
 	if t := g.byKey[key]; t != nil {
 		return t.waiting
 	}
@@ -188,7 +188,7 @@ func (g *tombstones[V]) waitingAt(key string) *waitingDeletion[V] {
 
 // block makes a waiting deletion wait for one scope, and reports whether it must wait. The caller
 // holds both locks.
-func block[V any](k *scopes, t *tombstone[V]) bool {
+func block(k *scopes, t *tombstone) bool {
 	w := t.waiting
 	other := k.mayHaveMovedTo(w.scope, t.key, w.version)
 	if other != nil {
@@ -199,7 +199,7 @@ func block[V any](k *scopes, t *tombstone[V]) bool {
 
 // dequeue removes the deletions that no longer wait for a scope from its queue, and returns them, the oldest
 // first. The caller holds both locks.
-func (g *tombstones[V]) dequeue(c *Scope) (released []waitingKey) {
+func (g *tombstones) dequeue(c *Scope) (released []waitingKey) {
 	n := 0
 	for _, w := range c.waiting {
 		t := g.byKey[w.key]
@@ -219,7 +219,7 @@ func (g *tombstones[V]) dequeue(c *Scope) (released []waitingKey) {
 // noteDeleted records, for HasSeenDeletion, that the object of a key was deleted in a scope. It does
 // nothing unless the scope is a range of hashes of UIDs: only there may an absent object be in a range that
 // no scope has. The caller holds both locks.
-func (g *tombstones[V]) noteDeleted(key string, c *Scope, clock func() time.Time) {
+func (g *tombstones) noteDeleted(key string, c *Scope, clock func() time.Time) {
 	if c.Name.Hash.Field != scope.UID || clock == nil {
 		return
 	}
@@ -241,7 +241,7 @@ func (g *tombstones[V]) noteDeleted(key string, c *Scope, clock func() time.Time
 
 // forgetDeleted records that a key has an object again, or one that exists has left the store. The
 // caller holds both locks.
-func (g *tombstones[V]) forgetDeleted(key string) {
+func (g *tombstones) forgetDeleted(key string) {
 	if len(g.deleted) > 0 {
 		delete(g.deleted, key)
 	}

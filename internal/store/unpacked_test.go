@@ -33,7 +33,7 @@ func TestUnsupportedValueIsKeptUnpacked(t *testing.T) {
 		found, err := h.Snapshot().ByIndex("group", group)
 		var ids []string
 		for _, o := range found {
-			ids = append(ids, o.String())
+			ids = append(ids, o.(*object).String())
 		}
 		slices.Sort(ids)
 		if got := strings.Join(ids, " "); got != want || err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-func emittingUnseen(c *Config[*object]) { c.EmitUnseenDeletions = true }
+func emittingUnseen(c *Config) { c.EmitUnseenDeletions = true }
 
 // eachUnseenOption runs test with a store that has the object a/1@1 and emits the deletions of
 // objects that were never stored.
@@ -21,7 +21,7 @@ func eachUnseenOption(t *testing.T, test func(t *testing.T, h *harness)) {
 	t.Helper()
 	for name, options := range skipOptions {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(append([]func(*Config[*object]){emittingUnseen}, options...)...)
+			h := newHarness(append([]func(*Config){emittingUnseen}, options...)...)
 			h.relist("1", obj("a/1@1"))
 			h.batches()
 			test(t, h)
@@ -42,7 +42,7 @@ func TestDeletionOfUnseenObjectIsLogged(t *testing.T) {
 		if len(batch) != 1 || batch[0].Key != "b" || batch[0].New != nil || batch[0].Old == nil || batch[0].Old != batch[0].Final {
 			t.Fatalf("the log received %+v, want a deletion of b, whose states are the same", batch)
 		}
-		if o, ok := h.Load("b", batch[0].Final); !ok || o.String() != "b/2@5" || !slices.Equal(o.Groups, []string{"x"}) {
+		if o, ok := h.Load("b", batch[0].Final); !ok || o.(*object).String() != "b/2@5" || !slices.Equal(o.(*object).Groups, []string{"x"}) {
 			t.Errorf("the final state is %v, %v", o, ok)
 		}
 		if got := h.ResourceVersion(); got != "5" {

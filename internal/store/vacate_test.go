@@ -36,7 +36,7 @@ func (h *harness) expectReads(t *testing.T, want error) {
 }
 
 func TestVacate(t *testing.T) {
-	for name, options := range map[string][]func(*Config[*object]){
+	for name, options := range map[string][]func(*Config){
 		"live": nil, "packed": {packing}, "without item keys": {withoutItemKeys},
 	} {
 		for why, suffix := range map[error]string{nil: "", errNotServed: " (left scope)"} {
@@ -82,7 +82,7 @@ func TestVacate(t *testing.T) {
 				h.expectReads(t, other)
 				h.Vacate(t.Context(), why, true)
 
-				if err := h.AddIndexers(map[string]IndexFunc[*object]{"uid": keyAndUID}); err != nil {
+				if err := h.AddIndexers(map[string]IndexFunc{"uid": keyAndUID}); err != nil {
 					t.Error(err)
 				}
 				h.relist("20", obj("a/1@5", "g"), obj("d/4@15", "g"))
@@ -137,26 +137,26 @@ func TestLateVacateDoesNothing(t *testing.T) {
 // What was received before Vacate is not stored after it, up to the next list.
 func TestFeedIsOutdatedAfterVacate(t *testing.T) {
 	for name, row := range map[string]struct {
-		options []func(*Config[*object])
-		late    func(h *harness, f *Feed[*object], begun feed.Replacement) bool // reports whether it is outdated
+		options []func(*Config)
+		late    func(h *harness, f *Feed, begun feed.Replacement) bool // reports whether it is outdated
 	}{
-		"an event": {nil, func(h *harness, f *Feed[*object], _ feed.Replacement) bool {
+		"an event": {nil, func(h *harness, f *Feed, _ feed.Replacement) bool {
 			return f.Apply(watch.Added, obj("b/2@11").item()) == feed.Outdated
 		}},
-		"a deletion": {nil, func(h *harness, f *Feed[*object], _ feed.Replacement) bool {
+		"a deletion": {nil, func(h *harness, f *Feed, _ feed.Replacement) bool {
 			return f.Apply(watch.Deleted, obj("a/1@11").item()) == feed.Outdated
 		}},
-		"a deletion that is emitted although the object was not stored": {[]func(*Config[*object]){func(c *Config[*object]) { c.EmitUnseenDeletions = true }}, func(h *harness, f *Feed[*object], _ feed.Replacement) bool {
+		"a deletion that is emitted although the object was not stored": {[]func(*Config){func(c *Config) { c.EmitUnseenDeletions = true }}, func(h *harness, f *Feed, _ feed.Replacement) bool {
 			return f.Apply(watch.Deleted, obj("b/2@11").item()) == feed.Outdated
 		}},
-		"an event that cannot be stored": {nil, func(h *harness, f *Feed[*object], _ feed.Replacement) bool {
+		"an event that cannot be stored": {nil, func(h *harness, f *Feed, _ feed.Replacement) bool {
 			return f.Apply(watch.Added, obj("b/2@11").with("decode").item()) == feed.Outdated
 		}},
-		"a list": {nil, func(h *harness, _ *Feed[*object], begun feed.Replacement) bool {
+		"a list": {nil, func(h *harness, _ *Feed, begun feed.Replacement) bool {
 			begun.Add(obj("b/2@11").item())
 			return errors.Is(begun.Commit("11"), feed.ErrOutdated)
 		}},
-		"a consistent read": {nil, func(h *harness, _ *Feed[*object], begun feed.Replacement) bool {
+		"a consistent read": {nil, func(h *harness, _ *Feed, begun feed.Replacement) bool {
 			begun.CompareContents()
 			begun.Add(obj("b/2@11").item())
 			return errors.Is(begun.Commit("11"), feed.ErrOutdated)

@@ -10,14 +10,14 @@ import (
 
 // validate checks the structure: each entry is in the indexes under exactly the values that it
 // records, each index value has keys, and each key an entry.
-func (s *Store[V]) validate() error {
+func (s *Store) validate() error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	snapshot := s.Snapshot()
 	for i, name := range snapshot.set.names {
 		want := 0
 		for key, item := range snapshot.entries.All() {
-			entry := new(Entry[V]).fromMap(item)
+			entry := new(Entry).fromMap(item)
 			for _, value := range valuesUnder(entry.byIndex(), i) {
 				want++
 				if set := snapshot.indexes[i].Get(value); set == nil || !set.Has(key) {
@@ -47,7 +47,7 @@ func (s *Store[V]) validate() error {
 }
 
 // validatePackedBytes checks the size that is counted of a store that packs.
-func (s *Store[V]) validatePackedBytes() error {
+func (s *Store) validatePackedBytes() error {
 	if s.config.Packer == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (s *Store[V]) validatePackedBytes() error {
 
 // validateScopes checks that the index of scopes has each entry under its scope alone, and that no
 // tombstone is kept that is not counted.
-func (s *Store[V]) validateScopes() error {
+func (s *Store) validateScopes() error {
 	ix := s.live.Load().indexes
 	if ix.scopes == nil {
 		return nil

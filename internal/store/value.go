@@ -5,6 +5,7 @@ package store
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"runtime"
 	"sync/atomic"
@@ -19,61 +20,49 @@ import (
 
 // valueCodec converts between values and their references, and calls the functions of the configuration
 // that read values.
-type valueCodec[V any] struct {
-	arePointers   bool // V is a pointer type, so a value is its own valueRef
-	config        Config[V]
+type valueCodec struct {
+	nilPointer    any  // of Config.PointerType, nil without it
+	direct        bool // a value is a pointer, and is its own valueRef
+	config        Config
 	keepsUnpacked atomic.Bool                                // a value could not be packed, which is reported once
 	abandoned     atomic.Bool                                // see Abandon
 	unreadable    func(key string, ref *valueRef, err error) // is called with a reference that could not be decoded
 	yielding      atomic.Int32                               // number of readers in yieldAfterLongRead; far from what Get reads
 }
 
-// isPointer reports whether V is a pointer type.
-func isPointer[V any]() bool { return reflect.TypeFor[V]().Kind() == reflect.Pointer }
-
 // refOf returns the reference of a value that is not packed.
-func (v *valueCodec[V]) refOf(value V) *valueRef {
-	if v.arePointers {
-		return *(**valueRef)(unsafe.Pointer(&value)) //nolint:gosec // V is a pointer
+func (v *valueCodec) refOf(value any) *valueRef {
+	if v.direct {
+		if reflect.TypeOf(value) != v.config.PointerType { // would be read as another type than it is
+			panic(fmt.Sprintf("store of %s: the value is a %T", v.config.PointerType, value))
+		}
+		return pointerIn(value)
 	}
-	return box(value)
+	boxed := value                             // on the heap, unlike value
+	return (*valueRef)(unsafe.Pointer(&boxed)) //nolint:gosec // valueCodec.value converts it back
 }
-
-// box copies a value that is not a pointer to the heap. It is a function of its own so that refOf
-// does not move pointers to the heap.
-//
-//go:noinline
-func box[V any](value V) *valueRef { return (*valueRef)(unsafe.Pointer(&value)) } //nolint:gosec // valueCodec.value converts it back
 
 // value returns the value of a reference returned by refOf.
-func (v *valueCodec[V]) value(ref *valueRef) V {
-	if v.arePointers {
-		return *(*V)(unsafe.Pointer(&ref)) //nolint:gosec // V is a pointer
+func (v *valueCodec) value(ref *valueRef) any {
+	if v.direct {
+		return v.fromPointer(ref)
 	}
-	return *(*V)(unsafe.Pointer(ref)) //nolint:gosec // made by box
+	return *(*any)(unsafe.Pointer(ref)) //nolint:gosec // made by refOf
 }
 
-// pointee returns a reference to the object that value points to, or nil if value is not a pointer
-// of the type that the store's values share.
-func (v *valueCodec[V]) pointee(value V) *valueRef {
-	if v.arePointers {
-		return v.refOf(value)
-	}
-	if v.config.PointerType == nil {
-		return nil
-	}
-	if pointer := reflect.ValueOf(value); pointer.IsValid() && pointer.Type() == v.config.PointerType {
-		return (*valueRef)(pointer.UnsafePointer())
-	}
-	return nil
+// wordsOf has the memory layout of an any that holds a pointer.
+type wordsOf struct{ goType, pointer unsafe.Pointer }
+
+// pointerIn returns the pointer that value holds.
+func pointerIn(value any) *valueRef {
+	return (*valueRef)((*wordsOf)(unsafe.Pointer(&value)).pointer) //nolint:gosec // value holds a pointer
 }
 
-// fromPointee returns the value of a reference returned by pointee.
-func (v *valueCodec[V]) fromPointee(ref *valueRef) V {
-	if v.arePointers {
-		return v.value(ref)
-	}
-	return reflect.NewAt(v.config.PointerType.Elem(), unsafe.Pointer(ref)).Interface().(V) //nolint:gosec // made by pointee
+// fromPointer returns the value of Config.PointerType that pointerIn returned.
+func (v *valueCodec) fromPointer(ref *valueRef) any {
+	value := v.nilPointer
+	(*wordsOf)(unsafe.Pointer(&value)).pointer = unsafe.Pointer(ref) //nolint:gosec // value holds a pointer
+	return value
 }
 
 func (p *packed) ref() *valueRef { return (*valueRef)(unsafe.Pointer(p)) } //nolint:gosec // packedOf converts it back
@@ -83,7 +72,7 @@ func packedOf(ref *valueRef) *packed { return (*packed)(unsafe.Pointer(ref)) } /
 
 // equal reports whether the values of two references are equal. Values that cannot be decoded or
 // compared are not equal.
-func (v *valueCodec[V]) equal(a, b *valueRef) bool {
+func (v *valueCodec) equal(a, b *valueRef) bool {
 	equal, err := v.compareValues(a, b)
 	return err == nil && equal
 }
@@ -91,7 +80,7 @@ func (v *valueCodec[V]) equal(a, b *valueRef) bool {
 // compareValues reports whether the values of two references are equal. It decodes packed values only
 // if their bytes differ, and decodes them anew, because a caller may have modified a shared decoded
 // object. It returns an error if the values cannot be decoded or compared.
-func (v *valueCodec[V]) compareValues(a, b *valueRef) (equal bool, err error) {
+func (v *valueCodec) compareValues(a, b *valueRef) (equal bool, err error) {
 	if v.config.Packer == nil {
 		return equalValues(v.value(a), v.value(b))
 	}
@@ -125,7 +114,7 @@ func (v *valueCodec[V]) compareValues(a, b *valueRef) (equal bool, err error) {
 
 // equalValues compares values as Kubernetes does: nil and empty are equal. The comparison panics on
 // types with unexported fields that it does not know, which is an error here.
-func equalValues[V any](a, b V) (bool, error) {
+func equalValues(a, b any) (bool, error) {
 	return feed.CatchPanic(func() (bool, error) { return equality.Semantic.DeepEqual(a, b), nil })
 }
 
@@ -138,30 +127,30 @@ type packed struct {
 }
 
 // unpacked is an entry's value that the packer does not support.
-type unpacked[V any] struct {
+type unpacked struct {
 	packed
-	value V
+	value any
 }
 
 var notPacked decoded //nolint:gochecknoglobals // only its address is used
 
 // keepUnpacked returns the reference of a value that the packer does not support.
-func (v *valueCodec[V]) keepUnpacked(value V) *valueRef {
-	u := &unpacked[V]{value: value}
+func (v *valueCodec) keepUnpacked(value any) *valueRef {
+	u := &unpacked{value: value}
 	u.live.Store(&notPacked)
 	return u.ref()
 }
 
 // unpackedValue returns the value of an entry that the packer does not support.
-func (v *valueCodec[V]) unpackedValue(p *packed) (value V, ok bool) {
+func (v *valueCodec) unpackedValue(p *packed) (value any, ok bool) {
 	if p.live.Load() != &notPacked {
 		return value, false
 	}
-	return (*unpacked[V])(unsafe.Pointer(p)).value, true //nolint:gosec // made by keepUnpacked
+	return (*unpacked)(unsafe.Pointer(p)).value, true //nolint:gosec // made by keepUnpacked
 }
 
 // IsPacked reports whether values are decoded when they are read.
-func (v *valueCodec[V]) IsPacked() bool { return v.config.Packer != nil }
+func (v *valueCodec) IsPacked() bool { return v.config.Packer != nil }
 
 // labelReader is implemented by a Packer that can read labels without unpacking the object.
 type labelReader interface {
@@ -171,7 +160,7 @@ type labelReader interface {
 
 // loadMatching is load for a value whose labels match; every value matches if matches is nil. If
 // the packer is a labelReader, it does not decode a value that does not match.
-func (v *valueCodec[V]) loadMatching(key string, ref *valueRef, matches func(map[string]string) bool) (value V, ok bool) {
+func (v *valueCodec) loadMatching(key string, ref *valueRef, matches func(map[string]string) bool) (value any, ok bool) {
 	if matches == nil {
 		return v.load(key, ref)
 	}
@@ -188,7 +177,7 @@ func (v *valueCodec[V]) loadMatching(key string, ref *valueRef, matches func(map
 
 // packedLabels reads labels from packed bytes. It returns false if the value has to be decoded
 // instead: it is live already, the packer cannot read labels, or reading them fails.
-func (v *valueCodec[V]) packedLabels(ref *valueRef) (labels map[string]string, ok bool) {
+func (v *valueCodec) packedLabels(ref *valueRef) (labels map[string]string, ok bool) {
 	reader, ok := v.config.Packer.(labelReader)
 	if !ok {
 		return nil, false
@@ -204,9 +193,9 @@ func (v *valueCodec[V]) packedLabels(ref *valueRef) (labels map[string]string, o
 // Load returns an entry's value, which it decodes if the entry is packed. An entry that cannot be
 // decoded is reported, once while it is the live one, and its key is quarantined, so that the object
 // is fetched again.
-func (v *valueCodec[V]) Load(key string, entry *Entry[V]) (V, bool) { return v.load(key, entry.ref) }
+func (v *valueCodec) Load(key string, entry *Entry) (any, bool) { return v.load(key, entry.ref) }
 
-func (v *valueCodec[V]) load(key string, ref *valueRef) (V, bool) {
+func (v *valueCodec) load(key string, ref *valueRef) (any, bool) {
 	value, err := v.read(ref, true)
 	if err != nil {
 		v.unreadable(key, ref, err)
@@ -216,14 +205,14 @@ func (v *valueCodec[V]) load(key string, ref *valueRef) (V, bool) {
 
 // TryLoad returns an entry's value like Load, but neither reports nor quarantines an entry that
 // cannot be decoded, and does not share the decoded value with other readers.
-func (v *valueCodec[V]) TryLoad(entry *Entry[V]) (V, bool) {
+func (v *valueCodec) TryLoad(entry *Entry) (any, bool) {
 	value, err := v.read(entry.ref, false)
 	return value, err == nil
 }
 
 // read returns the value of an entry, which it decodes if the entry is packed. If share is set, other
 // readers share what it has decoded.
-func (v *valueCodec[V]) read(ref *valueRef, share bool) (V, error) {
+func (v *valueCodec) read(ref *valueRef, share bool) (any, error) {
 	if v.config.Packer == nil {
 		return v.value(ref), nil
 	}
@@ -231,7 +220,7 @@ func (v *valueCodec[V]) read(ref *valueRef, share bool) (V, error) {
 	if value, ok := v.loadLive(p); ok {
 		return value, nil
 	}
-	value, err := feed.CatchPanic(func() (V, error) { return v.config.Packer.Unpack(p.object) })
+	value, err := feed.CatchPanic(func() (any, error) { return v.config.Packer.Unpack(p.object) })
 	if err == nil && share {
 		value = v.storeLive(p, value)
 	}
@@ -244,14 +233,14 @@ type decoded struct {
 }
 
 // loadLive returns the decoded value if a reader references it, or the store keeps it unpacked.
-func (v *valueCodec[V]) loadLive(p *packed) (value V, ok bool) {
+func (v *valueCodec) loadLive(p *packed) (value any, ok bool) {
 	switch d := p.live.Load(); d {
 	case nil:
 	case &notPacked:
 		return v.unpackedValue(p)
 	default:
 		if ref := d.object.Value(); ref != nil {
-			return v.fromPointee(ref), true
+			return v.fromPointer(ref), true
 		}
 	}
 	return value, false
@@ -260,8 +249,11 @@ func (v *valueCodec[V]) loadLive(p *packed) (value V, ok bool) {
 // storeLive records a decoded value and returns it, or returns the value that another reader
 // recorded first, so that concurrent readers share one object. The garbage collector frees the
 // handle together with the object.
-func (v *valueCodec[V]) storeLive(p *packed, value V) V {
-	ref := v.pointee(value)
+func (v *valueCodec) storeLive(p *packed, value any) any {
+	if reflect.TypeOf(value) != v.config.PointerType {
+		return value
+	}
+	ref := pointerIn(value)
 	if ref == nil {
 		return value
 	}
@@ -270,7 +262,7 @@ func (v *valueCodec[V]) storeLive(p *packed, value V) V {
 		other := p.live.Load()
 		if other != nil {
 			if ref := other.object.Value(); ref != nil {
-				return v.fromPointee(ref)
+				return v.fromPointer(ref)
 			}
 		}
 		if p.live.CompareAndSwap(other, d) {
@@ -283,7 +275,7 @@ func (v *valueCodec[V]) storeLive(p *packed, value V) V {
 
 // packedSize returns the size of the packed object of an entry, zero if it is nil. The store must
 // pack.
-func (e *Entry[V]) packedSize() int64 {
+func (e *Entry) packedSize() int64 {
 	if e == nil {
 		return 0
 	}
@@ -291,31 +283,31 @@ func (e *Entry[V]) packedSize() int64 {
 }
 
 // Stored is an entry's value as the store keeps it, for readers that need not decode all of it.
-type Stored[V any] struct {
+type Stored struct {
 	Packed pack.Object
-	Value  V // if Packed is zero
+	Value  any // if Packed is zero
 }
 
 // stored returns a reference's value as it is kept.
-func (v *valueCodec[V]) stored(ref *valueRef) Stored[V] {
+func (v *valueCodec) stored(ref *valueRef) Stored {
 	if v.config.Packer == nil {
-		return Stored[V]{Value: v.value(ref)}
+		return Stored{Value: v.value(ref)}
 	}
 	p := packedOf(ref)
 	if value, ok := v.unpackedValue(p); ok {
-		return Stored[V]{Value: value}
+		return Stored{Value: value}
 	}
-	return Stored[V]{Packed: p.object}
+	return Stored{Packed: p.object}
 }
 
 // Abandon prevents further calls of Decode and Report: Apply and replacements end their goroutine
 // instead, by runtime.Goexit, and change nothing. It is for an informer that has stopped while a
 // function of the program blocks. Writes of the program are not affected.
-func (v *valueCodec[V]) Abandon() { v.abandoned.Store(true) }
+func (v *valueCodec) Abandon() { v.abandoned.Store(true) }
 
 // EndIfAbandoned ends the goroutine after Abandon. It is called before and after Decode, and by the
 // store's owner before other functions.
-func (v *valueCodec[V]) EndIfAbandoned() {
+func (v *valueCodec) EndIfAbandoned() {
 	if v.abandoned.Load() {
 		runtime.Goexit()
 	}
@@ -327,14 +319,14 @@ const maxRecent = 1000
 // recentValues keeps the values that were decoded for the newest events of a store that packs, so that
 // handlers that follow soon find them decoded. The log holds them, in the entryPair of a change, and
 // so drops each once all handlers have passed it; recentValues drops those that are older.
-type recentValues[V any] struct {
-	pairs [maxRecent]weak.Pointer[entryPair[V]]
+type recentValues struct {
+	pairs [maxRecent]weak.Pointer[entryPair]
 	next  int // index of the oldest
 }
 
 // keep keeps the value of a pair's next entry, if it was decoded. The caller holds the writer's lock, and
 // has not published the pair, which may be nil.
-func (r *recentValues[V]) keep(pair *entryPair[V]) {
+func (r *recentValues) keep(pair *entryPair) {
 	if pair == nil || pair.next.ref == nil {
 		return
 	}

@@ -5,19 +5,19 @@ package store
 
 // write is a change of one key that is decided and made, so that publishing it calls no function of
 // the program. The zero write changes nothing.
-type write[V any] struct {
+type write struct {
 	kind      writeKind
 	key       string
-	old, next *Entry[V] // old is the live entry, nil if there is none
-	final     *Entry[V] // of a deletion: the state at deletion, nil if it is unknown
-	leftScope bool      // of a deletion: the object exists
-	server    bool      // what is published is a state of the server, so that the key leaves the quarantine
+	old, next *Entry // old is the live entry, nil if there is none
+	final     *Entry // of a deletion: the state at deletion, nil if it is unknown
+	leftScope bool   // of a deletion: the object exists
+	server    bool   // what is published is a state of the server, so that the key leaves the quarantine
 
-	stays     bool          // the object of the live entry exists: its deletion waits no more, and does not follow
-	tombstone *tombstone[V] // to record, if not nil
-	waits     *Entry[V]     // old, in the scope of a deletion that waits if the object may have moved; needs tombstone
-	release   []string      // keys that leave the quarantine in any case
-	failed    *failure      // with which key enters it
+	stays     bool       // the object of the live entry exists: its deletion waits no more, and does not follow
+	tombstone *tombstone // to record, if not nil
+	waits     *Entry     // old, in the scope of a deletion that waits if the object may have moved; needs tombstone
+	release   []string   // keys that leave the quarantine in any case
+	failed    *failure   // with which key enters it
 }
 
 // writeKind is what a write does to the entry and the log.
@@ -34,7 +34,7 @@ const (
 
 // publish makes a write visible: first in the entries, then in the log. by is the scope that has
 // passed it, nil for the program. The caller holds both locks.
-func (s *published[V]) publish(w write[V], by *Scope) {
+func (s *published) publish(w write, by *Scope) {
 	s.noteWritten(w.key)
 	for _, key := range w.release {
 		s.quarantine.release(key)
@@ -59,7 +59,7 @@ func (s *published[V]) publish(w write[V], by *Scope) {
 
 // publishEntry changes the entry and the log, and records whether the object is known to be deleted. The
 // caller holds both locks.
-func (s *published[V]) publishEntry(w write[V], by *Scope) {
+func (s *published) publishEntry(w write, by *Scope) {
 	if w.kind != unseenDeletion {
 		s.dropSnapshot()
 		s.live.Load().replace(w.key, w.old, w.next)
@@ -79,18 +79,18 @@ func (s *published[V]) publishEntry(w write[V], by *Scope) {
 	switch w.kind {
 	case nothing, silent:
 	case update:
-		log.AppendOne(Change[V]{Key: w.key, Old: w.old, New: w.next})
+		log.AppendOne(Change{Key: w.key, Old: w.old, New: w.next})
 	case recreate:
-		log.Append([]Change[V]{{Key: w.key, Old: w.old}, {Key: w.key, New: w.next}})
+		log.Append([]Change{{Key: w.key, Old: w.old}, {Key: w.key, New: w.next}})
 	case deletion:
-		log.AppendOne(Change[V]{Key: w.key, Old: w.old, Final: w.final, LeftScope: w.leftScope})
+		log.AppendOne(Change{Key: w.key, Old: w.old, Final: w.final, LeftScope: w.leftScope})
 	case unseenDeletion:
-		log.AppendOne(Change[V]{Key: w.key, Old: w.final, Final: w.final})
+		log.AppendOne(Change{Key: w.key, Old: w.final, Final: w.final})
 	}
 }
 
 // record adds a tombstone of a state of a scope. The caller holds both locks.
-func (s *published[V]) record(t *tombstone[V], by *Scope) {
+func (s *published) record(t *tombstone, by *Scope) {
 	if s.scopes.oldest == nil {
 		s.scopes.findOldest(s.synced.Load() != nil)
 	}
@@ -99,7 +99,7 @@ func (s *published[V]) record(t *tombstone[V], by *Scope) {
 
 // deferDeletion makes a deletion at a version wait until the object cannot be in another scope than
 // that of tagged, which is old in the scope of the deletion. The caller holds both locks.
-func (s *published[V]) deferDeletion(key string, old, tagged, final *Entry[V], version string) {
+func (s *published) deferDeletion(key string, old, tagged, final *Entry, version string) {
 	g := &s.tombstones
 	if g.isWaiting(key, tagged) {
 		return
@@ -109,13 +109,13 @@ func (s *published[V]) deferDeletion(key string, old, tagged, final *Entry[V], v
 	}
 	t := g.byKey[key]
 	if t == nil {
-		t = &tombstone[V]{key: key}
+		t = &tombstone{key: key}
 		g.put(t)
 	}
 	if t.waiting == nil {
 		g.waiting++
 	}
-	t.waiting = &waitingDeletion[V]{version: version, scope: tagged.scope(), object: tagged.shortIdentity}
+	t.waiting = &waitingDeletion{version: version, scope: tagged.scope(), object: tagged.shortIdentity}
 	if final != nil {
 		t.waiting.final = new(*final) // a copy: not the one that shares the memory of old
 	}
@@ -125,7 +125,7 @@ func (s *published[V]) deferDeletion(key string, old, tagged, final *Entry[V], v
 // settleMoves applies the deletions that no longer wait for a scope. Each event of a scope looks only
 // at the first deletion that waits for the scope, and at those that it lets go. The caller holds both
 // locks.
-func (s *published[V]) settleMoves() {
+func (s *published) settleMoves() {
 	g := &s.tombstones
 	if g.waiting == 0 {
 		return
@@ -137,7 +137,7 @@ func (s *published[V]) settleMoves() {
 			released = append(released, g.dequeue(c)...)
 		}
 	}
-	var changes []Change[V]
+	var changes []Change
 	for _, w := range released {
 		changes = s.settleMove(w.key, changes)
 	}
@@ -149,12 +149,12 @@ func (s *published[V]) settleMoves() {
 
 // settleMove appends the change of a deletion that may no longer wait to changes. The caller holds
 // both locks.
-func (s *published[V]) settleMove(key string, changes []Change[V]) []Change[V] {
+func (s *published) settleMove(key string, changes []Change) []Change {
 	t := s.tombstones.byKey[key]
 	if t == nil || t.waiting == nil {
 		return changes
 	}
-	old := new(Entry[V]).fromMap(s.entries.Item(key))
+	old := new(Entry).fromMap(s.entries.Item(key))
 	stands := old != nil && s.tombstones.isWaiting(key, old)
 	if stands && block(&s.scopes, t) {
 		return changes
@@ -167,12 +167,12 @@ func (s *published[V]) settleMove(key string, changes []Change[V]) []Change[V] {
 	s.noteWritten(key)
 	s.live.Load().replace(key, old, nil)
 	s.tombstones.noteDeleted(key, from, s.config.Now)
-	return append(changes, Change[V]{Key: key, Old: old, Final: final})
+	return append(changes, Change{Key: key, Old: old, Final: final})
 }
 
 // dropSnapshot drops the current snapshot before a change of the live state. The caller holds both
 // locks.
-func (s *published[V]) dropSnapshot() {
+func (s *published) dropSnapshot() {
 	if s.current.Load() != nil {
 		s.current.Store(nil)
 	}
@@ -181,14 +181,14 @@ func (s *published[V]) dropSnapshot() {
 
 // noteWritten tells a commit that has begun of a key whose entry, failure or tombstone may have changed.
 // The caller holds the writer's lock.
-func (s *published[V]) noteWritten(key string) {
+func (s *published) noteWritten(key string) {
 	if s.written != nil {
 		s.written[key] = struct{}{}
 	}
 }
 
 // swap makes next the live state. The caller holds both locks.
-func (s *published[V]) swap(next *state[V]) {
+func (s *published) swap(next *state) {
 	s.entries.Swap(next.entries)
 	next.entries = &s.entries
 	s.live.Store(next)
@@ -197,7 +197,7 @@ func (s *published[V]) swap(next *state[V]) {
 
 // settle applies the deletions that no longer wait, and sets the version of the store, after the
 // scopes or their versions have changed. The caller holds both locks.
-func (s *published[V]) settle() {
+func (s *published) settle() {
 	defer s.notify()
 	s.settleMoves()
 	known := &s.scopes
@@ -214,19 +214,19 @@ func (s *published[V]) settle() {
 }
 
 // moveVersion sets the version of the live state and of the current snapshot. The caller holds mu.
-func (s *published[V]) moveVersion(version string) {
+func (s *published) moveVersion(version string) {
 	state := s.live.Load()
 	if version == state.version {
 		return
 	}
 	state.version = version
 	if current := s.current.Load(); current != nil {
-		s.current.Store(&Snapshot[V]{current.snapshotData, version})
+		s.current.Store(&Snapshot{current.snapshotData, version})
 	}
 }
 
 // markSynced is MarkSynced for a caller that holds both locks.
-func (s *published[V]) markSynced() {
+func (s *published) markSynced() {
 	if s.synced.Load() != nil {
 		return
 	}
@@ -239,7 +239,7 @@ func (s *published[V]) markSynced() {
 }
 
 // notify wakes the callers whose version is reached. The caller holds mu.
-func (s *published[V]) notify() {
+func (s *published) notify() {
 	if s.waiters.n.Load() > 0 {
 		s.waiters.wake(s.live.Load().version)
 	}
@@ -256,7 +256,7 @@ func (s *published[V]) notify() {
 // beginAbsence begins the error of reads, unless why is nil, and refuses what feeds received before. It
 // precedes the removal of the entries: a reader that finds none must find the error. The caller holds
 // both locks.
-func (s *published[V]) beginAbsence(why error) {
+func (s *published) beginAbsence(why error) {
 	s.vacations++
 	for _, scope := range s.scopes.held {
 		scope.vacated = true
@@ -266,7 +266,7 @@ func (s *published[V]) beginAbsence(why error) {
 }
 
 // endAbsence ends the error of reads once no scope is left to be listed. The caller holds both locks.
-func (s *published[V]) endAbsence() {
+func (s *published) endAbsence() {
 	if s.absence.Load() == nil {
 		return
 	}
@@ -280,7 +280,7 @@ func (s *published[V]) endAbsence() {
 }
 
 // wakeAll wakes all callers of Await, whatever they wait for. The caller holds mu.
-func (s *published[V]) wakeAll() {
+func (s *published) wakeAll() {
 	s.waiters.wakeAll()
 	for _, scope := range s.scopes.held {
 		scope.waiters.wakeAll()

@@ -9,7 +9,7 @@ import "testing"
 // is synced by a list only.
 func TestReplaceByTheProgramDoesNotSync(t *testing.T) {
 	h := newHarness()
-	if err := h.Replace([]*object{obj("a/1@7")}, "9"); err != nil {
+	if err := h.Replace([]any{obj("a/1@7")}, "9"); err != nil {
 		t.Fatal(err)
 	}
 	if _, synced := h.Synced(); synced || h.ResourceVersion() != "" {

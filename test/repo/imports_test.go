@@ -4,6 +4,9 @@
 package repo_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,6 +178,39 @@ func TestViolations(t *testing.T) {
 	} {
 		if rule := violation(c.path, c.imported); (rule != "") != c.broken {
 			t.Errorf("%s imports %s: %q", c.path, c.imported, rule)
+		}
+	}
+}
+
+// TestEngineIsCompiledOnce checks that what assembles an informer has no type parameters: a program
+// would compile it anew in each of its packages that names a type of package cache.
+func TestEngineIsCompiledOnce(t *testing.T) {
+	for _, folder := range []string{"store", "scoped", "informer", "engine"} {
+		files, err := filepath.Glob(filepath.Join("internal", folder, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", folder, len(files), err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(parsed, func(node ast.Node) bool {
+				switch n := node.(type) {
+				case *ast.TypeSpec:
+					if n.TypeParams != nil {
+						t.Errorf("%s: type %s has type parameters", file, n.Name)
+					}
+				case *ast.FuncDecl:
+					if n.Type.TypeParams != nil {
+						t.Errorf("%s: func %s has type parameters", file, n.Name)
+					}
+				}
+				return true
+			})
 		}
 	}
 }
