@@ -194,7 +194,7 @@ func (c *core) scopeStatusOf(now scoped.ScopeStatus) ScopeStatus {
 		Quarantined:     now.Quarantined,
 		Unnamed:         now.Unnamed,
 		Sharded:         now.Sharded,
-		Foreign:         now.Foreign,
+		OutOfScope:      now.OutOfScope,
 	}
 }
 

@@ -110,7 +110,7 @@ type ObjectEffect string
 
 // The values of ObjectEffect.
 const (
-	EffectNotStored         ObjectEffect = "NotStored"         // the store does not hold the object
+	EffectAbsent            ObjectEffect = "Absent"            // the store does not hold the object
 	EffectLastStateKept     ObjectEffect = "LastStateKept"     // the store holds the last good state instead of the newest
 	EffectNotIndexed        ObjectEffect = "NotIndexed"        // the store holds the object, and an index does not find it
 	EffectUnreadable        ObjectEffect = "Unreadable"        // the store holds the object packed, and cannot decode it

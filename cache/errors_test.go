@@ -153,7 +153,7 @@ func TestObjectErrorEffect(t *testing.T) {
 		change       func(s *sharedHarness)
 		key, message string
 	}{
-		cache.EffectNotStored: {transform, func(s *sharedHarness) { s.Create(cachetest.Pod("d", invalid)) },
+		cache.EffectAbsent: {transform, func(s *sharedHarness) { s.Create(cachetest.Pod("d", invalid)) },
 			"ns/d", "Object not stored"},
 		cache.EffectLastStateKept: {transform, func(s *sharedHarness) { s.Update(cachetest.Pod("a", invalid)) },
 			"ns/a", "Object's newest state not stored, the last good state is kept"},

@@ -191,6 +191,6 @@ func ExampleErrorHandler() {
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:
-	// NotStored of default/web-0: transform: no node
+	// Absent of default/web-0: transform: no node
 	// stopped: <nil>
 }

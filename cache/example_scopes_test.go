@@ -230,7 +230,7 @@ func ExampleSharedInformer_ScopeStatus() {
 		}
 		for _, status := range pods.ScopeStatus() {
 			objects += status.Objects
-			fmt.Printf("%v: sharded: %v, passed over: %d\n", status.Scope, status.Sharded, status.Foreign)
+			fmt.Printf("%v: sharded: %v, passed over: %d\n", status.Scope, status.Sharded, status.OutOfScope)
 		}
 	}
 	fmt.Println(objects, "objects")

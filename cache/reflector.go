@@ -90,10 +90,10 @@ type Limits struct {
 	// and within the limit in JSON; otherwise the list fails, or the watch ends. The default is
 	// 16 MiB, ten times etcd's limit.
 	Object int
-	// Header is the largest part of a response that is not an object: the metadata of a list with
+	// Other is the largest part of a response that is not an object: the metadata of a list with
 	// its continue token, a bookmark, an error, or white space. A larger error response is cut off;
 	// any other larger part fails the list or ends the watch. The default is 1 MiB.
-	Header int
+	Other int
 	// InFlight is the total size of the objects of a list that have been read and not stored yet,
 	// because they are being decoded in parallel. A single object may exceed it. In addition, a relist
 	// keeps up to as many bytes of the eight newest unchanged objects, to compare their contents. The

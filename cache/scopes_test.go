@@ -255,7 +255,7 @@ func testScopesOfHashes(t *testing.T, sharded bool) {
 		i.expect(append(in(4, 10, "Add %s initial"), in(12, 16, "Delete %s left")...)...)
 		updateAll()
 		i.expect(in(0, 12, "Update %s")...)
-		if status := i.ScopeStatus(); len(status) != 2 || !status[0].Synced || (status[1].Foreign == 0) != sharded {
+		if status := i.ScopeStatus(); len(status) != 2 || !status[0].Synced || (status[1].OutOfScope == 0) != sharded {
 			i.t.Errorf("status: %+v", status)
 		}
 	}, ranges(0, 4)...)

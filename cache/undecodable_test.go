@@ -223,7 +223,7 @@ func TestRepeatedObjectKeepsNewestState(t *testing.T) {
 		"bad, older, newer": {[]func(*testing.T) feed.Item{bad, good("5"), good("9")}, "9", 0, []feed.Effect{feed.LastStateKept, feed.Duplicate}},
 		"bad, unchanged":    {[]func(*testing.T) feed.Item{bad, good("1")}, "1", 1, []feed.Effect{feed.LastStateKept, feed.Duplicate}},
 		"bad":               {[]func(*testing.T) feed.Item{bad}, "1", 1, []feed.Effect{feed.LastStateKept}},
-		"new, bad twice":    {[]func(*testing.T) feed.Item{bad, bad}, "", 1, []feed.Effect{feed.NotStored, feed.Duplicate, feed.NotStored}},
+		"new, bad twice":    {[]func(*testing.T) feed.Item{bad, bad}, "", 1, []feed.Effect{feed.Absent, feed.Duplicate, feed.Absent}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pods := NewStore[*corev1.Pod](nil, nil)
@@ -288,7 +288,7 @@ func TestUndecodableDeletionIsApplied(t *testing.T) {
 	if keys := store.ListKeys(); !slices.Equal(keys, []string{"ns/b"}) || sink.Quarantined() != 0 {
 		t.Errorf("stored %q, %d quarantined, want b and none", keys, sink.Quarantined())
 	}
-	if want := []feed.Effect{feed.NotStored, feed.LastStateKept, feed.FinalStateUnknown}; !slices.Equal(effects, want) {
+	if want := []feed.Effect{feed.Absent, feed.LastStateKept, feed.FinalStateUnknown}; !slices.Equal(effects, want) {
 		t.Errorf("reported %q, want %q", effects, want)
 	}
 }

@@ -246,13 +246,13 @@ func (s *scopedSubject) atRest(ctx context.Context, scopes []cache.Scope, watche
 func (h hashHarness) expectForeign(t *testing.T) {
 	t.Helper()
 	for _, s := range h.subjects() {
-		foreign := uint64(0)
+		outOfScope := uint64(0)
 		for _, status := range s.status() {
-			foreign += status.Foreign
+			outOfScope += status.OutOfScope
 		}
-		if filtered := s == h.filtered; filtered && foreign > 0 || s == h.unfiltered && foreign == 0 {
-			t.Errorf("%s: %d foreign objects, want some: %v", s.name, foreign, !filtered)
+		if filtered := s == h.filtered; filtered && outOfScope > 0 || s == h.unfiltered && outOfScope == 0 {
+			t.Errorf("%s: %d objects out of scope, want some: %v", s.name, outOfScope, !filtered)
 		}
-		t.Logf("%s: %d foreign objects", s.name, foreign)
+		t.Logf("%s: %d objects out of scope", s.name, outOfScope)
 	}
 }

@@ -35,7 +35,7 @@ func TestTableFitsTerminalOf80Columns(t *testing.T) {
 	now := time.Now()
 	shown := table{configMaps: 10_000, now: now, statuses: []status{{
 		name: "a", state: running, since: now.Add(-10*time.Minute + time.Second), alive: true,
-		report: report{Incarnation: "a_OEHH7HMM", Objects: 9999, Received: 999e6, Foreign: 99_999, Stamped: 99_999, Conflicts: 99_999},
+		report: report{Incarnation: "a_OEHH7HMM", Objects: 9999, Received: 999e6, OutOfScope: 99_999, Stamped: 99_999, Conflicts: 99_999},
 	}}}
 	for line := range strings.Lines(terminal.Text("", shown.state())) {
 		if len(line) > 81 {

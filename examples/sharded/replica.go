@@ -77,7 +77,7 @@ type report struct {
 	Transitions map[int]int32 // of the slots that the replica owns, by number
 	Objects     int           // in its store
 	Received    uint64        // bytes of ConfigMaps
-	Foreign     uint64        // ConfigMaps of other slots that the open watch has passed over
+	OutOfScope  uint64        // ConfigMaps of other slots that the open watch has passed over
 	Stamped     uint64
 	Conflicts   uint64
 	Error       string
@@ -114,7 +114,7 @@ func (c *controller) report() report {
 		r.Transitions[slot.Number] = slot.Transition
 	}
 	for _, scope := range c.configMaps.ScopeStatus() {
-		r.Foreign = max(r.Foreign, scope.Foreign) // not the sum: scopes that share a watch have its number
+		r.OutOfScope = max(r.OutOfScope, scope.OutOfScope) // not the sum: scopes that share a watch have its number
 	}
 	for _, err := range []error{member.Err, informer.Err} {
 		if err != nil {

@@ -47,7 +47,7 @@ func (t table) state() terminal.State {
 		}
 		rows = append(rows, terminal.Row{Key: replica.name, Selected: i == t.selected, Style: style, Cells: []string{
 			cmp.Or(r.Incarnation, replica.name), strings.TrimSpace(replica.state + " " + since(replica.since, t.now)), strconv.Itoa(len(r.Transitions)),
-			units.Count(r.Objects), units.Bytes(r.Received), units.Count(r.Foreign), units.Count(r.Stamped), units.Count(r.Conflicts),
+			units.Count(r.Objects), units.Bytes(r.Received), units.Count(r.OutOfScope), units.Count(r.Stamped), units.Count(r.Conflicts),
 		}})
 	}
 	s.Rows = slices.Values(rows)

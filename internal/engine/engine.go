@@ -18,7 +18,7 @@ import (
 
 // Limits bound the size of objects and responses, in bytes. Zero or less selects the default.
 type Limits struct {
-	Object, Header, InFlight, Decoded int
+	Object, Other, InFlight, Decoded int
 }
 
 // Collection specifies a collection of the API and how it is requested. Informers and reflectors
@@ -48,7 +48,7 @@ func NewReflector(collection Collection, sink feed.Sink) (*reflector.Reflector, 
 func (c Collection) connect(decoding codec.Options, state *source.StoreState) (reflector.Config, source.Source) {
 	from := c.Source
 	from.Codec, from.Store = decoding, state
-	from.Limits = source.Limits{Object: c.Limits.Object, Header: c.Limits.Header, Decoded: c.Limits.Decoded}
+	from.Limits = source.Limits{Object: c.Limits.Object, Other: c.Limits.Other, Decoded: c.Limits.Decoded}
 	items := source.New(from)
 	config := c.Reflector
 	config.Source, config.InFlight = items, c.Limits.InFlight

@@ -72,7 +72,7 @@ func TestErrorsOfAnEffectAreLoggedTenTimesThenOnceAMinute(t *testing.T) {
 		var log lines
 		objects := errlog.NewObjects(clock.RealClock{}, true)
 		for range 3 {
-			logAll(objects, log.logger(0), feed.NotStored, 20000)
+			logAll(objects, log.logger(0), feed.Absent, 20000)
 			<-time.After(time.Second)
 		}
 		logAll(objects, log.logger(0), feed.Duplicate, 3)
@@ -81,11 +81,11 @@ func TestErrorsOfAnEffectAreLoggedTenTimesThenOnceAMinute(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		got := log.take()
-		if len(got) != 1 || count(got, `"effect"="NotStored"`) != 1 || count(got, `"errors"=59970`) != 1 ||
+		if len(got) != 1 || count(got, `"effect"="Absent"`) != 1 || count(got, `"errors"=59970`) != 1 ||
 			count(got, `"object"="ns/19999"`) != 1 || count(got, `"see"="Status.QuarantinedKeys"`) != 1 || count(got, `"error"="invalid"`) != 1 {
 			t.Errorf("logged %q after a minute, want one line with the number, the last object and its error", got)
 		}
-		logAll(objects, log.logger(0), feed.NotStored, 20000)
+		logAll(objects, log.logger(0), feed.Absent, 20000)
 		<-time.After(10 * time.Minute)
 		if got := log.take(); len(got) != 1 || count(got, `"errors"=19990`) != 1 {
 			t.Errorf("logged %q in ten minutes, want one line", got)
@@ -121,10 +121,10 @@ func TestRepeatedErrorOfAnObjectIsLoggedOnce(t *testing.T) {
 		var log lines
 		objects := errlog.NewObjects(clock.RealClock{}, true)
 		for range 600 {
-			objects.Log(log.logger(0), "ns/a", feed.NotStored, errInvalid)
+			objects.Log(log.logger(0), "ns/a", feed.Absent, errInvalid)
 			<-time.After(time.Second)
 		}
-		objects.Log(log.logger(0), "ns/a", feed.NotStored, errors.New("other"))
+		objects.Log(log.logger(0), "ns/a", feed.Absent, errors.New("other"))
 		<-time.After(time.Hour)
 		if got := log.take(); len(got) != 3 || count(got, "other") != 1 {
 			t.Errorf("logged %q, want the error twice in ten minutes and the other one once", got)
@@ -138,11 +138,11 @@ func TestErrorsAreLoggedOneByOneAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		objects := errlog.NewObjects(clock.RealClock{}, true)
-		logAll(objects, log.logger(0), feed.NotStored, 100)
+		logAll(objects, log.logger(0), feed.Absent, 100)
 		<-time.After(5 * time.Minute)
 		log.take()
 		for i := range 30 {
-			objects.Log(log.logger(0), fmt.Sprintf("ns/later-%d", i), feed.NotStored, errInvalid)
+			objects.Log(log.logger(0), fmt.Sprintf("ns/later-%d", i), feed.Absent, errInvalid)
 			<-time.After(time.Minute)
 		}
 		if got := log.take(); len(got) != 30 || count(got, `"Object not stored"`) != 30 {
@@ -156,7 +156,7 @@ func TestFlushLogsWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		objects := errlog.NewObjects(clock.RealClock{}, true)
-		logAll(objects, log.logger(0), feed.NotStored, 100)
+		logAll(objects, log.logger(0), feed.Absent, 100)
 		log.take()
 		objects.Flush()
 		if got := log.take(); len(got) != 1 || count(got, `"errors"=90`) != 1 {
@@ -183,7 +183,7 @@ func TestFakeClockMayCallUnderItsLock(t *testing.T) {
 				fake.Step(time.Minute)
 			}
 		}()
-		logAll(objects, log.logger(0), feed.NotStored, 5000)
+		logAll(objects, log.logger(0), feed.Absent, 5000)
 		<-done
 		fake.Step(time.Minute)
 		objects.Flush()
@@ -198,7 +198,7 @@ func TestClockWithoutAfterFunc(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		objects := errlog.NewObjects(passiveClock{clock.RealClock{}}, true)
-		logAll(objects, log.logger(0), feed.NotStored, 11)
+		logAll(objects, log.logger(0), feed.Absent, 11)
 		<-time.After(time.Minute)
 		if got := log.take(); len(got) != 11 || count(got, `"errors"=1`) != 1 {
 			t.Errorf("logged %q", got)

@@ -10,8 +10,8 @@ type Effect string
 
 // The values of Effect.
 const (
-	// NotStored: the sink does not hold the object.
-	NotStored Effect = "NotStored"
+	// Absent: the sink does not hold the object.
+	Absent Effect = "Absent"
 	// LastStateKept: the sink holds the object's last good state instead of its newest.
 	LastStateKept Effect = "LastStateKept"
 	// NotIndexed: the sink holds the object, and one of its indexes does not find it.
@@ -43,10 +43,10 @@ func (e *EffectError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *EffectError) Unwrap() error { return e.Err }
 
-// EffectOf returns the effect of an error on one object, NotStored if it has none, and its cause.
+// EffectOf returns the effect of an error on one object, Absent if it has none, and its cause.
 func EffectOf(err error) (effect Effect, cause error) {
 	if known, ok := errors.AsType[*EffectError](err); ok {
 		return known.Effect, known.Err
 	}
-	return NotStored, err
+	return Absent, err
 }

@@ -92,7 +92,7 @@ func (r Request) Equal(other Request) bool {
 
 // Apply restricts the options of a list or watch to the request. If byField is set, it adds a field
 // selector for the namespace. Otherwise the caller must request the path of the namespace. A shard
-// selector that the options have stays, as a request has one: items outside the ranges are foreign.
+// selector that the options have stays, as a request has one: items outside of it are out of scope.
 func (r Request) Apply(options *metav1.ListOptions, byField bool) {
 	options.LabelSelector = both(options.LabelSelector, r.LabelSelector)
 	options.FieldSelector = both(options.FieldSelector, r.FieldSelector)

@@ -81,7 +81,7 @@ func (l *Loop) isSharded(group []*heldScope) bool {
 		return false
 	}
 	for _, stream := range l.allStreams() {
-		if stream.group == name && stream.feed.Foreign() > 0 {
+		if stream.group == name && stream.feed.OutOfScope() > 0 {
 			l.unsharded[name] = true
 		}
 	}

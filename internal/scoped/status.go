@@ -17,9 +17,9 @@ import (
 type ScopeStatus struct {
 	Scope scope.Scope
 	store.ScopeState
-	Reflector reflector.Status // of the reflector that feeds the scope, and perhaps others
-	Sharded   bool             // the last list stated that it has the requested ranges alone
-	Foreign   uint64           // items of the current streams outside of the namespace or the ranges
+	Reflector  reflector.Status // of the reflector that feeds the scope, and perhaps others
+	Sharded    bool             // the last list stated that it has the requested ranges alone
+	OutOfScope uint64           // items of the current streams outside of the namespace or the ranges
 }
 
 // ScopeStatus returns the condition of each scope, in the order in which they were added.
@@ -58,7 +58,7 @@ func (l *Loop) statusOf(held *heldScope) ScopeStatus {
 			status.Reflector = now
 		}
 		status.Sharded = status.Sharded || stream.sharded.Load()
-		status.Foreign += stream.feed.Foreign()
+		status.OutOfScope += stream.feed.OutOfScope()
 	}
 	status.Reflector.FreshAt = freshAt
 	status.Reflector.ResourceVersion = status.ResourceVersion

@@ -45,7 +45,7 @@ type Config struct {
 // package wire.
 type Limits struct {
 	Object int // of an object and of a watch event
-	Header int // of any other part, and of the body of an error response
+	Other  int // of any other part, and of the body of an error response
 	// Decoded is the memory that decoding one object allocates. Zero or less selects the default of
 	// package codec.
 	Decoded int

@@ -124,7 +124,7 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 // expected returns what a body may consist of.
 func (s streamSource) expected() wire.Options {
 	objects := s.decoded.objects
-	options := wire.Options{SkipOversized: true, MaxItemSize: s.limits.Object, MaxHeaderSize: s.limits.Header}
+	options := wire.Options{SkipOversized: true, MaxItemSize: s.limits.Object, MaxHeaderSize: s.limits.Other}
 	switch {
 	case !objects.GVK.Empty():
 		options.APIVersion, options.Kind = objects.GVK.GroupVersion().String(), objects.GVK.Kind

@@ -226,7 +226,7 @@ func (s *Store) decideDeletion(e *event, id identity, old, last *Entry) (feed.Ou
 		if e.itemKey != e.item.Key {
 			w.release = append(w.release, e.item.Key)
 		}
-		if e.unseen && s.isUnseen(e.itemKey, e.item) && s.makeFinal(e, last, nil, feed.NotStored) {
+		if e.unseen && s.isUnseen(e.itemKey, e.item) && s.makeFinal(e, last, nil, feed.Absent) {
 			w.kind, w.final = unseenDeletion, last
 		}
 		return feed.Unchanged, w
@@ -336,7 +336,7 @@ func effectOf(held bool) feed.Effect {
 	if held {
 		return feed.LastStateKept
 	}
-	return feed.NotStored
+	return feed.Absent
 }
 
 // isUnseen reports whether nothing explains why the store does not hold the object of a deletion:

@@ -16,15 +16,15 @@ import (
 
 // Feed is the sink of a reflector, and the only way in for what a server sends. It feeds the whole
 // collection of a store, or scopes of it that differ in their ranges of hashes alone. Items that are in
-// none of these are foreign: they are counted and passed over, undecoded.
+// none of these are out of scope: they are counted and passed over, undecoded.
 type Feed struct {
-	store    *Store
-	config   FeedConfig
-	name     scope.Scope              // of the scopes, without a range
-	had      []*Scope                 // all scopes that the feed has had, sorted by their ranges
-	scopes   atomic.Pointer[[]*Scope] // those that it has now; written under both locks of the store
-	progress progress
-	foreign  atomic.Uint64
+	store      *Store
+	config     FeedConfig
+	name       scope.Scope              // of the scopes, without a range
+	had        []*Scope                 // all scopes that the feed has had, sorted by their ranges
+	scopes     atomic.Pointer[[]*Scope] // those that it has now; written under both locks of the store
+	progress   progress
+	outOfScope atomic.Uint64
 
 	vacations uint64 // those of the store when the feed began, or was last listed; written under both locks of the store
 }
@@ -71,10 +71,10 @@ func (s *Store) NewFeed(config FeedConfig) *Feed {
 	return f
 }
 
-// Close detaches the feed from all its scopes. Its items are foreign from then on.
+// Close detaches the feed from all its scopes. Its items are out of scope from then on.
 func (f *Feed) Close() { f.Drop(f.Scopes()) }
 
-// Drop detaches the feed from scopes, whose items are foreign from then on.
+// Drop detaches the feed from scopes, whose items are out of scope from then on.
 func (f *Feed) Drop(scopes []*Scope) {
 	f.store.lockScopes()
 	defer f.store.unlockScopes()
@@ -155,17 +155,17 @@ func (f *Feed) sharesKeysWith(c *Scope) bool {
 // Scopes returns the scopes that the feed has now. The slice must not be modified.
 func (f *Feed) Scopes() []*Scope { return *f.scopes.Load() }
 
-// Foreign returns the number of items that were passed over. It does not count items of scopes that
+// OutOfScope returns the number of items that were passed over. It does not count items of scopes that
 // the feed has had.
-func (f *Feed) Foreign() uint64 { return f.foreign.Load() }
+func (f *Feed) OutOfScope() uint64 { return f.outOfScope.Load() }
 
-// scopeOf returns the scope of an item, or nil if the item is foreign.
+// scopeOf returns the scope of an item, or nil if the item is out of scope.
 func (f *Feed) scopeOf(item feed.Item) *Scope { return f.scopeAmong(f.Scopes(), item) }
 
-// countForeign counts a foreign item, unless it is in a scope that the feed has had.
-func (f *Feed) countForeign(item feed.Item) {
+// countOutOfScope counts an item that is out of scope, unless it is in a scope that the feed has had.
+func (f *Feed) countOutOfScope(item feed.Item) {
 	if f.scopeAmong(f.had, item) == nil {
-		f.foreign.Add(1)
+		f.outOfScope.Add(1)
 	}
 }
 
@@ -205,7 +205,7 @@ func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	e := event{progress: &f.progress, scope: f.scopeOf(item), eventType: eventType, item: item}
 	switch {
 	case e.scope == nil:
-		f.countForeign(item)
+		f.countOutOfScope(item)
 		f.advance(item.ResourceVersion)
 		return feed.Unchanged
 	case !e.scope.whole && item.Repeated: // a scope's events are ordered by their versions alone
@@ -257,8 +257,8 @@ func (f *Feed) advance(resourceVersion string) {
 	s.settle()
 }
 
-// HasVersion implements feed.Sink. It also reports true for a foreign item, for every version of an
-// object that the filter refuses, and for a state that Decode ignores.
+// HasVersion implements feed.Sink. It also reports true for an item that is out of scope, for every
+// version of an object that the filter refuses, and for a state that Decode ignores.
 func (f *Feed) HasVersion(item feed.Item) bool {
 	s := f.store
 	if f.scopeOf(item) == nil {

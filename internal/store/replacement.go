@@ -85,7 +85,7 @@ func (r *Replacement) Differs(version string) bool {
 
 // foundItem is what Needs has found of an item.
 type foundItem struct {
-	scope *Scope // nil if the item is foreign
+	scope *Scope // nil if the item is out of scope
 	entry *Entry // the live entry, nil if the store does not have the item's version
 }
 
@@ -156,7 +156,7 @@ const (
 )
 
 // enter sets the scope of the entries that are made next to that of an item. It returns false if the
-// item is foreign.
+// item is out of scope.
 func (r *Replacement) enter(item feed.Item) bool {
 	if found, ok := item.Known.(*foundItem); ok {
 		r.scope = found.scope
@@ -173,7 +173,7 @@ func (r *Replacement) enter(item feed.Item) bool {
 // add adds an item.
 func (r *Replacement) add(item feed.Item, kind itemKind) {
 	if !r.enter(item) {
-		r.feed.countForeign(item)
+		r.feed.countOutOfScope(item)
 		return
 	}
 	item, passes := r.filter(item)
@@ -316,7 +316,7 @@ func (r *Replacement) reject(item feed.Item, effect feed.Effect, err error, kind
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.scope.mark()}
 	if item.Key == "" && !f.skipped() {
 		if r.unnamed++; r.unnamed <= maxUnnamedReports {
-			r.report(item.Key, feed.NotStored, err)
+			r.report(item.Key, feed.Absent, err)
 		}
 		return
 	}

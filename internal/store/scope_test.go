@@ -293,8 +293,8 @@ func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
 	f.Drop([]*Scope{high})
 	f.Apply(watch.Modified, obj("m/high@12").item())
 	h.expect(t, nil, "k/low@1", "m/high@3")
-	if got := f.Foreign(); got != 4 {
-		t.Errorf("%d items were foreign, want 4: not those of a scope that the feed had", got)
+	if got := f.OutOfScope(); got != 4 {
+		t.Errorf("%d items were out of scope, want 4: not those of a scope that the feed had", got)
 	}
 }
 

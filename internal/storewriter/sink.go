@@ -239,7 +239,7 @@ func (s *Sink[T]) reportWrite(item feed.Item, err error) {
 }
 
 func (s *Sink[T]) report(item feed.Item, held bool, err error) {
-	effect := feed.NotStored
+	effect := feed.Absent
 	if held {
 		effect = feed.LastStateKept
 	}

@@ -126,7 +126,7 @@ func TestPredecessorOfAnUndecodableObjectIsDeleted(t *testing.T) {
 					h.list(t, item("old", "3"))
 					h.effects = nil
 					way.send()
-					effect := feed.NotStored
+					effect := feed.Absent
 					if way.want != "" && c.item.Key == "ns/a" {
 						effect = feed.LastStateKept
 					}

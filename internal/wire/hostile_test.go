@@ -56,17 +56,17 @@ var hostileBodies = map[string]struct {
 }{
 	"continue token": {wire.JSON, func() io.Reader {
 		return endless(`{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"`, "x", hostileSize, `"},"items":[]}`)
-	}, "metadata: larger than allowed: at least 65489 bytes, Limits.Header is 16384"},
+	}, "metadata: larger than allowed: at least 65489 bytes, Limits.Other is 16384"},
 	"continue token after the items": {wire.JSON, func() io.Reader {
 		return endless(listHead+`"items":[],"metadata":{"continue":"`, "x", hostileSize, `"}}`)
-	}, "Limits.Header"},
+	}, "Limits.Other"},
 	"version of a list":   {wire.JSON, func() io.Reader { return endless(`{"metadata":{"resourceVersion":"`, "1", hostileSize, `"}}`) }, "metadata: larger"},
 	"kind":                {wire.JSON, func() io.Reader { return endless(`{"kind":"`, "x", hostileSize, `"}`) }, "kind: larger"},
 	"apiVersion":          {wire.JSON, func() io.Reader { return endless(`{"apiVersion":"`, "x", hostileSize, `"}`) }, "apiVersion: larger"},
 	"unknown member":      {wire.JSON, func() io.Reader { return endless(listHead+`"x":"`, "x", hostileSize, `"}`) }, "another member: larger"},
-	"name of a member":    {wire.JSON, func() io.Reader { return endless(listHead+`"`, "x", hostileSize, `":1}`) }, "Limits.Header"},
-	"number":              {wire.JSON, func() io.Reader { return endless(listHead+`"x":`, "1", hostileSize, `}`) }, "Limits.Header"},
-	"members before kind": {wire.JSON, func() io.Reader { return endless(`{`, `"x":1,`, hostileSize/6, `"kind":"PodList"}`) }, "Limits.Header"},
+	"name of a member":    {wire.JSON, func() io.Reader { return endless(listHead+`"`, "x", hostileSize, `":1}`) }, "Limits.Other"},
+	"number":              {wire.JSON, func() io.Reader { return endless(listHead+`"x":`, "1", hostileSize, `}`) }, "Limits.Other"},
+	"members before kind": {wire.JSON, func() io.Reader { return endless(`{`, `"x":1,`, hostileSize/6, `"kind":"PodList"}`) }, "Limits.Other"},
 	"message of a Status": {wire.JSON, func() io.Reader {
 		return endless(`{"kind":"Status","apiVersion":"v1","message":"`, "x", hostileSize, `"}`)
 	}, "message: larger"},
@@ -75,12 +75,12 @@ var hostileBodies = map[string]struct {
 	"white space": {wire.JSON, func() io.Reader { return endless("", " \n", hostileSize/2, listHead+`"items":[]}`) }, "white space: larger"},
 	"white space between items": {wire.JSON, func() io.Reader {
 		return endless(listHead+`"items":[{}`, " ", hostileSize, `,{}]}`)
-	}, "Limits.Header is 16384"},
+	}, "Limits.Other is 16384"},
 	"nested arrays":  {wire.JSON, func() io.Reader { return endless(listHead+`"x":`, "[", hostileSize, "") }, "nested deeper than 10000 levels"},
 	"nested objects": {wire.JSON, func() io.Reader { return endless(listHead+`"items":[`, `{"a":`, hostileSize, "") }, "nested deeper than 10000 levels"},
 	"metadata, protobuf": {wire.Protobuf, func() io.Reader {
 		return endless(protobufList(hostileSize)+prefix(1, hostileSize), "x", hostileSize, "")
-	}, "metadata: larger than allowed: at least 67108864 bytes, Limits.Header is 16384"},
+	}, "metadata: larger than allowed: at least 67108864 bytes, Limits.Other is 16384"},
 	"typeMeta, protobuf": {wire.Protobuf, func() io.Reader { return endless("k8s\x00"+prefix(1, hostileSize), "x", hostileSize, "") }, "typeMeta: larger"},
 	"Status, protobuf": {wire.Protobuf, func() io.Reader {
 		return endless("k8s\x00"+bytesField(1, bytesField(2, "Status"))+prefix(2, hostileSize), "x", hostileSize, "")
@@ -130,24 +130,24 @@ var hostileWatches = map[string]struct {
 }{
 	"event":         {wire.JSON, func() io.Reader { return endless(`{"type":"ADDED","x":"`, "x", hostileSize, `"}`) }, "event 0, byte 65536: larger than allowed: at least 65536 bytes, Limits.Object is 65536"},
 	"type":          {wire.JSON, func() io.Reader { return endless(`{"type":"`, "x", hostileSize, `"}`) }, "Limits.Object"},
-	"bookmark":      {wire.JSON, func() io.Reader { return endless(eventHead+`,"annotations":{"a":"`, "x", 2*headerBound, `"}}}}`) }, "object: larger than allowed: at least 32858 bytes, Limits.Header is 16384"},
+	"bookmark":      {wire.JSON, func() io.Reader { return endless(eventHead+`,"annotations":{"a":"`, "x", 2*headerBound, `"}}}}`) }, "object: larger than allowed: at least 32858 bytes, Limits.Other is 16384"},
 	"huge bookmark": {wire.JSON, func() io.Reader { return endless(eventHead+`,"name":"a","x":"`, "x", hostileSize, `"}}}`) }, "Limits.Object"},
 	"ERROR": {wire.JSON, func() io.Reader {
 		return endless(`{"type":"ERROR","object":{"kind":"Status","message":"`, "x", 2*headerBound, `"}}`)
-	}, "Limits.Header"},
+	}, "Limits.Other"},
 	"huge ERROR": {wire.JSON, func() io.Reader {
 		return endless(`{"type":"ERROR","object":{"kind":"Status","metadata":{"name":"a"},"message":"`, "x", hostileSize, `"}}`)
 	}, "Limits.Object"},
 	"Status": {wire.JSON, func() io.Reader {
 		return endless(`{"type":"MODIFIED","object":{"kind":"Status","message":"`, "x", 2*headerBound, `"}}`)
-	}, "Limits.Header"},
+	}, "Limits.Other"},
 	"unframed Status": {wire.JSON, func() io.Reader { return endless(`{"kind":"Status","message":"`, "x", 2*headerBound, `"}`) }, "single object"},
 	"nested":          {wire.JSON, func() io.Reader { return endless(`{"type":`, "[", hostileSize, "") }, "nested deeper"},
 	"unknown kind": {wire.JSON, func() io.Reader {
 		return endless(`{"type":"ADDED","object":{"kind":"`, "x", objectBound/2, `","metadata":{}}}`)
 	}, `wrong kind "xxx`},
-	"bookmark, proto":   {wire.Protobuf, func() io.Reader { return endless(frame("BOOKMARK", "", 2*headerBound), "\x7a\x00", headerBound, "") }, "object: larger than allowed: at least 32768 bytes, Limits.Header is 16384"},
-	"ERROR, proto":      {wire.Protobuf, func() io.Reader { return endless(frame("ERROR", "", 2*headerBound), "\x7a\x00", headerBound, "") }, "Limits.Header"},
+	"bookmark, proto":   {wire.Protobuf, func() io.Reader { return endless(frame("BOOKMARK", "", 2*headerBound), "\x7a\x00", headerBound, "") }, "object: larger than allowed: at least 32768 bytes, Limits.Other is 16384"},
+	"ERROR, proto":      {wire.Protobuf, func() io.Reader { return endless(frame("ERROR", "", 2*headerBound), "\x7a\x00", headerBound, "") }, "Limits.Other"},
 	"frame without end": {wire.Protobuf, func() io.Reader { return strings.NewReader(frame("ADDED", "", hostileSize) + "x") }, "Limits.Object"},
 	"frame of 2^32":     {wire.Protobuf, func() io.Reader { return strings.NewReader("\xff\xff\xff\xffxxxxxxxxxx") }, "Limits.Object"},
 	"empty frame":       {wire.Protobuf, func() io.Reader { return endless("", "\x00\x00\x00\x00", hostileSize, "") }, "type: missing"},

@@ -17,7 +17,7 @@ type jsonReader struct {
 	apiVersion, kind string // of the last object, reused if the next one has the same
 }
 
-// peek skips white space, no more than Limits.Header, and returns the next byte without consuming
+// peek skips white space, no more than Limits.Other, and returns the next byte without consuming
 // it. It releases the held bytes. At the end of the body it returns io.ErrUnexpectedEOF.
 func (r *jsonReader) peek() (byte, error) {
 	begin := r.offset()

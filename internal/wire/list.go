@@ -54,7 +54,7 @@ var ErrWrongKind = errors.New("wrong kind")
 
 // limits returns the bounds of an object and of a header.
 func (o *Options) limits() (object, header bound) {
-	object, header = bound{"Limits.Object", o.MaxItemSize}, bound{"Limits.Header", o.MaxHeaderSize}
+	object, header = bound{"Limits.Object", o.MaxItemSize}, bound{"Limits.Other", o.MaxHeaderSize}
 	if object.bytes <= 0 {
 		object.bytes = DefaultMaxItemSize
 	}

@@ -294,7 +294,7 @@ func TestObjectNestedTooDeeplyIsSkipped(t *testing.T) {
 	}
 }
 
-// TestWhiteSpaceIsBounded separates items by as much white space as Limits.Header, and by more.
+// TestWhiteSpaceIsBounded separates items by as much white space as Limits.Other, and by more.
 func TestWhiteSpaceIsBounded(t *testing.T) {
 	const limit = 100 << 10
 	body := func(space int) io.Reader {
@@ -305,7 +305,7 @@ func TestWhiteSpaceIsBounded(t *testing.T) {
 	if _, err := wire.List(body(limit), wire.JSON, options, ignore); err != nil {
 		t.Errorf("a list with white space within the limit: %v", err)
 	}
-	if _, err := wire.List(body(4*limit), wire.JSON, options, ignore); !errors.Is(err, wire.ErrTooLarge) || !strings.Contains(err.Error(), "white space") || !strings.Contains(err.Error(), "Limits.Header") {
+	if _, err := wire.List(body(4*limit), wire.JSON, options, ignore); !errors.Is(err, wire.ErrTooLarge) || !strings.Contains(err.Error(), "white space") || !strings.Contains(err.Error(), "Limits.Other") {
 		t.Errorf("a list with too much white space: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // hostileLimits are small, so that a hostile response need not be large.
-var hostileLimits = cache.Limits{Object: 64 << 10, Header: 16 << 10}
+var hostileLimits = cache.Limits{Object: 64 << 10, Other: 16 << 10}
 
 // hostileSize is the size of hostile responses, a thousand times their limit.
 const hostileSize = 16 << 20
@@ -61,13 +61,13 @@ var hostileResponses = map[string]struct {
 	respond http.HandlerFunc
 	want    string
 }{
-	"continue token":       {"list", repeat("application/json", podListHead+`,"continue":"`, "x", `"},"items":[]}`), "metadata: larger than allowed: at least 65489 bytes, Limits.Header is 16384"},
+	"continue token":       {"list", repeat("application/json", podListHead+`,"continue":"`, "x", `"},"items":[]}`), "metadata: larger than allowed: at least 65489 bytes, Limits.Other is 16384"},
 	"error body":           {"list", repeatStatus(http.StatusForbidden, "text/plain", "", "x", ""), "list: xxx"},
 	"error body, Status":   {"list", repeatStatus(http.StatusForbidden, "application/json", `{"kind":"Status","apiVersion":"v1","reason":"Forbidden","code":403,"message":"`, "x", `"}`), "unknown (get pods)"},
 	"Status as the list":   {"list", repeat("application/json", `{"kind":"Status","message":"`, "x", `"}`), "message: larger than allowed"},
 	"unnamed item":         {"list", repeat("application/json", podListHead+`},"items":[{"x":"`, "x", `"}]}`), "item 0, byte 65616: larger than allowed: at least 65536 bytes, Limits.Object"},
-	"version":              {"list", repeat("application/json", `{"kind":"PodList","apiVersion":"v1","items":[],"metadata":{"resourceVersion":"`, "1", `"}}`), "Limits.Header"},
-	"gzip bomb":            {"list", gzipped(podListHead + `,"continue":"`), "Limits.Header"},
+	"version":              {"list", repeat("application/json", `{"kind":"PodList","apiVersion":"v1","items":[],"metadata":{"resourceVersion":"`, "1", `"}}`), "Limits.Other"},
+	"gzip bomb":            {"list", gzipped(podListHead + `,"continue":"`), "Limits.Other"},
 	"headers":              {"list", manyHeaders, "server response headers exceeded"},
 	"nesting":              {"list", repeat("application/json", podListHead+`},"items":[{"a":`, "[", ""), "nested deeper"},
 	"event":                {"watch", repeat("application/json", `{"type":"ADDED",`+podEventHead+`},"x":"`, "x", `"}}`), "event 0, byte 65536"},

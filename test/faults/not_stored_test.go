@@ -156,7 +156,7 @@ func (h *nodesHarness) expectEvent(t *testing.T, want string) {
 func (h *nodesHarness) expectQuarantined(t *testing.T) {
 	t.Helper()
 	var object *cache.ObjectError
-	if err := cachetest.Next(t, h.errors); !errors.As(err, &object) || object.Key != "b" || object.Effect != cache.EffectNotStored {
+	if err := cachetest.Next(t, h.errors); !errors.As(err, &object) || object.Key != "b" || object.Effect != cache.EffectAbsent {
 		t.Errorf("reported %v, want that b is not stored", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), cachetest.Timeout)

@@ -143,7 +143,7 @@ var failingFunctions = map[string]func(*cache.InformerOptions[*corev1.Secret]){
 	"index": func(o *cache.InformerOptions[*corev1.Secret]) {
 		o.Indexers = cache.Indexers[*corev1.Secret]{"i": cache.ByObject(func(*corev1.Secret) ([]string, error) { return nil, errFunction })}
 	},
-	"limits": func(o *cache.InformerOptions[*corev1.Secret]) { o.Limits = cache.Limits{Object: 100, Header: 50} },
+	"limits": func(o *cache.InformerOptions[*corev1.Secret]) { o.Limits = cache.Limits{Object: 100, Other: 50} },
 }
 
 var errFunction = fmt.Errorf("injected failure")

@@ -53,7 +53,7 @@ func expectUnnamed(h *cachetest.Harness, others string) {
 	}
 	for _, err := range h.TakeErrors() {
 		if object, ok := errors.AsType[*cache.ObjectError](err); ok {
-			if object.Effect != cache.EffectNotStored || !cachetest.ErrorContains("item 1 of the list")(err) || !cachetest.ErrorContains("metadata.name is empty")(err) {
+			if object.Effect != cache.EffectAbsent || !cachetest.ErrorContains("item 1 of the list")(err) || !cachetest.ErrorContains("metadata.name is empty")(err) {
 				h.T.Errorf("reported %v", err)
 			}
 			return
