@@ -25,7 +25,7 @@ const (
 
 // messages are the log messages. They say which state of the object is stored now.
 var messages = map[feed.Effect]string{ //nolint:gochecknoglobals // a constant
-	feed.Absent:         "Object not stored",
+	feed.Absent:            "Object not stored",
 	feed.LastStateKept:     "Object's newest state not stored, the last good state is kept",
 	feed.NotIndexed:        "Object stored, but an index does not find it",
 	feed.Unreadable:        "Packed object cannot be decoded, it will be fetched again",
@@ -35,7 +35,7 @@ var messages = map[feed.Effect]string{ //nolint:gochecknoglobals // a constant
 
 // fieldsOfStatus name the field of Status that lists, or counts, the objects of an effect.
 var fieldsOfStatus = map[feed.Effect]string{ //nolint:gochecknoglobals // a constant
-	feed.Absent:     "Status.QuarantinedKeys",
+	feed.Absent:        "Status.QuarantinedKeys",
 	feed.LastStateKept: "Status.QuarantinedKeys",
 	feed.Unreadable:    "Status.QuarantinedKeys",
 	feed.NotIndexed:    "Status.IndexErrors",
