@@ -35,10 +35,11 @@ run: ## Run the node cache against an embedded API server
 	$(go) -C examples build -o ../.cache/bin/nodecache ./nodecache
 	@.cache/bin/nodecache $(ARGS)
 
-# Kubernetes' packages are compiled once: at one version, with the race detector. make lint vets.
+# Kubernetes' packages are compiled once: at one version, with the race detector. make lint vets. The tests that take
+# longest come first, so that those of other packages are compiled and run beside them.
 test: ## Run the tests of the library with the race detector, the example of tests, and a simulation
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
-	$(go) test $(race) -vet=off -ldflags=-w $$($(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -Ev '/cmd/|/test/mutants$$')
+	$(go) test $(race) -vet=off -ldflags=-w ./test/faults ./simulate ./cache $$($(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -Ev '/cmd/|/test/mutants$$')
 	$(go) -C examples test $(race) -vet=off -ldflags=-w ./testing
 	$(go) -C examples test $(race) -vet=off -ldflags=-w ./controller -run Simulated -simulate.runs=100
 
