@@ -56,8 +56,10 @@ func SplitMetaNamespaceKey(key string) (namespace, name string, err error) {
 
 // as returns a value of the engine, which knows objects as any, as the T that it is; nil if it is nil.
 func as[T Object](value any) T {
-	obj, _ := value.(T)
-	return obj
+	if value == nil {
+		return *new(T)
+	}
+	return value.(T)
 }
 
 // keyOf returns a function that returns an object's key by keyFunc, or by the default if it is nil. An

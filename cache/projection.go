@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -21,14 +22,8 @@ import (
 // that decoding the object takes, and a hundredth of the memory. It is safe for concurrent use, and
 // blocks a writer for O(1) at most.
 type Projection[S any] struct {
-	reader *codec.FieldReader
-	find   func(key string) (codec.Stored, bool, error)
-	stored func() iter.Seq2[string, codec.Stored]
-	under  func(index, value string) (iter.Seq2[string, codec.Stored], error)
-	// check decodes an object whose fields could not be read: if it is corrupt, it is reported and
-	// requested again.
-	check func(key string)
-
+	reader  *codec.FieldReader
+	kept    *store.Store
 	scratch sync.Pool // of *S, each zero: the fields of a result would escape to the heap
 }
 
@@ -45,34 +40,7 @@ func ProjectionOf[S any, T Object](informer *SharedInformer[T]) (*Projection[S],
 	if err != nil {
 		return nil, fmt.Errorf("projection of %s: %w", informer.core.report.name, err)
 	}
-	kept := informer.store.kept
-	return &Projection[S]{
-		reader: reader,
-		find: func(key string) (codec.Stored, bool, error) {
-			found, exists, err := kept.FindStored(key)
-			return storedOf(found), exists, err
-		},
-		check:  func(key string) { kept.Get(key) },
-		stored: func() iter.Seq2[string, codec.Stored] { return allStored(kept.Snapshot().Stored()) },
-		under: func(index, value string) (iter.Seq2[string, codec.Stored], error) {
-			found, err := kept.Snapshot().StoredByIndex(index, value)
-			return allStored(found), err
-		},
-	}, nil
-}
-
-func storedOf(s store.Stored) codec.Stored {
-	return codec.Stored{Packed: s.Packed, Object: s.Value}
-}
-
-func allStored(all iter.Seq2[string, store.Stored]) iter.Seq2[string, codec.Stored] {
-	return func(yield func(string, codec.Stored) bool) {
-		for key, s := range all {
-			if !yield(key, storedOf(s)) {
-				return
-			}
-		}
-	}
+	return &Projection[S]{reader: reader, kept: informer.store.kept}, nil
 }
 
 // Projected is what a Projection has read of one object. Its fields belong to the caller. It keeps the
@@ -81,7 +49,7 @@ type Projected[S any] struct {
 	Key    string
 	Fields S
 
-	stored codec.Stored
+	stored pack.Stored
 	reader *codec.FieldReader
 }
 
@@ -100,14 +68,14 @@ func (p Projected[S]) Metadata() (metav1.ObjectMeta, error) {
 
 var errNothingRead = errors.New("no object was read")
 
-func (p *Projection[S]) read(key string, stored codec.Stored) (Projected[S], error) {
+func (p *Projection[S]) read(key string, stored pack.Stored) (Projected[S], error) {
 	result := Projected[S]{Key: key, stored: stored, reader: p.reader}
 	fields, ok := p.scratch.Get().(*S)
 	if !ok {
 		fields = new(S)
 	}
 	if err := p.reader.Read(stored, fields); err != nil {
-		p.check(key)
+		p.kept.Get(key) // decodes the object: if it is corrupt, it is reported and requested again
 		return result, fmt.Errorf("fields of %q: %w", key, err)
 	}
 	var zero S
@@ -119,7 +87,7 @@ func (p *Projection[S]) read(key string, stored codec.Stored) (Projected[S], err
 // Get reads the object with a key and reports whether there is one. If it could never be stored, the
 // error is that of Reader.KeyError.
 func (p *Projection[S]) Get(key string) (_ Projected[S], exists bool, _ error) {
-	stored, exists, err := p.find(key)
+	stored, exists, err := p.kept.FindStored(key)
 	if err != nil || !exists {
 		return Projected[S]{}, exists, err
 	}
@@ -130,7 +98,7 @@ func (p *Projection[S]) Get(key string) (_ Projected[S], exists bool, _ error) {
 // ByIndex iterates over the objects that an index finds under a value, in no particular order. An
 // unknown index is an error. An error that comes with a Key is that of this object alone.
 func (p *Projection[S]) ByIndex(index, value string) iter.Seq2[Projected[S], error] {
-	found, err := p.under(index, value)
+	found, err := p.kept.Snapshot().StoredByIndex(index, value)
 	if err != nil {
 		return func(yield func(Projected[S], error) bool) { yield(Projected[S]{}, err) }
 	}
@@ -140,9 +108,11 @@ func (p *Projection[S]) ByIndex(index, value string) iter.Seq2[Projected[S], err
 // All iterates over all objects in the order in which they are read fastest: a third of the time for
 // each that Get takes. It shows the state at the time of the call. An error is that of the object with
 // the Key that comes with it.
-func (p *Projection[S]) All() iter.Seq2[Projected[S], error] { return p.all(p.stored()) }
+func (p *Projection[S]) All() iter.Seq2[Projected[S], error] {
+	return p.all(p.kept.Snapshot().Stored())
+}
 
-func (p *Projection[S]) all(stored iter.Seq2[string, codec.Stored]) iter.Seq2[Projected[S], error] {
+func (p *Projection[S]) all(stored iter.Seq2[string, pack.Stored]) iter.Seq2[Projected[S], error] {
 	return func(yield func(Projected[S], error) bool) {
 		for key, s := range stored {
 			if !yield(p.read(key, s)) {

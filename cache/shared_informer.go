@@ -30,7 +30,6 @@ import (
 // may be called before, during and after Run.
 type SharedInformer[T Object] struct {
 	core    core
-	engine  *informer.Informer
 	store   Reader[T]
 	options InformerOptions[T]
 	objects codec.ObjectType
@@ -63,7 +62,7 @@ func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOp
 	if err = errors.Join(err, options.check(), indexErr, omitErr, checkOmitted(indexers, assembled.Omitted)); err != nil {
 		err = fmt.Errorf("informer of %s: %w", report.name, err)
 	}
-	s.engine, s.store, s.omitted = assembled.Informer, Reader[T]{assembled.Store(), keyOf(KeyFunc[T](nil))}, assembled.Omitted
+	s.store, s.omitted = Reader[T]{assembled.Store(), keyOf(KeyFunc[T](nil))}, assembled.Omitted
 	s.core = core{
 		engine: assembled.Informer, runner: assembled.Run, source: assembled.Source, kind: objects.Kind(), report: report, clock: clockOf(options.Clock), invalid: err,
 		admits: s.admits(lw), scopes: options.Scopes.internalSet(),
@@ -89,7 +88,7 @@ func (s *SharedInformer[T]) detectMutations(ctx context.Context) (stop func()) {
 		ticking = clock.RealClock{}
 	}
 	stored := func(key string, object runtime.Object) bool {
-		current, exists := s.engine.Store().Get(key)
+		current, exists := s.core.engine.Store().Get(key)
 		return exists && current == any(object)
 	}
 	var running sync.WaitGroup
@@ -227,7 +226,7 @@ func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOp
 		},
 	}
 	set(&config)
-	added, err := s.engine.Add(config)
+	added, err := s.core.engine.Add(config)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +248,7 @@ func (s *SharedInformer[T]) Run(ctx context.Context) error { return s.core.run(c
 // HasSynced reports whether the initial list has been stored. It says nothing about handlers; see
 // Registration.HasSynced. While the server does not serve the resource, it is false; see
 // InformerOptions.Served.
-func (s *SharedInformer[T]) HasSynced() bool { return s.engine.StoreHasSynced() }
+func (s *SharedInformer[T]) HasSynced() bool { return s.core.engine.StoreHasSynced() }
 
 // WaitForSync blocks until HasSynced reports true. It may be called before Run. If ctx ends first,
 // or the informer stops, it returns an error with the cause, such as Forbidden, an object that the
@@ -258,7 +257,7 @@ func (s *SharedInformer[T]) HasSynced() bool { return s.engine.StoreHasSynced() 
 // Pass a context with a timeout, or end it in the ErrorHandler: the informer retries failed
 // requests, so that WaitForSync blocks as long as the cause and the context last.
 func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
-	return s.core.wait(ctx, s.engine.WaitForStoreSync)
+	return s.core.wait(ctx, s.core.engine.WaitForStoreSync)
 }
 
 // WaitForResourceVersion blocks until the store has reached a resourceVersion, such as that of a

@@ -301,7 +301,7 @@ func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
 	lister := &ListWatch{}
 	pods := NewSharedInformer(lister, &corev1.Pod{}, InformerOptions[*corev1.Pod]{ErrorHandler: func(context.Context, error) {}})
 	pods.core.invalid = nil // for Status
-	pods.engine.Store().NewFeed(store.FeedConfig{}).Apply(watch.Added, unnamed)
+	pods.core.engine.Store().NewFeed(store.FeedConfig{}).Apply(watch.Added, unnamed)
 	reflected := NewReflector(lister, &corev1.Pod{}, NewStore[*corev1.Pod](nil, nil), ReflectorOptions{ErrorHandler: func(context.Context, error) {}})
 	reflected.sink.Apply(watch.Added, unnamed)
 	for name, status := range map[string]ReflectorStatus{"informer": pods.Status().ReflectorStatus, "reflector": reflected.Status()} {

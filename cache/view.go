@@ -57,19 +57,19 @@ func (v View) ScopeStatus() []ScopeStatus { return v.core.scopeStatus() }
 
 // Indexes returns, by the name of each index of the store, the number of values under which it has
 // objects.
-func (v View) Indexes() map[string]int { return v.core.engine.Indexes() }
+func (v View) Indexes() map[string]int { return v.core.engine.Store().Snapshot().Indexes() }
 
 // FindKeys returns the keys of the store that contain text, in order, at most limit of them, and
 // the number of all such keys. An empty text finds all keys. FindKeys reads every key of the store.
 func (v View) FindKeys(text string, limit int) (keys []string, found int) {
-	return v.core.engine.FindKeys(text, max(limit, 0))
+	return v.core.engine.Store().Snapshot().FindKeys(text, max(limit, 0))
 }
 
 // Get returns the stored object with the given key and reports whether there is one. The object must
 // not be changed. For an object that could never be stored, it returns the error of
 // Reader.KeyError.
 func (v View) Get(key string) (obj Object, exists bool, err error) {
-	value, exists, err := v.core.engine.Value(key)
+	value, exists, err := v.core.engine.Store().Find(key)
 	if err != nil || !exists {
 		return nil, exists, err
 	}

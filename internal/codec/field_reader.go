@@ -33,12 +33,6 @@ type FieldReader struct {
 	metadata func() (*decode.Decoder, error)
 }
 
-// Stored is an object as a store keeps it.
-type Stored struct {
-	Packed pack.Object
-	Object any // if Packed is zero
-}
-
 // NewFieldReader returns a reader of the fields of a struct type, which resolves as package partial
 // describes. An error names each field that the kept objects do not have.
 func NewFieldReader(objects ObjectType, fields reflect.Type) (*FieldReader, error) {
@@ -76,14 +70,14 @@ func (r *FieldReader) Omitted(omitted *omit.Fields) error {
 
 // Read reads the fields of a stored object into a zero struct. A panic of a field's own decoder is an
 // error.
-func (r *FieldReader) Read(stored Stored, into any) error {
+func (r *FieldReader) Read(stored pack.Stored, into any) error {
 	_, err := feed.CatchPanic(func() (struct{}, error) { return struct{}{}, r.read(stored, into) })
 	return err
 }
 
-func (r *FieldReader) read(stored Stored, into any) error {
+func (r *FieldReader) read(stored pack.Stored, into any) error {
 	if stored.Packed.IsZero() {
-		return r.readObject(stored.Object, into)
+		return r.readObject(stored.Value, into)
 	}
 	return withBytes(stored.Packed, func(raw []byte) error {
 		return r.readBytes(raw, r.objects.storedFormat(raw, r.format), into)
@@ -158,21 +152,21 @@ func (r *FieldReader) withWanted(raw []byte, use func(cut []byte) error) error {
 }
 
 // Metadata returns the metadata of a stored object without managedFields. It is the caller's.
-func (r *FieldReader) Metadata(stored Stored) (metadata metav1.ObjectMeta, err error) {
+func (r *FieldReader) Metadata(stored pack.Stored) (metadata metav1.ObjectMeta, err error) {
 	if !stored.Packed.IsZero() {
 		err = withBytes(stored.Packed, func(raw []byte) error {
 			return r.readMetadata(raw, r.objects.storedFormat(raw, r.format), &metadata)
 		})
 		return metadata, err
 	}
-	if u, ok := stored.Object.(*unstructured.Unstructured); ok {
+	if u, ok := stored.Value.(*unstructured.Unstructured); ok {
 		raw, err := encodeUnstructured(u)
 		if err == nil {
 			err = r.readMetadata(raw, wire.JSON, &metadata)
 		}
 		return metadata, err
 	}
-	partial.CopyMetadata(&metadata, stored.Object)
+	partial.CopyMetadata(&metadata, stored.Value)
 	return metadata, nil
 }
 

@@ -73,8 +73,8 @@ type Spec struct {
 	OmitFields   []string
 	NeverWritten bool
 	Packed       bool // if the type of the objects is known
-	// Decode returns an item's object, or an error if it has another type than the store's PointerType.
-	// Required.
+	// Decode returns an item's object. It is an error if the store does not pack, has a PointerType, and
+	// the object is of another type. Required.
 	Decode func(feed.Item) (any, error)
 	// Transform, if set, returns the value to store under a key for an object. It is called while
 	// Transforms of the store reports true or, without Transforms, always: then the result must have

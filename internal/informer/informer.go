@@ -158,20 +158,6 @@ func (i *Informer) HasStopped() bool {
 // Changes returns the number of changes that were made to the store so far.
 func (i *Informer) Changes() uint64 { return i.log.Appended() }
 
-// Indexes returns the indexes of the store, in the order of their names.
-func (i *Informer) Indexes() map[string]int { return i.store.Snapshot().Indexes() }
-
-// FindKeys returns the first limit keys that contain a text, sorted, and the number of all such keys.
-func (i *Informer) FindKeys(text string, limit int) (keys []string, found int) {
-	return i.store.Snapshot().FindKeys(text, limit)
-}
-
-// Value returns the stored object that has a key, and reports whether there is one. The error is
-// KeyError for an object that could never be stored.
-func (i *Informer) Value(key string) (value any, exists bool, err error) {
-	return i.store.Find(key)
-}
-
 // StateFuncs returns functions that report whether the informer runs, and whether its store has the
 // state that an object had at a resourceVersion, without fields that the object had. They do not keep
 // the informer alive.

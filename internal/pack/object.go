@@ -17,6 +17,12 @@ type Object struct {
 	data string // empty for a base, whose bytes are in the source
 }
 
+// Stored is an object as a store keeps it, for readers that need not decode all of it.
+type Stored struct {
+	Packed Object
+	Value  any // the object itself, if Packed is zero
+}
+
 // IsZero reports whether o holds no object.
 func (o Object) IsZero() bool { return o == Object{} }
 

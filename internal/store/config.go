@@ -47,9 +47,9 @@ type Config struct {
 	Absent func(key string) error
 	// Packer, if set, keeps entries as bytes, which are decoded when they are read.
 	Packer Packer
-	// PointerType, if set, is the pointer type of all values or, with a Packer, of those that are
-	// packed. An entry then is the pointer, without an interface around it. All readers share a
-	// decoded value for as long as one references it.
+	// PointerType, if set, is the pointer type of all values: an entry is then the pointer, without an
+	// interface around it. With a Packer, it is that of the packed values: all readers share a decoded
+	// one for as long as one references it.
 	PointerType reflect.Type
 	// Indexers are the initial indexes.
 	Indexers map[string]IndexFunc

@@ -5,12 +5,12 @@
 // of changes.
 //
 // A Store holds values of any Go type: its Config supplies the functions that read them. An entry
-// holds a value, or the bytes from which a Packer decodes one when it is read. A value of the
-// Config.PointerType is held without an interface around it. Once decoded from bytes, such a value is
-// shared by the readers of its entry while one of them references it, and the log references those of
-// its newest changes that were decoded to be packed (recentValues). Each entry also records the
-// object's identity and index values when it is stored, so neither a transform that drops fields nor
-// a caller that modifies a cached object can corrupt the store's bookkeeping.
+// holds a value, without an interface around it if all are of the Config.PointerType, or the bytes
+// from which a Packer decodes one when it is read. A decoded value of that type is shared by the
+// readers of its entry while one of them references it, and the log references those of its newest
+// changes that were decoded to be packed (recentValues). Each entry also records the object's identity
+// and index values when it is stored, so neither a transform that drops fields nor a caller that
+// modifies a cached object can corrupt the store's bookkeeping.
 //
 //	one reflector each                        readers
 //	      │                                      ▲

@@ -260,10 +260,10 @@ func (a identity) versionText() string {
 // indirection. A *valueRef points to
 //
 //   - the object itself, if the store has a PointerType and does not pack,
-//   - a heap copy of the value, if it has none and does not pack,
+//   - an any on the heap that holds the value, if the store has none and does not pack,
 //   - a packed struct, if the store packs.
 //
-// The case is the same for all entries of a store, and only the methods of valueCodec convert between
-// a valueRef and a value. A valueRef is never dereferenced. Its type is smaller than any memory it may
-// point to, and the garbage collector follows the allocated memory, not the pointer's type.
+// The case is the same for all entries of a store, and only value.go converts between a valueRef and a
+// value. A valueRef is never dereferenced. Its type is smaller than any memory it may point to, and the
+// garbage collector follows the allocated memory, not the pointer's type.
 type valueRef struct{ _ byte }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
@@ -119,7 +120,7 @@ func (s *published) Find(key string) (value any, exists bool, err error) {
 }
 
 // FindStored is Find without decoding.
-func (s *published) FindStored(key string) (stored Stored, exists bool, err error) {
+func (s *published) FindStored(key string) (stored pack.Stored, exists bool, err error) {
 	if ref := s.entries.Get(key); ref != nil {
 		return s.stored(ref), true, nil
 	}

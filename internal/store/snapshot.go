@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
@@ -307,7 +308,7 @@ type keyRef struct {
 
 // Stored returns an iterator over all keys and values as they are kept. Packed ones that share a base
 // follow one another, so that it is unpacked once.
-func (v *snapshotData) Stored() iter.Seq2[string, Stored] {
+func (v *snapshotData) Stored() iter.Seq2[string, pack.Stored] {
 	refs := make([]keyRef, 0, v.entries.Len())
 	for key, item := range v.entries.All() {
 		refs = append(refs, keyRef{key, item.Value})
@@ -317,7 +318,7 @@ func (v *snapshotData) Stored() iter.Seq2[string, Stored] {
 
 // StoredByIndex is Stored for the entries that an index has under a value. It returns an error if
 // the index does not exist.
-func (v *snapshotData) StoredByIndex(name, value string) (iter.Seq2[string, Stored], error) {
+func (v *snapshotData) StoredByIndex(name, value string) (iter.Seq2[string, pack.Stored], error) {
 	set, err := v.find(name, value)
 	if err != nil {
 		return nil, err
@@ -333,13 +334,13 @@ func (v *snapshotData) StoredByIndex(name, value string) (iter.Seq2[string, Stor
 	return v.byBase(refs), nil
 }
 
-func (v *snapshotData) byBase(refs []keyRef) iter.Seq2[string, Stored] {
+func (v *snapshotData) byBase(refs []keyRef) iter.Seq2[string, pack.Stored] {
 	if v.codec.IsPacked() {
 		slices.SortFunc(refs, func(a, b keyRef) int {
 			return cmp.Compare(packedOf(a.ref).object.Base(), packedOf(b.ref).object.Base())
 		})
 	}
-	return func(yield func(string, Stored) bool) {
+	return func(yield func(string, pack.Stored) bool) {
 		for _, r := range refs {
 			if !yield(r.key, v.codec.stored(r.ref)) {
 				return

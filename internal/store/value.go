@@ -282,22 +282,16 @@ func (e *Entry) packedSize() int64 {
 	return int64(packedOf(e.ref).object.Size())
 }
 
-// Stored is an entry's value as the store keeps it, for readers that need not decode all of it.
-type Stored struct {
-	Packed pack.Object
-	Value  any // if Packed is zero
-}
-
 // stored returns a reference's value as it is kept.
-func (v *valueCodec) stored(ref *valueRef) Stored {
+func (v *valueCodec) stored(ref *valueRef) pack.Stored {
 	if v.config.Packer == nil {
-		return Stored{Value: v.value(ref)}
+		return pack.Stored{Value: v.value(ref)}
 	}
 	p := packedOf(ref)
 	if value, ok := v.unpackedValue(p); ok {
-		return Stored{Value: value}
+		return pack.Stored{Value: value}
 	}
-	return Stored{Packed: p.object}
+	return pack.Stored{Packed: p.object}
 }
 
 // Abandon prevents further calls of Decode and Report: Apply and replacements end their goroutine

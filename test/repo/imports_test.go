@@ -56,7 +56,7 @@ var mayImport = map[string]string{
 	"internal/mutation":    "internal/feed",
 
 	// What a user imports.
-	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/partial internal/reflector internal/scope internal/scoped internal/served internal/source internal/store internal/storewriter internal/tap",
+	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/pack internal/partial internal/reflector internal/scope internal/scoped internal/served internal/source internal/store internal/storewriter internal/tap",
 	"clientgo": "client-go cache clientgo internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/served internal/source internal/store internal/storewriter internal/tap",
 	"debug":    "cache internal/units shard",
 	"follow":   "client-go cache internal/errlog internal/served",
@@ -182,8 +182,8 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// TestEngineIsCompiledOnce checks that what assembles an informer has no type parameters: a program
-// would compile it anew in each of its packages that names a type of package cache.
+// TestEngineIsCompiledOnce checks that the stages of an informer have no type parameters: a program
+// would compile them anew in each of its packages that names a type of package cache.
 func TestEngineIsCompiledOnce(t *testing.T) {
 	for _, folder := range []string{"store", "scoped", "informer", "engine"} {
 		files, err := filepath.Glob(filepath.Join("internal", folder, "*.go"))
