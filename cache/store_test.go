@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -282,5 +283,45 @@ func TestAllIsSorted(t *testing.T) {
 		if !slices.Equal(keys, []string{"ns/a", "ns/b", "ns/c"}) {
 			t.Errorf("%s: keys %q", name, keys)
 		}
+	}
+}
+
+// TestStoreHoldsObjectsOfEachForm writes and reads objects behind a pointer, behind an interface, and
+// in a struct.
+func TestStoreHoldsObjectsOfEachForm(t *testing.T) {
+	expectStored(t, cachetest.Pod("a"))
+	expectStored(t, cache.Object(cachetest.Pod("a")))
+	expectStored(t, podValue{cachetest.Pod("a")})
+}
+
+func expectStored[T interface {
+	comparable
+	cache.Object
+}](t *testing.T, obj T) {
+	t.Helper()
+	s := cache.NewStore(nil, cache.Indexers[T]{cache.NamespaceIndex: cache.ByMetadata[T](cache.MetaNamespaceIndexFunc)})
+	if objs := s.List(); objs == nil || len(objs) != 0 {
+		t.Errorf("%T: an empty store lists %v", obj, objs)
+	}
+	if err := s.Add(obj); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Replace([]T{obj}, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if got, exists, err := s.Get(obj); got != obj || !exists || err != nil {
+		t.Errorf("Get returns %v, %v, %v", got, exists, err)
+	}
+	if got, exists := s.GetByKey("ns/b"); got != *new(T) || exists {
+		t.Errorf("%T: GetByKey of an unknown key returns %v, %v", obj, got, exists)
+	}
+	if got, err := s.ByIndex(cache.NamespaceIndex, "ns"); err != nil || !slices.Equal(got, []T{obj}) {
+		t.Errorf("%T: ByIndex returns %v, %v", obj, got, err)
+	}
+	if got, err := s.ByIndex(cache.NamespaceIndex, "other"); err != nil || got != nil {
+		t.Errorf("%T: ByIndex of an unknown value returns %v, %v", obj, got, err)
+	}
+	if got := s.List(); !slices.Equal(got, []T{obj}) || !maps.Equal(maps.Collect(s.All()), map[string]T{"ns/a": obj}) {
+		t.Errorf("%T: List returns %v", obj, got)
 	}
 }
