@@ -22,7 +22,7 @@ import (
 // core is what all informers have, whatever the type of their objects.
 type core struct {
 	engine  *informer.Informer
-	runner  func(ctx context.Context) error // engine.Run, or that of an adapter
+	runner  func(ctx context.Context) error // the engine's Run or, of an informer of package clientgo, its own
 	source  informer.Source
 	kind    string // of the objects, empty if it is not known
 	report  *reporter

@@ -54,7 +54,7 @@ func SplitMetaNamespaceKey(key string) (namespace, name string, err error) {
 	}
 }
 
-// as returns a value of the engine, which knows objects as any, as the T that it is; nil if it is nil.
+// as converts a value of the engine, which knows objects as any, to T. It converts nil to a zero T.
 func as[T Object](value any) T {
 	if value == nil {
 		return *new(T)

@@ -7,18 +7,8 @@ import (
 	"context"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 )
-
-// Loop feeds a store: a reflector, or those of the scopes of an informer. Run is called once.
-type Loop interface {
-	Run(ctx context.Context) error
-	Status() reflector.Status
-	Phase() reflector.Phase
-	Synced() <-chan struct{}
-	LastSyncResourceVersion() string
-}
 
 // Source says how an informer's objects are read; see package source.
 type Source interface {

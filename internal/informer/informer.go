@@ -58,6 +58,15 @@ type Config struct {
 	batchSize int // of handlers; the default is batchSize
 }
 
+// Loop feeds a store: a reflector, or those of the scopes of an informer. Run is called once.
+type Loop interface {
+	Run(ctx context.Context) error
+	Status() reflector.Status
+	Phase() reflector.Phase
+	Synced() <-chan struct{}
+	LastSyncResourceVersion() string
+}
+
 // Informer keeps a store equal to a collection and delivers changes to handlers. Its methods are
 // safe for concurrent use.
 type Informer struct {

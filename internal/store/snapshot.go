@@ -132,7 +132,7 @@ func (v *snapshotData) find(name, value string) (*snapmap.Set, error) {
 
 // Values receives the values that a read selects.
 type Values interface {
-	// Grow is called before Append if every entry that is read is selected, with their number.
+	// Grow is called before Append if a read matches no labels. n is the number of values at most.
 	Grow(n int)
 	// Append is called for each value.
 	Append(value any)

@@ -58,7 +58,7 @@ func pointerIn(value any) *valueRef {
 	return (*valueRef)((*wordsOf)(unsafe.Pointer(&value)).pointer) //nolint:gosec // value holds a pointer
 }
 
-// fromPointer returns the value of Config.PointerType that pointerIn returned.
+// fromPointer returns the value, of Config.PointerType, that holds a pointer.
 func (v *valueCodec) fromPointer(ref *valueRef) any {
 	value := v.nilPointer
 	(*wordsOf)(unsafe.Pointer(&value)).pointer = unsafe.Pointer(ref) //nolint:gosec // value holds a pointer
