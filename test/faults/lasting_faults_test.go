@@ -58,6 +58,7 @@ func (s *faultySource) repair() {
 	s.list, s.watch = nil, nil
 	s.mu.Unlock()
 	s.ClearFaults()
+	s.BookmarkEvery(time.Minute) // a fault may have set it to a thousandth of a second
 	s.CloseWatches()
 }
 

@@ -43,9 +43,9 @@ func TestRequestRateIsBoundedForMalformedResponses(t *testing.T) {
 					cachetest.Advance(time.Minute)
 					h.ExpectSynced()
 					works := refuse(n, verb, respond)
-					h.UpdateEverySecond(660)
+					h.UpdateEverySecond(300)
 					h.CloseWatches()
-					cachetest.Advance(11 * time.Minute)
+					cachetest.Advance(5 * time.Minute)
 					n.expectRequestRate()
 					if got := h.Store.Len(); got != 3 {
 						h.T.Errorf("%d objects stored, want 3", got)
