@@ -302,9 +302,10 @@ func recoveryFrom(names ...string) time.Duration {
 	return time.Duration(len(names)) * time.Minute
 }
 
-// TestRequestRateIsBoundedForEachLastingFault lets every list, every watch, or both fail for eleven
-// minutes. The informer makes at most 22 requests in any minute, and 130 in any ten minutes, from the
-// first one on, and at most four lists in any minute from the second one on.
+// TestRequestRateIsBoundedForEachLastingFault lets every list, every watch, or both fail for twelve
+// minutes, which is longer than an informer waits for a watch. The informer makes at most 22 requests
+// in any minute, and 130 in any ten minutes, from the first one on, and at most four lists in any
+// minute from the second one on.
 func TestRequestRateIsBoundedForEachLastingFault(t *testing.T) {
 	for kind, faults := range map[string]map[string]lastingFault{"lists": lastingListFaults, "watches": lastingWatchFaults, "both": lastingFaults} {
 		for name, fault := range faults {
@@ -312,7 +313,7 @@ func TestRequestRateIsBoundedForEachLastingFault(t *testing.T) {
 				for _, synced := range []bool{true, false} {
 					t.Run(fmt.Sprintf("%s: %s, by %s, synced before: %v", kind, name, mode, synced), func(t *testing.T) {
 						limitsLists := !strings.Contains(name, "token") // each page is a list request
-						runFaulty(t, mode, synced, limitsLists, 11*time.Minute, recoveryFrom(name), fault)
+						runFaulty(t, mode, synced, limitsLists, 12*time.Minute, recoveryFrom(name), fault)
 					})
 				}
 			}
