@@ -179,7 +179,10 @@ func TestForbiddenScope(t *testing.T) {
 			t.Errorf("wait for all scopes: %v", err)
 		}
 		allowed.Store(true)
-		if err := secret.WaitForSync(ctx); err != nil || !informer.HasSynced() {
+		if err := secret.WaitForSync(ctx); err != nil {
+			t.Errorf("allowed: %v", err)
+		}
+		if err := informer.WaitForSync(ctx); err != nil || !informer.HasSynced() {
 			t.Errorf("allowed: %v, synced %v", err, informer.HasSynced())
 		}
 		_ = scopes.Remove(namespaces("secret")...)
