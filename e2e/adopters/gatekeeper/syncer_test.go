@@ -98,6 +98,7 @@ func TestWatchesAreShared(t *testing.T) {
 			must(t, err)
 			watches[i] = watch
 			<-time.After(time.Minute)
+			synctest.Wait()
 			if want := []string{"Add default/gear"}; !slices.Equal(received[i], want) {
 				t.Errorf("user %d received %q, want %q", i, received[i], want)
 			}
