@@ -58,7 +58,7 @@ func (s *faultySource) repair() {
 	s.list, s.watch = nil, nil
 	s.mu.Unlock()
 	s.ClearFaults()
-	s.BookmarkEvery(time.Minute) // a fault may have set it to a thousandth of a second
+	s.BookmarkEvery(time.Minute) // as API servers do; some faults send one each millisecond
 	s.CloseWatches()
 }
 
