@@ -13,8 +13,8 @@ import (
 	"github.com/kinformer/kinformer/bench/harness"
 )
 
-// write writes the figures of a section below the root of the repository: all of them to a CSV file,
-// the summary to docs/benchmarks.md, and the headlines of section "all" to README.md.
+// write writes the figures of a section below the root of the repository: all of them to a CSV
+// file, the summary to docs/benchmarks.md, and the headlines of section "all" to README.md.
 func write(root, section string, results []harness.Result, summary string) error {
 	var figures bytes.Buffer
 	if err := harness.WriteCSV(&figures, results, harness.Machine()); err != nil {

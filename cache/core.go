@@ -30,8 +30,8 @@ type core struct {
 	invalid error // why it cannot run
 	// detect, if set, checks for mutations during Run; see SharedInformer.detectMutations.
 	detect func(ctx context.Context) (stop func())
-	// key returns an object's key, and admits an error if the informer does not hold it. written is the
-	// server's object, of which obj may be a part.
+	// key returns an object's key, and admits an error if the informer does not hold it. written is
+	// the server's object, of which obj may be a part.
 	key    func(obj Object) (string, error)
 	admits func(obj, written Object) error
 	scopes *scope.Set // nil if the informer has the whole collection
@@ -212,8 +212,8 @@ func covers(obj Object) func(scope.Scope) bool {
 	return func(s scope.Scope) bool { return s.Covers(obj.GetNamespace(), string(obj.GetUID())) }
 }
 
-// isScopeOf returns a function that reports whether an object is in a scope. Field selectors of other
-// fields than name and namespace are taken to match.
+// isScopeOf returns a function that reports whether an object is in a scope. Field selectors of
+// other fields than name and namespace are taken to match.
 func isScopeOf(obj Object) func(scope.Scope) bool {
 	return func(s scope.Scope) bool {
 		return covers(obj)(s) && s.Matches(obj.GetLabels(), obj.GetName(), obj.GetNamespace())

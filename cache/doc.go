@@ -61,8 +61,8 @@
 // objects as bytes, in a fifth (Nodes) to a twenty-fifth (Pods) of the memory, and ShareEqual lets
 // objects share equal parts.
 //
-// A program that reads a few fields of its objects keeps a [PartialObject], or reads them from packed
-// objects by a [Projection]. docs/memory.md compares all of these.
+// A program that reads a few fields of its objects keeps a [PartialObject], or reads them from
+// packed objects by a [Projection]. docs/memory.md compares all of these.
 //
 // # Reflectors and stores
 //
@@ -77,8 +77,8 @@
 //   - A handler receives one event at a time, in order for each object, and delays no other
 //     handler. A handler that is far behind receives coalesced updates ([CoalesceWhenBehind])
 //     unless it asks for every event.
-//   - A deletion carries the object's last known state (Event.Final), never a tombstone (client-go's
-//     DeletedFinalStateUnknown).
+//   - A deletion carries the object's last known state (Event.Final), never a tombstone
+//     (client-go's DeletedFinalStateUnknown).
 //   - An object that was deleted and recreated under its name is a deletion and an addition.
 //   - A relist replaces the store's content atomically for every [Snapshot], and emits no event for
 //     objects whose UID and resourceVersion did not change. If the server is at an older

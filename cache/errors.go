@@ -23,47 +23,48 @@ var (
 	// ErrAlreadyRunning ("already running") is returned by Run while another Run is active.
 	ErrAlreadyRunning error = informer.ErrAlreadyRunning
 	// ErrStopped ("the informer has stopped") is returned once Run of an informer, Controller or
-	// Factory has returned: by a second Run, by methods that wait, by methods that add a handler, and
-	// by InformerFor. A Reflector can run again.
+	// Factory has returned: by a second Run, by methods that wait, by methods that add a handler,
+	// and by InformerFor. A Reflector can run again.
 	ErrStopped error = informer.ErrStopped
-	// ErrHandlerBlocked ("a handler's call has not returned") is returned by Run if a handler's call
-	// has not returned ten seconds after the context ended, and by Registration.Stop if its context
-	// ends first. The call goes on.
+	// ErrHandlerBlocked ("a handler's call has not returned") is returned by Run if a handler's
+	// call has not returned ten seconds after the context ended, and by Registration.Stop if its
+	// context ends first. The call goes on.
 	ErrHandlerBlocked error = informer.ErrHandlerBlocked
-	// ErrFunctionBlocked ("a transform, filter, index function or ErrorHandler has not returned") is
-	// returned by Run if the function has not returned ten seconds after the context ended. The
+	// ErrFunctionBlocked ("a transform, filter, index function or ErrorHandler has not returned")
+	// is returned by Run if the function has not returned ten seconds after the context ended. The
 	// call goes on.
 	ErrFunctionBlocked error = informer.ErrFunctionBlocked
 )
 
 // Errors that an ErrorHandler receives, for errors.Is. Errors of the API server are passed on
-// unchanged: use apierrors.IsForbidden and the like. The reasons for a relist are in Status.Relists.
+// unchanged: use apierrors.IsForbidden and the like. The reasons for a relist are in
+// Status.Relists.
 var (
 	// ErrVersionRegressed ("server is at an older resourceVersion than before") reports a list or
 	// bookmark whose version is older than one that the server has sent before: the API server
 	// lags behind another one, or etcd was restored from a backup.
 	ErrVersionRegressed error = reflector.ErrVersionRegressed
-	// ErrHistoryChanged ("server does not repeat the last changes") reports a resumed watch that did not
-	// begin with the changes that the server had sent last: etcd was restored from a backup, or the
-	// server lost events.
+	// ErrHistoryChanged ("server does not repeat the last changes") reports a resumed watch that
+	// did not begin with the changes that the server had sent last: etcd was restored from a
+	// backup, or the server lost events.
 	ErrHistoryChanged error = reflector.ErrHistoryChanged
 	// ErrStalled ("nothing received within the idle timeout") reports that a request was given up
 	// because it received nothing for longer than a working server lets it wait.
 	ErrStalled error = reflector.ErrStalled
-	// ErrMutated ("cached object was modified") reports an object that the program has modified although
-	// it belongs to the cache; see InformerOptions.DetectMutations.
+	// ErrMutated ("cached object was modified") reports an object that the program has modified
+	// although it belongs to the cache; see InformerOptions.DetectMutations.
 	ErrMutated error = mutation.ErrMutated
 )
 
-// ErrOmittedFields ("the update would delete fields that the informer omits") is wrapped by the error
-// of an Update that was refused; see InformerOptions.NeverWritten. A program that means to delete such a
-// field sends a patch, which is not refused.
+// ErrOmittedFields ("the update would delete fields that the informer omits") is wrapped by the
+// error of an Update that was refused; see InformerOptions.NeverWritten. A program that means to
+// delete such a field sends a patch, which is not refused.
 var ErrOmittedFields error = source.ErrOmittedFields
 
-// ErrNotStored ("the object's newest state could not be stored") reports that the state arrived, and
-// could not be decoded, was too large, or Transform, Filter or the key function failed. The errors of
-// Reader.KeyError, Lister.Get, WaitForObject and HealthCheck wrap it together with the cause, which
-// the ErrorHandler has received, too. The object is requested again.
+// ErrNotStored ("the object's newest state could not be stored") reports that the state arrived,
+// and could not be decoded, was too large, or Transform, Filter or the key function failed. The
+// errors of Reader.KeyError, Lister.Get, WaitForObject and HealthCheck wrap it together with the
+// cause, which the ErrorHandler has received, too. The object is requested again.
 var ErrNotStored error = store.ErrNotStored
 
 // ErrNoScope ("the informer does not hold the scope") is wrapped by the errors of an InformerScope
@@ -77,22 +78,22 @@ var ErrNotStored error = store.ErrNotStored
 var ErrNoScope error = scoped.ErrNoScope
 
 // ErrNotServed ("the server does not serve the resource") is wrapped by errors of an informer in
-// PhaseNotServed: those of Reader.KeyError, Reader.Get, Reader.ByIndex, Lister.Get and of the methods that
-// wait for a version or an object, but not of WaitForSync, which waits for the resource. After the
-// deletion of the CustomResourceDefinition, the objects are known to be gone: reads of an informer that
-// had synced say so instead.
+// PhaseNotServed: those of Reader.KeyError, Reader.Get, Reader.ByIndex, Lister.Get and of the
+// methods that wait for a version or an object, but not of WaitForSync, which waits for the
+// resource. After the deletion of the CustomResourceDefinition, the objects are known to be gone:
+// reads of an informer that had synced say so instead.
 var ErrNotServed error = served.ErrNotServed
 
 // ErrNotSelected ("the informer does not select the object") is wrapped by the error of
-// WaitForObject for an object that the informer never stores: it is in another namespace, or a selector
-// or the Filter refuses it. With Scopes, the errors of WaitForObject and WaitForDelete for an object of
-// no scope wrap it, and ErrNoScope.
+// WaitForObject for an object that the informer never stores: it is in another namespace, or a
+// selector or the Filter refuses it. With Scopes, the errors of WaitForObject and WaitForDelete for
+// an object of no scope wrap it, and ErrNoScope.
 var ErrNotSelected = errors.New("the informer does not select the object")
 
-// ErrSkip ("skip this state of the object") is returned by a Transform, possibly wrapped, to ignore a
-// state of an object: the store keeps the earlier state, or none if there is none, and there is no
-// event, error or relist. A deletion is applied all the same, and delivered with the last stored state.
-// To remove objects, use Filter. The transforms of package clientgo may return it, too.
+// ErrSkip ("skip this state of the object") is returned by a Transform, possibly wrapped, to ignore
+// a state of an object: the store keeps the earlier state, or none if there is none, and there is
+// no event, error or relist. A deletion is applied all the same, and delivered with the last stored
+// state. To remove objects, use Filter. The transforms of package clientgo may return it, too.
 var ErrSkip error = feed.ErrSkip
 
 // ObjectError reports that one object could not be decoded, transformed, indexed or stored.

@@ -47,11 +47,11 @@ type Event[T Object] struct {
 	// initial list, or the store's content when the handler was added. It is also set for those of
 	// the initial list of a scope that was added later; see Scopes.
 	InInitialList bool
-	// LeftScope is set for the deletion of an object that exists but that the informer's Filter or the
-	// handler's FilterFunc no longer accepts, or whose scope was removed from the informer's Scopes.
-	// It says what was true when the object left the store: the object may have been deleted since,
-	// and no further event says so. It is not set for an object that the request's label or field
-	// selector no longer matches: the server sends a deletion.
+	// LeftScope is set for the deletion of an object that exists but that the informer's Filter or
+	// the handler's FilterFunc no longer accepts, or whose scope was removed from the informer's
+	// Scopes. It says what was true when the object left the store: the object may have been
+	// deleted since, and no further event says so. It is not set for an object that the request's
+	// label or field selector no longer matches: the server sends a deletion.
 	LeftScope bool
 	// Coalesced is the number of later changes of the object that this event includes because the
 	// handler was behind; see CoalesceWhenBehind.

@@ -24,7 +24,8 @@ import (
 //	}
 type Indexers[T Object] map[string]Index[T]
 
-// Index is one index of a store, made by ByObject, ByMetadata or ByField. The zero Index is invalid.
+// Index is one index of a store, made by ByObject, ByMetadata or ByField. The zero Index is
+// invalid.
 type Index[T Object] struct {
 	// resolve returns the functions of the index for objects of a type.
 	resolve func(objects codec.ObjectType) (indexFuncs[T], error)
@@ -47,17 +48,18 @@ type Metadata interface {
 	GetOwnerReferences() []metav1.OwnerReference
 }
 
-// ByObject returns an index by the whole object. The function returns the values under which the index
-// finds an object. It must depend on the object alone and must not change it. It may return the same
-// slice more than once. If it returns an error or panics, the error is reported, and the object is
-// stored but not found by the index. With Packed, each object that is stored is decoded for it.
+// ByObject returns an index by the whole object. The function returns the values under which the
+// index finds an object. It must depend on the object alone and must not change it. It may return
+// the same slice more than once. If it returns an error or panics, the error is reported, and the
+// object is stored but not found by the index. With Packed, each object that is stored is decoded
+// for it.
 func ByObject[T Object](index func(obj T) ([]string, error)) Index[T] {
 	return newIndex(index == nil, indexFuncs[T]{object: index})
 }
 
-// ByMetadata returns an index like that of ByObject, whose function reads metadata only. The metadata
-// is valid until the function returns. With Packed, only the metadata is decoded for it, and nothing if
-// the function reads namespace and name only.
+// ByMetadata returns an index like that of ByObject, whose function reads metadata only. The
+// metadata is valid until the function returns. With Packed, only the metadata is decoded for it,
+// and nothing if the function reads namespace and name only.
 func ByMetadata[T Object](index func(metadata Metadata) ([]string, error)) Index[T] {
 	return newIndex(index == nil, indexFuncs[T]{
 		object: func(obj T) ([]string, error) { return index(obj) },
@@ -77,13 +79,14 @@ func newIndex[T Object](invalid bool, functions indexFuncs[T]) Index[T] {
 
 // ByField returns an index by the values of a field, as JSON writes them, such as that of
 // "spec.nodeName" or "spec.containers.image": a list on the way gives a value for each of its
-// elements. With Packed, the field is read from an object's bytes, and nothing else of it is decoded.
+// elements. With Packed, the field is read from an object's bytes, and nothing else of it is
+// decoded.
 //
 // A field that is no pointer and has its zero value counts as absent, since JSON leaves it out and
-// protobuf writes it. Behind a pointer, 0 and false are values. In an unstructured object, whose types
-// are not known, all values but null count. The field must be a string, a number, a bool, a time or a
-// Quantity, and not in metadata. The index is invalid if the objects' type has no such field (for a
-// PartialObject, if it is not in S), or if OmitFields leaves it out.
+// protobuf writes it. Behind a pointer, 0 and false are values. In an unstructured object, whose
+// types are not known, all values but null count. The field must be a string, a number, a bool, a
+// time or a Quantity, and not in metadata. The index is invalid if the objects' type has no such
+// field (for a PartialObject, if it is not in S), or if OmitFields leaves it out.
 func ByField[T Object](path string) Index[T] {
 	return Index[T]{func(objects codec.ObjectType) (indexFuncs[T], error) {
 		field, err := codec.NewFieldIndex(objects, path)
@@ -102,8 +105,8 @@ func MetaNamespaceIndexFunc(metadata Metadata) ([]string, error) {
 	return []string{metadata.GetNamespace()}, nil
 }
 
-// resolve returns the functions of the indexes for objects of a type, without those of invalid ones,
-// which the error names.
+// resolve returns the functions of the indexes for objects of a type, without those of invalid
+// ones, which the error names.
 func (indexers Indexers[T]) resolve(objects codec.ObjectType) (functions map[string]indexFuncs[T], err error) {
 	functions = make(map[string]indexFuncs[T], len(indexers))
 	for _, name := range slices.Sorted(maps.Keys(indexers)) {

@@ -100,8 +100,8 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 	}
 }
 
-// TestInvalidOptionsAreReportedInOrder checks that the error lists invalid options in one order, as it is
-// logged and compared as a text.
+// TestInvalidOptionsAreReportedInOrder checks that the error lists invalid options in one order, as
+// it is logged and compared as a text.
 func TestInvalidOptionsAreReportedInOrder(t *testing.T) {
 	options := cache.InformerOptions[*corev1.Pod]{ListMode: "Watchlist", Start: "Soon", Backoff: wait.Backoff{Steps: 3}, ResyncPeriod: -1}
 	err := cache.NewSharedInformer(nil, &corev1.Pod{}, options).Run(t.Context())

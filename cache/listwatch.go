@@ -65,9 +65,9 @@ type ListerWatcher interface {
 type ListWatch struct {
 	ListFunc  func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
 	WatchFunc func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
-	// Streaming declares that the functions return the server's response unchanged, so that informers
-	// may read it from the stream (see EnableStreaming). It must not be set for functions that
-	// filter, merge or change the response. ListWatchOf and NewListWatchFromClient set it.
+	// Streaming declares that the functions return the server's response unchanged, so that
+	// informers may read it from the stream (see EnableStreaming). It must not be set for functions
+	// that filter, merge or change the response. ListWatchOf and NewListWatchFromClient set it.
 	Streaming bool
 
 	items       reflect.Type // the pointer type of the items; nil if unknown
@@ -104,8 +104,8 @@ func (lw *ListWatch) InNamespace(namespace string) *ListWatch {
 	return lw
 }
 
-// isMostRecent reports whether all lists of a ListerWatcher are of the most recent state, so that the
-// first one needs no version. Fakes that answer from memory declare it by the method.
+// isMostRecent reports whether all lists of a ListerWatcher are of the most recent state, so that
+// the first one needs no version. Fakes that answer from memory declare it by the method.
 func isMostRecent(lw ListerWatcher) bool {
 	declares, ok := lw.(interface{ ListsMostRecent() bool })
 	return asListWatch(lw).isMostRecent || ok && declares.ListsMostRecent()
@@ -158,9 +158,9 @@ func NewListWatchFromClient(client rest.Interface, resource, namespace string, f
 // such as clientset.CoreV1().Nodes() or dynamicClient.Resource(gvr). Run of an informer of another
 // type returns an error.
 //
-// Each modify function changes the options of every list or watch request before it is sent, as those
-// of WithLabelSelector and WithFieldSelector do. It must be safe for concurrent use and do the same each
-// time.
+// Each modify function changes the options of every list or watch request before it is sent, as
+// those of WithLabelSelector and WithFieldSelector do. It must be safe for concurrent use and do
+// the same each time.
 func ListWatchOf[L runtime.Object](client interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)

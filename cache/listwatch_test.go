@@ -29,8 +29,8 @@ import (
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// serveUpdatedPod serves a Pod that was created at version 2 and updated at version 3. urls returns the
-// URLs of the requests since its last call.
+// serveUpdatedPod serves a Pod that was created at version 2 and updated at version 3. urls returns
+// the URLs of the requests since its last call.
 func serveUpdatedPod(t *testing.T) (server *fake.APIServer, urls func() []string) {
 	t.Helper()
 	server = cachetest.StartAPIServer(t, fake.APIServerOptions{})

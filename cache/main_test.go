@@ -58,8 +58,8 @@ func (n *eventRecorder) OnEvent(event cache.Event[*corev1.Pod]) {
 	n.events = append(n.events, event)
 }
 
-// take describes the events since its last call: the states of an addition or update, and the final one
-// of a deletion. The type has an i added for InInitialList and a d for LeftScope.
+// take describes the events since its last call: the states of an addition or update, and the final
+// one of a deletion. The type has an i added for InInitialList and a d for LeftScope.
 func (n *eventRecorder) take() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -31,9 +31,10 @@ import (
 // list them, for example because a RoleBinding of the namespace was deleted first: handlers receive
 // these deletions, and none with Event.LeftScope.
 //
-// The set has no namespaces beside those that match: Add, Remove and Set return an error, as an added
-// scope would be removed with the labels of its namespace. A selector of the program's own may match
-// some namespaces by name, too: the server gives each the label kubernetes.io/metadata.name.
+// The set has no namespaces beside those that match: Add, Remove and Set return an error, as an
+// added scope would be removed with the labels of its namespace. A selector of the program's own
+// may match some namespaces by name, too: the server gives each the label
+// kubernetes.io/metadata.name.
 //
 // A handler of the informer of Namespaces updates the set, for as long as that informer runs. A
 // program that needs the set for a shorter time should run another informer of Namespaces for it.

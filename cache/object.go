@@ -62,8 +62,8 @@ func as[T Object](value any) T {
 	return value.(T)
 }
 
-// keyOf returns a function that returns an object's key by keyFunc, or by the default if it is nil. An
-// error, or a panic of keyFunc, names the object.
+// keyOf returns a function that returns an object's key by keyFunc, or by the default if it is nil.
+// An error, or a panic of keyFunc, names the object.
 func keyOf[T Object](keyFunc KeyFunc[T]) KeyFunc[T] {
 	if keyFunc == nil {
 		keyFunc = MetaNamespaceKeyFunc[T]

@@ -139,8 +139,8 @@ func TestOmittedFieldsOfObjectsOfOthers(t *testing.T) {
 	}
 }
 
-// TestOmitFieldsNotFound has the same paths for unstructured objects and for those of a Go type, which
-// has all of them.
+// TestOmitFieldsNotFound has the same paths for unstructured objects and for those of a Go type,
+// which has all of them.
 func TestOmitFieldsNotFound(t *testing.T) {
 	paths := []string{"metadata.managedFields", "metadata.annotations[a]", "spec.containers.env", "spec.ephemeralContainers"}
 	typed := fake.NewListerWatcher(&corev1.Pod{})
@@ -193,8 +193,8 @@ func TestUpdateOfOmittedFieldsIsDelivered(t *testing.T) {
 	}
 }
 
-// TestUpdateOfObjectWithoutOmittedFieldsIsSent removes a finalizer from an object that never had one of
-// the omitted fields: nothing was cut from it, and the update loses nothing.
+// TestUpdateOfObjectWithoutOmittedFieldsIsSent removes a finalizer from an object that never had
+// one of the omitted fields: nothing was cut from it, and the update loses nothing.
 func TestUpdateOfObjectWithoutOmittedFieldsIsSent(t *testing.T) {
 	for name, packed := range map[string]bool{"live": false, "packed": true} {
 		t.Run(name, func(t *testing.T) {

@@ -26,46 +26,48 @@ import (
 	"github.com/kinformer/kinformer/internal/served"
 )
 
-// InformerOptions are the options of a SharedInformer: which objects it holds, how it holds them, and how
-// it requests them. The zero value is right for production.
+// InformerOptions are the options of a SharedInformer: which objects it holds, how it holds them,
+// and how it requests them. The zero value is right for production.
 type InformerOptions[T Object] struct {
 	// Name identifies the informer in logs, errors and Status. The default is the objects' kind, or
 	// the name of their Go type if the kind is not known.
 	Name string
 
-	// Scopes, if set, are the parts of the collection that the informer holds. They may change while
-	// it runs. The ListerWatcher must list the whole collection; see ListWatchByNamespace. Filter,
-	// Transform, index functions and ErrorHandler may be called for several scopes at a time, and
-	// must be safe for concurrent use.
+	// Scopes, if set, are the parts of the collection that the informer holds. They may change
+	// while it runs. The ListerWatcher must list the whole collection; see ListWatchByNamespace.
+	// Filter, Transform, index functions and ErrorHandler may be called for several scopes at a
+	// time, and must be safe for concurrent use.
 	Scopes *Scopes
-	// Served, if set, makes the informer follow its resource, which the server may begin and cease to
-	// serve: see package follow. While the resource is not served, the informer is in PhaseNotServed and
-	// makes no requests, and HasSynced is false. It starts once the resource is served.
+	// Served, if set, makes the informer follow its resource, which the server may begin and cease
+	// to serve: see package follow. While the resource is not served, the informer is in
+	// PhaseNotServed and makes no requests, and HasSynced is false. It starts once the resource is
+	// served.
 	//
 	// If the resource's CustomResourceDefinition is deleted, its objects are gone: handlers receive
-	// their deletions, with FinalStateUnknown for those that no watch has shown. If only the informer's
-	// version is not served any more, or the APIService was deleted, the objects may exist: their
-	// deletions have LeftScope, and reads return ErrNotServed. Handlers stay, and receive additions when
-	// the resource is served again.
+	// their deletions, with FinalStateUnknown for those that no watch has shown. If only the
+	// informer's version is not served any more, or the APIService was deleted, the objects may
+	// exist: their deletions have LeftScope, and reads return ErrNotServed. Handlers stay, and
+	// receive additions when the resource is served again.
 	Served *Served
 	// Filter selects the objects to store. An object that it refuses is absent from the store; if
 	// it was stored before, it is deleted, with Event.LeftScope set. Filter is called before
-	// Transform, with the object as the server sent it, except for OmitFields. It must depend on the
-	// object alone and must not change it. A panic is an error on that object, whose last good
+	// Transform, with the object as the server sent it, except for OmitFields. It must depend on
+	// the object alone and must not change it. A panic is an error on that object, whose last good
 	// state is kept. Prefer a selector where the server has one: see WithLabelSelector.
 	Filter func(obj T) bool
 	// OmitFields are fields that the informer leaves out of the objects: paths such as
-	// "metadata.managedFields", about half of a Pod's bytes, or "spec.containers.env", which applies to all
-	// elements of the list. The key of a map is in brackets:
+	// "metadata.managedFields", about half of a Pod's bytes, or "spec.containers.env", which
+	// applies to all elements of the list. The key of a map is in brackets:
 	// "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]". If the informer
 	// streams (see EnableStreaming), the fields are cut out of the response before it is decoded,
 	// and cost hardly more than their transfer. Otherwise they are cleared in the decoded object.
 	// Every path but metadata.managedFields requires NeverWritten.
 	//
 	// An omitted field has its zero value; in an unstructured object it is absent. The same holds
-	// for a map of which all keys are omitted. Filter, Transform and index functions get the objects
-	// without the fields. An update of omitted fields alone is stored and delivered, since it has a
-	// new resourceVersion. The selectors of a request are not affected, as the server applies them.
+	// for a map of which all keys are omitted. Filter, Transform and index functions get the
+	// objects without the fields. An update of omitted fields alone is stored and delivered, since
+	// it has a new resourceVersion. The selectors of a request are not affected, as the server
+	// applies them.
 	//
 	// A path is invalid if the objects' type has no such field, or if an informer needs the field,
 	// such as metadata.uid. For unstructured objects only the syntax and the fields of metadata
@@ -76,12 +78,12 @@ type InformerOptions[T Object] struct {
 	// Extract functions of client-go's apply configurations read metadata.managedFields, and return
 	// an empty configuration without it.
 	OmitFields []string
-	// NeverWritten declares that the program does not write the objects that it reads from the informer.
-	// It allows OmitFields to have other fields than metadata.managedFields. Two kinds of writes would
-	// then lose data at the server: an Update of a cached object deletes the omitted fields that the
-	// resource lets it write, and a JSON merge patch with a list, computed from a cached object,
-	// deletes the omitted fields of the list's elements. Read an object from the server before
-	// writing it.
+	// NeverWritten declares that the program does not write the objects that it reads from the
+	// informer. It allows OmitFields to have other fields than metadata.managedFields. Two kinds of
+	// writes would then lose data at the server: an Update of a cached object deletes the omitted
+	// fields that the resource lets it write, and a JSON merge patch with a list, computed from a
+	// cached object, deletes the omitted fields of the list's elements. Read an object from the
+	// server before writing it.
 	//
 	// While an informer runs and streams, the clients made of the same config refuse some Updates,
 	// with an error that wraps ErrOmittedFields. They refuse an Update if the store has an object
@@ -118,10 +120,11 @@ type InformerOptions[T Object] struct {
 	ShareEqual bool
 	// DetectMutations passes an error that wraps ErrMutated to ErrorHandler for each cached object
 	// that the program has written into. The error names the field. The option is for tests and
-	// debugging: it keeps a copy of every object, and compares once a second and before Run returns.
-	// A comparison during the write is a race, which the race detector reports. The environment
-	// variable KUBE_CACHE_MUTATION_DETECTOR=true sets the option for all informers that are not
-	// Packed. It cannot be combined with Packed, whose readers do not get the stored object itself.
+	// debugging: it keeps a copy of every object, and compares once a second and before Run
+	// returns. A comparison during the write is a race, which the race detector reports. The
+	// environment variable KUBE_CACHE_MUTATION_DETECTOR=true sets the option for all informers that
+	// are not Packed. It cannot be combined with Packed, whose readers do not get the stored object
+	// itself.
 	DetectMutations bool
 
 	// ListMode selects the request that fetches the complete state, initially and for a relist.
@@ -273,9 +276,9 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 	return nil
 }
 
-// Served is what is known of a resource that the server may begin and cease to serve, such as one of a
-// CustomResourceDefinition. Method Resource of a follow.Follower returns one, for InformerOptions.Served.
-// Several informers may share it.
+// Served is what is known of a resource that the server may begin and cease to serve, such as one
+// of a CustomResourceDefinition. Method Resource of a follow.Follower returns one, for
+// InformerOptions.Served. Several informers may share it.
 type Served struct{ resource *served.Resource }
 
 //nolint:gochecknoinits // these would be in the API otherwise

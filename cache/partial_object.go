@@ -48,12 +48,12 @@ import (
 // A field that an object does not have is zero. An object of which a wanted field has another type
 // in JSON is not stored, and is reported as an ObjectError.
 //
-// PartialObjects are objects like any other for options, handlers, indexes, listers and the packages
-// shard, metrics and debug. Names and errors have the kind of A. Package clientgo does not support
-// them, since its programs read client-go's types. These options differ:
+// PartialObjects are objects like any other for options, handlers, indexes, listers and the
+// packages shard, metrics and debug. Names and errors have the kind of A. Package clientgo does not
+// support them, since its programs read client-go's types. These options differ:
 //
-//   - OmitFields applies to what is kept, such as metadata.annotations, and needs no NeverWritten. A
-//     path that leads to a field of S, into it or to a struct around it is invalid.
+//   - OmitFields applies to what is kept, such as metadata.annotations, and needs no NeverWritten.
+//     A path that leads to a field of S, into it or to a struct around it is invalid.
 //   - Packed keeps the server's bytes of the metadata and of the fields of S. What a Transform
 //     returns is kept as JSON instead.
 //
@@ -85,8 +85,8 @@ func (p *PartialObject[A, S]) DeepCopyInto(out *PartialObject[A, S]) {
 	partial.DeepCopy(&out.Fields, &p.Fields)
 }
 
-// MarshalJSON encodes the object with the apiVersion "partial.kinformer.dev/v1", which an API server
-// refuses: a write of it would delete the fields that it lacks.
+// MarshalJSON encodes the object with the apiVersion "partial.kinformer.dev/v1", which an API
+// server refuses: a write of it would delete the fields that it lacks.
 func (p PartialObject[A, S]) MarshalJSON() ([]byte, error) {
 	kind := cmp.Or(p.Kind, codec.TypeOf(reflect.TypeFor[A](), nil).Kind(), "PartialObject")
 	return codec.EncodePartial(&p, schema.GroupVersionKind{Group: "partial.kinformer.dev", Version: "v1", Kind: kind})
@@ -96,8 +96,8 @@ func (p *PartialObject[A, S]) types() (kept, api, fields reflect.Type) {
 	return reflect.TypeFor[*PartialObject[A, S]](), reflect.TypeFor[A](), reflect.TypeFor[S]()
 }
 
-// WaitForAPIObject is SharedInformer.WaitForObject for an informer of PartialObjects: written is the
-// whole object that a write has returned.
+// WaitForAPIObject is SharedInformer.WaitForObject for an informer of PartialObjects: written is
+// the whole object that a write has returned.
 func WaitForAPIObject[A Object, S any](ctx context.Context, informer *SharedInformer[*PartialObject[A, S]], written A) error {
 	if informer.core.invalid != nil {
 		return informer.core.invalid

@@ -65,7 +65,8 @@ func partialOf(pod *corev1.Pod) *partialPod {
 	return p
 }
 
-// forEachWay runs a test with objects from the stream and as decoded by the client, live and packed.
+// forEachWay runs a test with objects from the stream and as decoded by the client, live and
+// packed.
 func forEachWay(t *testing.T, config *rest.Config, test func(t *testing.T, config *rest.Config, packed bool)) {
 	t.Helper()
 	for _, streaming := range []bool{false, true} {
@@ -81,8 +82,8 @@ func forEachWay(t *testing.T, config *rest.Config, test func(t *testing.T, confi
 	}
 }
 
-// TestPartialObjectHasTheFields reads Pods of a list and of events, also as a handler, by indexes and by
-// a lister, with a Filter and a Transform, or without.
+// TestPartialObjectHasTheFields reads Pods of a list and of events, also as a handler, by indexes
+// and by a lister, with a Filter and a Transform, or without.
 func TestPartialObjectHasTheFields(t *testing.T) {
 	config, client := startPodServer(t)
 	forEachWay(t, config, func(t *testing.T, config *rest.Config, packed bool) {
@@ -462,8 +463,8 @@ func TestCopyOfPartialObjectSharesNothing(t *testing.T) {
 	}
 }
 
-// TestPartialObjectHasNoProtobufMethods checks that no method of the embedded metadata is promoted that
-// encoders would take for the object's own.
+// TestPartialObjectHasNoProtobufMethods checks that no method of the embedded metadata is promoted
+// that encoders would take for the object's own.
 func TestPartialObjectHasNoProtobufMethods(t *testing.T) {
 	for method := range reflect.TypeFor[*partialPod]().Methods() {
 		switch name := method.Name; {
@@ -578,8 +579,8 @@ func TestPartialCustomResource(t *testing.T) {
 	})
 }
 
-// TestUndecodablePartialObjectIsQuarantined has a member of another type than the field, in a list and
-// in an event. Other objects, and the last good state, are stored.
+// TestUndecodablePartialObjectIsQuarantined has a member of another type than the field, in a list
+// and in an event. Other objects, and the last good state, are stored.
 func TestUndecodablePartialObjectIsQuarantined(t *testing.T) {
 	config, client := startWidgetServer(t)
 	forEachWay(t, config, func(t *testing.T, config *rest.Config, packed bool) {

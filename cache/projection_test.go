@@ -24,8 +24,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// TestProjectionEqualsObjects reads the fields of whole and of partial Pods, live and packed, streamed
-// and decoded by the client, and compares them with the Pods.
+// TestProjectionEqualsObjects reads the fields of whole and of partial Pods, live and packed,
+// streamed and decoded by the client, and compares them with the Pods.
 func TestProjectionEqualsObjects(t *testing.T) {
 	config, client := startPodServer(t)
 	list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
@@ -154,7 +154,8 @@ func gadgetOf(name string, spec map[string]any) *unstructured.Unstructured {
 	}}
 }
 
-// TestProjectionOfUnreadableObjectIsAnError checks the error of an object that could never be stored.
+// TestProjectionOfUnreadableObjectIsAnError checks the error of an object that could never be
+// stored.
 func TestProjectionOfUnreadableObjectIsAnError(t *testing.T) {
 	gadgets := fake.NewListerWatcher(gadgetOf("", nil))
 	gadgets.Create(gadgetOf("bad", nil))
@@ -236,7 +237,8 @@ func (g *grade) UnmarshalJSON(text []byte) error {
 
 func (g *grade) DeepCopyInto(out *grade) { *out = *g }
 
-// TestPartialObjectMarshalsByPointer packs an object whose field writes itself, and encodes a copy of it.
+// TestPartialObjectMarshalsByPointer packs an object whose field writes itself, and encodes a copy
+// of it.
 func TestPartialObjectMarshalsByPointer(t *testing.T) {
 	type fields struct {
 		Spec struct {
@@ -260,8 +262,8 @@ func TestPartialObjectMarshalsByPointer(t *testing.T) {
 // podValue is an Object that is no pointer.
 type podValue struct{ *corev1.Pod }
 
-// TestIndexOfInvalidTypeIsAnError makes stores and informers whose objects have no fields that can be
-// found.
+// TestIndexOfInvalidTypeIsAnError makes stores and informers whose objects have no fields that can
+// be found.
 func TestIndexOfInvalidTypeIsAnError(t *testing.T) {
 	type misspelled struct {
 		Spec struct {
@@ -288,7 +290,8 @@ func TestIndexOfInvalidTypeIsAnError(t *testing.T) {
 	}
 }
 
-// moody is a type whose decoder refuses some values, with the value in the error, and panics on others.
+// moody is a type whose decoder refuses some values, with the value in the error, and panics on
+// others.
 type moody struct{ text string }
 
 func (m *moody) UnmarshalJSON(text []byte) error {
@@ -311,8 +314,8 @@ type moodyFields struct {
 	} `json:"spec"`
 }
 
-// TestUnreadableFieldsAreErrorsWithoutValues reads fields whose decoder fails, by a Projection and by
-// the wait for a write.
+// TestUnreadableFieldsAreErrorsWithoutValues reads fields whose decoder fails, by a Projection and
+// by the wait for a write.
 func TestUnreadableFieldsAreErrorsWithoutValues(t *testing.T) {
 	type gadget = cache.PartialObject[*unstructured.Unstructured, moodyFields]
 	for mood, want := range map[string]string{"panic": "panic: moody", "hunter2": "parsing time"} {

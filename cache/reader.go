@@ -16,9 +16,9 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// Reader reads a store. Its objects belong to the cache: all readers share them, and they must not be
-// changed. Results are in no particular order except those of All. The zero Reader is that of an empty
-// store. For tests, NewStore makes a store whose content the test writes.
+// Reader reads a store. Its objects belong to the cache: all readers share them, and they must not
+// be changed. Results are in no particular order except those of All. The zero Reader is that of an
+// empty store. For tests, NewStore makes a store whose content the test writes.
 //
 // The methods are safe for concurrent use and block a writer for O(1) at most: Get and GetByKey
 // take no lock, and the others may take one to capture the state after a write. Get, GetByKey and

@@ -46,11 +46,11 @@ type ListMode string
 
 // The values of ListMode. The zero value selects ListModeList.
 const (
-	// ListModeList lists, then watches from the list's resourceVersion. docs/benchmarks.md compares it
-	// with ListModeWatchList.
+	// ListModeList lists, then watches from the list's resourceVersion. docs/benchmarks.md compares
+	// it with ListModeWatchList.
 	ListModeList ListMode = "List"
-	// ListModeWatchList requests the state as the first events of the watch (WatchList, or streaming
-	// lists: KEP-3157). If that fails, the collection is listed instead. After a 429, the
+	// ListModeWatchList requests the state as the first events of the watch (WatchList, or
+	// streaming lists: KEP-3157). If that fails, the collection is listed instead. After a 429, the
 	// WatchList is requested again; after a stream that ends early, once more. The reflector stops
 	// using WatchList if the server does not support it. It also stops, and reports that, if the
 	// server does not end the initial events.
@@ -64,15 +64,15 @@ type Start string
 // The values of Start.
 const (
 	// StartConsistent, the default, makes the first list not older than the server's most recent
-	// state when the informer starts, so that a program that restarts never sees an older state than
-	// before. A list with limit=1 first requests the version of that state; API servers then answer
-	// the first list from their watch cache. While the API server cannot read from etcd, the informer
-	// does not sync.
+	// state when the informer starts, so that a program that restarts never sees an older state
+	// than before. A list with limit=1 first requests the version of that state; API servers then
+	// answer the first list from their watch cache. While the API server cannot read from etcd, the
+	// informer does not sync.
 	StartConsistent Start = "Consistent"
-	// StartAny makes the first list at resourceVersion=0, which an API server answers from its watch
-	// cache, however old that is: an API server that lags, or is disconnected from etcd, has an older
-	// state than another. It is for programs that must start while etcd is not available, such as
-	// node agents and DNS.
+	// StartAny makes the first list at resourceVersion=0, which an API server answers from its
+	// watch cache, however old that is: an API server that lags, or is disconnected from etcd, has
+	// an older state than another. It is for programs that must start while etcd is not available,
+	// such as node agents and DNS.
 	StartAny Start = "Any"
 )
 
@@ -95,17 +95,17 @@ type Limits struct {
 	// any other larger part fails the list or ends the watch. The default is 1 MiB.
 	Other int
 	// InFlight is the total size of the objects of a list that have been read and not stored yet,
-	// because they are being decoded in parallel. A single object may exceed it. In addition, a relist
-	// keeps up to as many bytes of the eight newest unchanged objects, to compare their contents. The
-	// default is 16 MiB.
+	// because they are being decoded in parallel. A single object may exceed it. In addition, a
+	// relist keeps up to as many bytes of the eight newest unchanged objects, to compare their
+	// contents. The default is 16 MiB.
 	InFlight int
 	// Decoded is the memory that decoding one object may allocate. It is estimated from the bytes
 	// before they are decoded, also for objects that are Packed. An object that would allocate more
 	// is not stored, and is reported as an ObjectError. Decoding usually allocates two to ten times
 	// the object's bytes, up to a hundred times for objects of many small elements, and about 500
-	// times for hostile ones. The default is 512 times the object's bytes, at least 4 MiB and at most
-	// 512 MiB: it refuses hostile objects of more than 1 MiB, and smaller ones whose Go type has
-	// larger elements than those of the API.
+	// times for hostile ones. The default is 512 times the object's bytes, at least 4 MiB and at
+	// most 512 MiB: it refuses hostile objects of more than 1 MiB, and smaller ones whose Go type
+	// has larger elements than those of the API.
 	Decoded int
 }
 

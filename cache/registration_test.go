@@ -308,8 +308,8 @@ func TestWithoutOldLeavesOldNil(t *testing.T) {
 	})
 }
 
-// TestDeletionHasOldAndFinalState checks the deletions of an event, of a relist and of a FilterFunc, for
-// handlers that read the old state and for those that do not.
+// TestDeletionHasOldAndFinalState checks the deletions of an event, of a relist and of a
+// FilterFunc, for handlers that read the old state and for those that do not.
 func TestDeletionHasOldAndFinalState(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		for _, withoutOld := range []bool{false, true} {

@@ -69,8 +69,8 @@ func TestObjectOfNoScopeIsNotCalledMissing(t *testing.T) {
 	}
 }
 
-// An object with another hash of its UID may exist, until the informer has seen its deletion, or holds
-// all hashes.
+// An object with another hash of its UID may exist, until the informer has seen its deletion, or
+// holds all hashes.
 func TestObjectOfOtherHashesIsNotCalledMissing(t *testing.T) {
 	half := func(first, last uint64) cache.Scope {
 		return cache.Scope{Hash: cache.HashRange{Field: cache.HashUID, First: first, Last: last}}

@@ -33,8 +33,8 @@ func TestDeletionDoesNotWaitForOtherNamespace(t *testing.T) {
 	})
 }
 
-// The cost of a deletion does not grow with the number of deletions that wait. Allocations stand for
-// the cost: each deletion that is looked at takes one.
+// The cost of a deletion does not grow with the number of deletions that wait. Allocations stand
+// for the cost: each deletion that is looked at takes one.
 func TestManyDeletionsWait(t *testing.T) {
 	dev, prod := cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}
 	mallocs := func() uint64 {

@@ -57,7 +57,8 @@ func TestCoalescedRemovalOfScopeIsLeftScope(t *testing.T) {
 	})
 }
 
-// The events of an object that the filter refuses are the same when its scope has been removed since.
+// The events of an object that the filter refuses are the same when its scope has been removed
+// since.
 func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newScopedInformerWith(t, cache.InformerOptions[*corev1.ConfigMap]{Scopes: cache.NewScopes(namespaces("a", "b")...), Filter: notSkipped})

@@ -135,7 +135,8 @@ func TestReplacedScopeComesBack(t *testing.T) {
 	}, namespaces("a", "b")...)
 }
 
-// A program that removes a scope and adds it again, without a pause, wants its objects delivered again.
+// A program that removes a scope and adds it again, without a pause, wants its objects delivered
+// again.
 func TestScopeIsRemovedAndAddedAgain(t *testing.T) {
 	runScoped(t, func(i *scopedInformer) {
 		i.server.Create(configMap("a/1"))

@@ -19,8 +19,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// overtake restores the server to before the last changes received, and lets its new history pass the
-// version reached, before a watch is resumed.
+// overtake restores the server to before the last changes received, and lets its new history pass
+// the version reached, before a watch is resumed.
 func overtake(i *scopedInformer) {
 	for n := range 40 {
 		i.server.Create(configMap(fmt.Sprintf("a/%02d", n)))
@@ -41,8 +41,8 @@ func overtake(i *scopedInformer) {
 	i.server.SkipVersions(500)
 }
 
-// TestConfirmationSurvivesAJoin restores etcd, and refuses the overlap by 410, so that a list is due
-// within five minutes. A range of hashes is added meanwhile, and the watches are joined.
+// TestConfirmationSurvivesAJoin restores etcd, and refuses the overlap by 410, so that a list is
+// due within five minutes. A range of hashes is added meanwhile, and the watches are joined.
 func TestConfirmationSurvivesAJoin(t *testing.T) {
 	for _, join := range []bool{false, true} {
 		t.Run(fmt.Sprintf("join: %v", join), func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestConfirmationSurvivesAJoin(t *testing.T) {
 	}
 }
 
-// TestJoinBeforeTheOverlapIsConfirmed restores etcd, and refuses connections, as while servers start.
-// A range of hashes is added and joined before the first stream has opened a watch again.
+// TestJoinBeforeTheOverlapIsConfirmed restores etcd, and refuses connections, as while servers
+// start. A range of hashes is added and joined before the first stream has opened a watch again.
 func TestJoinBeforeTheOverlapIsConfirmed(t *testing.T) {
 	for _, join := range []bool{false, true} {
 		t.Run(fmt.Sprintf("join: %v", join), func(t *testing.T) {

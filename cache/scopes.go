@@ -154,9 +154,9 @@ type ScopeStatus struct {
 	// hash ranges alone. Servers send no shardInfo with custom resources and metadata-only objects,
 	// nor in a WatchList.
 	Sharded bool
-	// OutOfScope is the number of objects that were passed over, undecoded, because they were outside of
-	// the requested namespace or hash ranges: the server does not apply the shard selector, or the
-	// ListerWatcher does not pass a selector on. It is that of the current requests, which scopes
-	// may share, and begins at zero when watches are joined.
+	// OutOfScope is the number of objects that were passed over, undecoded, because they were
+	// outside of the requested namespace or hash ranges: the server does not apply the shard
+	// selector, or the ListerWatcher does not pass a selector on. It is that of the current
+	// requests, which scopes may share, and begins at zero when watches are joined.
 	OutOfScope uint64
 }

@@ -39,8 +39,8 @@ type selected struct {
 	resource  string // empty if the type of the objects determines it
 	namespace string
 	modify    []func(options *metav1.ListOptions)
-	// byNamespace states that requests use the path of a scope's namespace. Otherwise the namespace is
-	// a field selector.
+	// byNamespace states that requests use the path of a scope's namespace. Otherwise the namespace
+	// is a field selector.
 	byNamespace bool
 }
 

@@ -66,7 +66,8 @@ func (a *absence) expect(t *testing.T, phase cache.Phase, objects int, events ..
 	}
 }
 
-// Objects that a server sends after the definition is said to be deleted may be those of another one.
+// Objects that a server sends after the definition is said to be deleted may be those of another
+// one.
 func TestObjectsOfDisprovedVerdictAreNotGone(t *testing.T) {
 	inAbsence(t, func(a *absence) {
 		a.resource.Set(served.Gone, errAbsent)
@@ -83,7 +84,8 @@ func TestObjectsOfDisprovedVerdictAreNotGone(t *testing.T) {
 	})
 }
 
-// A replica that serves a resource a little longer than the others does not put its deletion in doubt.
+// A replica that serves a resource a little longer than the others does not put its deletion in
+// doubt.
 func TestReplicaThatLagsIsAskedAgain(t *testing.T) {
 	inAbsence(t, func(a *absence) {
 		a.resource.Set(served.Gone, errAbsent)

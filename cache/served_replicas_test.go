@@ -28,8 +28,8 @@ var errNoWidgets = apierrors.NewNotFound(schema.GroupResource{}, "")
 
 func isWidgets(r fake.APIRequest) bool { return r.Resource == "widgets" }
 
-// The replica of one informer answers for longer than that of another one after the definition's deletion. What the first one
-// lists says nothing of the objects of the other one.
+// The replica of one informer answers for longer than that of another one after the definition's
+// deletion. What the first one lists says nothing of the objects of the other one.
 func TestDeletionIsKnownAlthoughAnotherInformerListsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resource := served.New(served.ErrNotServed)
@@ -52,7 +52,8 @@ func TestDeletionIsKnownAlthoughAnotherInformerListsOn(t *testing.T) {
 		start(t, informers[0], informers[1])
 		resource.Set(served.Served, nil)
 		<-time.After(time.Second)
-		// One error makes the second informer ask later than the first one, which is answered three times.
+		// One error makes the second informer ask later than the first one, which is answered three
+		// times.
 		servers[1].InjectFault(1, isWidgets, fake.RequestFault{Err: apierrors.NewServiceUnavailable("x")})
 		resource.Set(served.Gone, fmt.Errorf("deleted: %w", served.ErrNotServed))
 		<-time.After(750 * time.Millisecond)
@@ -68,8 +69,8 @@ func TestDeletionIsKnownAlthoughAnotherInformerListsOn(t *testing.T) {
 	})
 }
 
-// A scope that is added empties the store, as a replica answers with 404. The scope that watches all the same must not watch
-// on, for a state that is no longer there.
+// A scope that is added empties the store, as a replica answers with 404. The scope that watches
+// all the same must not watch on, for a state that is no longer there.
 func TestScopeWhoseStateAnotherOneVacatedIsListedAgain(t *testing.T) {
 	scopes := cache.NewScopes(cache.Scope{Namespace: "ns"})
 	runServed(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
@@ -93,7 +94,8 @@ func TestScopeWhoseStateAnotherOneVacatedIsListedAgain(t *testing.T) {
 	})
 }
 
-// A scope that another one replaces waits until that has been listed. Once the resource is not served, it has nothing to wait for.
+// A scope that another one replaces waits until that has been listed. Once the resource is not
+// served, it has nothing to wait for.
 func TestReplacedScopeIsRemovedFromVacatedStore(t *testing.T) {
 	upTo := func(last uint64) cache.Scope {
 		return cache.Scope{Hash: cache.HashRange{Field: cache.HashUID, Last: last}}

@@ -129,8 +129,8 @@ func (h *servedHarness) do(step string) {
 	synctest.Wait()
 }
 
-// reads returns what each read and wait says, in one line: "ok", "none" if there is no object, or the
-// kind of error.
+// reads returns what each read and wait says, in one line: "ok", "none" if there is no object, or
+// the kind of error.
 func (h *servedHarness) reads() string {
 	h.Helper()
 	kind := func(err error) string {
@@ -238,7 +238,8 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// A wait that began while the resource was served ends once it is not, unless what it waits for is true.
+// A wait that began while the resource was served ends once it is not, unless what it waits for is
+// true.
 func TestWaitsEndWithService(t *testing.T) {
 	for name, options := range map[string]cache.InformerOptions[*unstructured.Unstructured]{
 		"whole": {}, "scopes": {Scopes: cache.NewScopes(cache.Scope{Namespace: "ns"}, cache.Scope{Namespace: "other"})},
@@ -362,7 +363,8 @@ func TestScopeAddedWhileNotServed(t *testing.T) {
 	}
 }
 
-// An informer without scopes requests nothing, whether or not its resource is served, and has synced.
+// An informer without scopes requests nothing, whether or not its resource is served, and has
+// synced.
 func TestInformerWithoutScopesSyncsBeforeAVerdict(t *testing.T) {
 	scopes := cache.NewScopes()
 	runServed(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {

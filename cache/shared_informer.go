@@ -302,8 +302,8 @@ func (s *SharedInformer[T]) WaitForObject(ctx context.Context, obj T) error {
 // obj's key and UID. The object was then deleted or recreated, or a selector or Filter no longer
 // accepts it. An empty UID stands for any, and an empty resourceVersion is not waited for. If the
 // object exists and could never be stored, WaitForDelete goes on blocking. Errors are those of
-// WaitForResourceVersion. With Scopes, the error wraps ErrNotSelected and ErrNoScope if no scope can
-// hold the object, or none any more: the object may still exist.
+// WaitForResourceVersion. With Scopes, the error wraps ErrNotSelected and ErrNoScope if no scope
+// can hold the object, or none any more: the object may still exist.
 //
 // Pass a context with a deadline: finalizers may keep the object for any time. If a restore of etcd
 // has undone the write that returned obj, WaitForDelete blocks as WaitForResourceVersion does.

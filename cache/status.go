@@ -62,8 +62,8 @@ type ReflectorStatus struct {
 	// while the informer holds Scopes of which none has been listed.
 	Synced bool
 	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before the
-	// first scopes of an informer are known, it may say why they are not. In PhaseNotServed, it says why
-	// the resource is not served, and wraps ErrNotServed.
+	// first scopes of an informer are known, it may say why they are not. In PhaseNotServed, it
+	// says why the resource is not served, and wraps ErrNotServed.
 	Err error
 	// ErrSince is the time of the first failure since an attempt succeeded.
 	ErrSince time.Time
@@ -81,10 +81,11 @@ type ReflectorStatus struct {
 	// were made in this time. It is zero before the first list, in PhaseNotServed and, with Scopes,
 	// before the first scope is added.
 	Staleness time.Duration
-	// Quarantined is the number of objects whose newest state could not be stored. The store has the
-	// last good state of such an object, or none if there never was one.
+	// Quarantined is the number of objects whose newest state could not be stored. The store has
+	// the last good state of such an object, or none if there never was one.
 	Quarantined int
-	// QuarantinedKeys are the keys of these objects, at most the first 100 in order, with the causes.
+	// QuarantinedKeys are the keys of these objects, at most the first 100 in order, with the
+	// causes.
 	QuarantinedKeys []QuarantinedKey
 	// Unnamed is the number of objects without a readable name in the last list and in the events
 	// since. They could not be stored.
@@ -99,8 +100,8 @@ type ReflectorStatus struct {
 	// WatchRestarts is the number of watches opened to resume an earlier one, which the server had
 	// closed or whose connection had broken.
 	WatchRestarts uint64
-	// HistoryUnchecked reports that watches are resumed without a comparison of the last changes, as
-	// the server does not repeat them: a restore of etcd may go unnoticed until the next list.
+	// HistoryUnchecked reports that watches are resumed without a comparison of the last changes,
+	// as the server does not repeat them: a restore of etcd may go unnoticed until the next list.
 	HistoryUnchecked bool
 	// Relists counts how often the collection had to be listed again after a watch, by the reason.
 	// The map has a key for every reason, with zero for one that has not occurred.
@@ -113,15 +114,15 @@ type ReflectorStatus struct {
 	// Without streaming it is zero, as only the client knows.
 	BytesRead uint64
 	// Decoded is the number of objects decoded from bytes, and DecodeTime the time that this took,
-	// summed over all goroutines. Reads of Packed objects are included; the client's own decoding is
-	// not.
+	// summed over all goroutines. Reads of Packed objects are included; the client's own decoding
+	// is not.
 	Decoded    uint64
 	DecodeTime time.Duration
 	// Received is the number of objects that the list in progress has brought so far. It is zero if
 	// no list is in progress.
 	Received int
-	// RecentEvents are the numbers of watch events in each of the last 60 intervals of 5 s, the oldest
-	// first. The last interval is not over yet.
+	// RecentEvents are the numbers of watch events in each of the last 60 intervals of 5 s, the
+	// oldest first. The last interval is not over yet.
 	RecentEvents []uint32
 }
 

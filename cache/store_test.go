@@ -286,8 +286,8 @@ func TestAllIsSorted(t *testing.T) {
 	}
 }
 
-// TestStoreHoldsObjectsOfEachForm writes and reads objects behind a pointer, behind an interface, and
-// in a struct.
+// TestStoreHoldsObjectsOfEachForm writes and reads objects behind a pointer, behind an interface,
+// and in a struct.
 func TestStoreHoldsObjectsOfEachForm(t *testing.T) {
 	expectStored(t, cachetest.Pod("a"))
 	expectStored(t, cache.Object(cachetest.Pod("a")))

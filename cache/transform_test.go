@@ -145,7 +145,8 @@ func TestTransformThatDependsOnTheTimeCausesNoUpdates(t *testing.T) {
 		for n := range 100 {
 			i.server.Create(configMap(fmt.Sprintf("a/%02d", n)))
 		}
-		// Had the server lost changes of the last minutes, a list that compares all contents would follow.
+		// Had the server lost changes of the last minutes, a list that compares all contents would
+		// follow.
 		<-time.After(10 * time.Minute)
 		i.takeEvents()
 		lists := i.Status().Lists

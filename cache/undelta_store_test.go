@@ -83,8 +83,8 @@ func TestUndeltaStorePushesNewSlice(t *testing.T) {
 }
 
 // TestUndeltaStoreConcurrentChanges adds Pods in several goroutines. There is one push for each,
-// one at a time, no push has less than an earlier one, and the last has all Pods. Add returns after a
-// push that has its Pod.
+// one at a time, no push has less than an earlier one, and the last has all Pods. Add returns after
+// a push that has its Pod.
 func TestUndeltaStoreConcurrentChanges(t *testing.T) {
 	const writers, each = 8, 50
 	var pushing sync.Mutex

@@ -51,8 +51,8 @@ func (v View) Kind() string { return v.core.kind }
 // Status returns the informer's condition.
 func (v View) Status() Status { return v.core.status() }
 
-// ScopeStatus returns the condition of each scope, in the order in which they were added. It returns nil
-// for an informer without Scopes.
+// ScopeStatus returns the condition of each scope, in the order in which they were added. It
+// returns nil for an informer without Scopes.
 func (v View) ScopeStatus() []ScopeStatus { return v.core.scopeStatus() }
 
 // Indexes returns, by the name of each index of the store, the number of values under which it has
@@ -65,8 +65,8 @@ func (v View) FindKeys(text string, limit int) (keys []string, found int) {
 	return v.core.engine.Store().Snapshot().FindKeys(text, max(limit, 0))
 }
 
-// Get returns the stored object with the given key and reports whether there is one. The object must
-// not be changed. For an object that could never be stored, it returns the error of
+// Get returns the stored object with the given key and reports whether there is one. The object
+// must not be changed. For an object that could never be stored, it returns the error of
 // Reader.KeyError.
 func (v View) Get(key string) (obj Object, exists bool, err error) {
 	value, exists, err := v.core.engine.Store().Find(key)
@@ -159,7 +159,8 @@ func (g *Group) Add(members ...Viewable) {
 	g.members = append(g.members, members...)
 }
 
-// Views returns a view of every informer in the group. An informer that was added twice is one view.
+// Views returns a view of every informer in the group. An informer that was added twice is one
+// view.
 func (g *Group) Views() (views []View) {
 	g.mu.Lock()
 	g.members = slices.DeleteFunc(g.members, hasStopped)

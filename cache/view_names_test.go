@@ -47,8 +47,8 @@ func TestUniqueNamesOfInformers(t *testing.T) {
 	})
 }
 
-// TestUniqueNamesOfHandlers checks that handlers of one name have different unique names, which they
-// keep when another one is removed.
+// TestUniqueNamesOfHandlers checks that handlers of one name have different unique names, which
+// they keep when another one is removed.
 func TestUniqueNamesOfHandlers(t *testing.T) {
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		expect := func(want string) {

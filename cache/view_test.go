@@ -21,9 +21,8 @@ import (
 )
 
 // TestStatusCountsRequestsAndBytes checks what Status counts of a server that refuses the first
-// list, closes a watch after an event and the next at once, and no longer has the version of the next one
-// or the one that it had reached. The relist
-// decodes the unchanged object to compare it.
+// list, closes a watch after an event and the next at once, and no longer has the version of the
+// next one or the one that it had reached. The relist decodes the unchanged object to compare it.
 func TestStatusCountsRequestsAndBytes(t *testing.T) {
 	for name, f := range cachetest.Formats {
 		t.Run(name, func(t *testing.T) {

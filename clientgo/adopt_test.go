@@ -198,8 +198,8 @@ type generatedFields struct {
 	tweakListOptions func(*metav1.ListOptions)
 }
 
-// TestGeneratedTakesUnusualFactories checks that the selection of a factory that is not a generated one
-// is not read.
+// TestGeneratedTakesUnusualFactories checks that the selection of a factory that is not a generated
+// one is not read.
 func TestGeneratedTakesUnusualFactories(t *testing.T) {
 	fields := &generatedFields{namespace: "blue", tweakListOptions: func(*metav1.ListOptions) {}}
 	for name, factory := range map[string]clientinformers.SharedInformerFactory{

@@ -30,8 +30,8 @@
 //
 // # Differences from client-go
 //
-// The documented contract of client-go holds; docs/contract.md names its tests. A program may notice
-// the following differences.
+// The documented contract of client-go holds; docs/contract.md names its tests. A program may
+// notice the following differences.
 //
 // Events:
 //
@@ -49,7 +49,8 @@
 //     watch.FakeWatcher or RaceFreeFakeWatcher are applied in order, whatever their versions. One
 //     without a version does not change LastSyncResourceVersion.
 //   - Where the client decodes, handlers receive the initial list once the first watch function has
-//     returned or failed, at the latest 1 s after the list. HasSynced of the informer does not wait.
+//     returned or failed, at the latest 1 s after the list. HasSynced of the informer does not
+//     wait.
 //   - Objects that the program itself writes to an informer's store are delivered to handlers, and
 //     the next list replaces them. The changes of a Transaction become visible one by one.
 //   - The resync period of a handler does not depend on those of other handlers, and may be shorter
@@ -66,8 +67,8 @@
 //     If it never had one, Get and GetByKey of the store return an error that wraps
 //     cache.ErrNotStored, which generated listers and controller-runtime pass on instead of
 //     NotFound. Lists leave the object out. In client-go, an error of a transform fails the list.
-//   - With Options.Scopes, Get and GetByKey return an error that wraps cache.ErrNoScope for an object
-//     that no listed scope may hold, by its namespace or name. It is not NotFound.
+//   - With Options.Scopes, Get and GetByKey return an error that wraps cache.ErrNoScope for an
+//     object that no listed scope may hold, by its namespace or name. It is not NotFound.
 //   - While an informer streams, an object of a list that has no name is an error on that object
 //     alone. One that the client has decoded, such as a fake clientset's, is stored under the key
 //     "namespace/" or "", as in client-go.

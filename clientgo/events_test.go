@@ -157,8 +157,8 @@ func TestLateHandlerReceivesStoredObjects(t *testing.T) {
 	})
 }
 
-// TestResyncPeriodPerHandler checks that each handler has its own resync period, which is raised to a
-// second if it is shorter, and that a resync calls no transform.
+// TestResyncPeriodPerHandler checks that each handler has its own resync period, which is raised to
+// a second if it is shorter, and that a resync calls no transform.
 func TestResyncPeriodPerHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var transformed atomic.Int32

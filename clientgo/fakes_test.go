@@ -121,8 +121,8 @@ func fakeChanges(first, second, third string) []func(write func(watch.EventType,
 }
 
 // TestFakesOfClientGoLoseNoWrite makes the writes of a test whose fixtures have the same, falling
-// or no versions, those without one no UID either, with the fakes of client-go, and compares the handler's events and the store with
-// those of client-go's informer.
+// or no versions, those without one no UID either, with the fakes of client-go, and compares the
+// handler's events and the store with those of client-go's informer.
 func TestFakesOfClientGoLoseNoWrite(t *testing.T) {
 	for versions, v := range map[string][3]string{
 		"fixed": {"5", "5", "5"}, "of each object": {"7", "3", "7"}, "falling": {"9", "8", "7"}, "missing": {"", "", ""}, "some": {"", "6", ""}, "words": {"x", "y", "x"},

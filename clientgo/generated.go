@@ -63,8 +63,8 @@ type GeneratedFactory[Client any, NewFunc ~func(Client, time.Duration) clientcac
 // Namespace returns the namespace of the factory, or "" for all namespaces. The accessors of an API
 // group have a namespace of their own and do not use the factory's: pass it to the group's New
 // function, so that an informer does not list the whole cluster. The namespace of a factory that
-// code-generator has not made, such as a type of the program that embeds one, is not known: Namespace
-// then returns "".
+// code-generator has not made, such as a type of the program that embeds one, is not known:
+// Namespace then returns "".
 func (f *GeneratedFactory[Client, NewFunc]) Namespace() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,8 +72,8 @@ func (f *GeneratedFactory[Client, NewFunc]) Namespace() string {
 	return f.namespace
 }
 
-// TweakListOptions returns the function by which the factory changes the options of each request, or
-// nil. Pass it to the group's New function; see Namespace.
+// TweakListOptions returns the function by which the factory changes the options of each request,
+// or nil. Pass it to the group's New function; see Namespace.
 func (f *GeneratedFactory[Client, NewFunc]) TweakListOptions() func(*metav1.ListOptions) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,10 +93,9 @@ func (f *GeneratedFactory[Client, NewFunc]) warnOnce() {
 	}
 }
 
-// selectionOf returns the namespace of a generated factory and the function that changes its requests,
-// and reports whether it could read both.
-// It reads private fields by reflection, as a generated factory has no methods for them. Those of a
-// type that embeds a factory are not read.
+// selectionOf returns the namespace of a generated factory and the function that changes its
+// requests, and reports whether it could read both. It reads private fields by reflection, as a
+// generated factory has no methods for them. Those of a type that embeds a factory are not read.
 func selectionOf(factory any) (namespace string, tweakListOptions func(*metav1.ListOptions), known bool) {
 	v := reflect.Indirect(reflect.ValueOf(factory))
 	if v.Kind() != reflect.Struct || !v.CanAddr() {

@@ -154,8 +154,8 @@ func (i *indexer) Get(obj any) (item any, exists bool, err error) {
 
 // GetByKey returns the object under key. For an object that exists and could never be stored, it
 // returns an error that wraps cache.ErrNotStored and the cause; for one that no listed scope of the
-// informer may hold, one that wraps cache.ErrNoScope; and for a resource that is not served, and whose
-// objects may exist, one that wraps cache.ErrNotServed, as do reads by an index.
+// informer may hold, one that wraps cache.ErrNoScope; and for a resource that is not served, and
+// whose objects may exist, one that wraps cache.ErrNotServed, as do reads by an index.
 func (i *indexer) GetByKey(key string) (item any, exists bool, err error) { return i.store.Find(key) }
 
 func (i *indexer) List() []any        { return i.store.Snapshot().List() }
@@ -215,7 +215,8 @@ func (i *indexer) ListIndexFuncValues(indexName string) []string {
 	return values
 }
 
-// orEmpty returns what an index has found, which client-go never returns as nil. err is of the store.
+// orEmpty returns what an index has found, which client-go never returns as nil. err is of the
+// store.
 func orEmpty[E any](found []E, indexName string, err error) ([]E, error) {
 	switch {
 	case err != nil:

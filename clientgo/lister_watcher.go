@@ -25,9 +25,10 @@ import (
 	"github.com/kinformer/kinformer/internal/tap"
 )
 
-// listerWatcher makes requests by a ListerWatcher of client-go. It passes on the context of a request, and
-// restricts the request to the scopes in it. If served is set, the resource to follow is not known: it is
-// taken from the path of the first request for a collection that passes through the client's transport.
+// listerWatcher makes requests by a ListerWatcher of client-go. It passes on the context of a
+// request, and restricts the request to the scopes in it. If served is set, the resource to follow
+// is not known: it is taken from the path of the first request for a collection that passes through
+// the client's transport.
 type listerWatcher struct {
 	clientcache.ListerWatcher
 

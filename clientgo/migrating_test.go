@@ -149,7 +149,8 @@ func methodsOf(t *testing.T, directory string, interfaces ...string) (methods []
 	return methods
 }
 
-// declaredBy returns the names of functions, methods, types, values and fields that a node declares.
+// declaredBy returns the names of functions, methods, types, values and fields that a node
+// declares.
 func declaredBy(node ast.Node) (names []string) {
 	var identifiers []*ast.Ident
 	switch node := node.(type) {

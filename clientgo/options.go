@@ -24,8 +24,8 @@ import (
 // as client-go's, with the differences in the package comment. In a factory, they apply to every
 // informer.
 type Options struct {
-	// Packed stores objects as bytes; see cache.InformerOptions. If a transform returns an object of
-	// another type, that object is stored unpacked, which is logged once. Do not set
+	// Packed stores objects as bytes; see cache.InformerOptions. If a transform returns an object
+	// of another type, that object is stored unpacked, which is logged once. Do not set
 	// controller-runtime's UnsafeDisableDeepCopy with it: the store has no decoded object, and a
 	// read decodes one unless another reader still holds it.
 	Packed bool
@@ -36,9 +36,9 @@ type Options struct {
 	// "metadata.managedFields"; see cache.InformerOptions. In a factory, every type must have each
 	// field. An informer with an invalid path logs an error and does not run.
 	OmitFields []string
-	// NeverWritten declares that the program does not write the objects that it reads from the informer.
-	// It allows OmitFields to have other fields than metadata.managedFields; see cache.InformerOptions
-	// for the writes that would lose data, and for those that are refused.
+	// NeverWritten declares that the program does not write the objects that it reads from the
+	// informer. It allows OmitFields to have other fields than metadata.managedFields; see
+	// cache.InformerOptions for the writes that would lose data, and for those that are refused.
 	NeverWritten bool
 	// Streaming declares that the program's own list and watch functions return the server's
 	// response unchanged. The informer then streams if cache.EnableStreaming has prepared the
@@ -50,15 +50,15 @@ type Options struct {
 	// warning with the reason is logged once. Status.NotStreamingReason has the reason, too; see
 	// [StatusOf].
 	Streaming bool
-	// DisableStreaming makes the client decode the objects in any case. Set it if an informer passed
-	// to [Adopt] filters or changes the server's response. The client then repeats some failed
-	// requests by itself; see cache.EnableStreaming.
+	// DisableStreaming makes the client decode the objects in any case. Set it if an informer
+	// passed to [Adopt] filters or changes the server's response. The client then repeats some
+	// failed requests by itself; see cache.EnableStreaming.
 	DisableStreaming bool
 	// Delivery selects which events a slow handler receives. The default is cache.EveryEvent, as
 	// client-go never coalesces events: the backlog of a blocked handler is not bounded.
 	Delivery cache.Delivery
-	// Limits bound the size of objects and responses, in bytes, while the informer streams. The zero
-	// value is right for production.
+	// Limits bound the size of objects and responses, in bytes, while the informer streams. The
+	// zero value is right for production.
 	Limits cache.Limits
 	// Start selects how recent the first list is. It has no effect on a WatchList, which always
 	// has the most recent state. The default is cache.StartAny, as in client-go, which lists at
@@ -72,20 +72,21 @@ type Options struct {
 	// ignore a state of an object instead, a transform returns cache.ErrSkip.
 	Filter func(obj any) bool
 	// Scopes, if set, returns the scopes that an informer of a type holds, or nil for the whole
-	// collection. It must return nil for types without namespaces if the scopes are namespaces. They
-	// may change while the informer runs; see cache.Scopes. The informer requests a namespace by a
-	// field selector, since its list function is bound to a path. So the program needs the
+	// collection. It must return nil for types without namespaces if the scopes are namespaces.
+	// They may change while the informer runs; see cache.Scopes. The informer requests a namespace
+	// by a field selector, since its list function is bound to a path. So the program needs the
 	// permission to list and watch the objects of all namespaces. The list function must not set a
 	// selector itself, for example by a factory's tweakListOptions: it would overwrite the scope's
 	// selector of that kind.
 	Scopes func(example runtime.Object) *cache.Scopes
-	// Served, if set, makes informers follow their resources, which the server may begin and cease to
-	// serve. It is method Resource of a follow.Follower, or returns nil for resources that are always
-	// served. The informers of dynamic and metadata factories follow from the start, as their resource is
-	// known. Others follow from their first request on, if cache.EnableStreaming has prepared the
-	// client's config. HasSynced stays true once it was true, as in client-go, and an indexer's reads
-	// return cache.ErrNotServed while the objects may exist; see cache.InformerOptions. An object that the
-	// program writes into the store meanwhile is read by its key, until a list or another verdict removes it.
+	// Served, if set, makes informers follow their resources, which the server may begin and cease
+	// to serve. It is method Resource of a follow.Follower, or returns nil for resources that are
+	// always served. The informers of dynamic and metadata factories follow from the start, as
+	// their resource is known. Others follow from their first request on, if cache.EnableStreaming
+	// has prepared the client's config. HasSynced stays true once it was true, as in client-go, and
+	// an indexer's reads return cache.ErrNotServed while the objects may exist; see
+	// cache.InformerOptions. An object that the program writes into the store meanwhile is read by
+	// its key, until a list or another verdict removes it.
 	Served func(schema.GroupVersionResource) *cache.Served
 	// Group, if set, receives every informer that is made with these options, so that packages
 	// metrics and debug can show them.

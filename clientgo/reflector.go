@@ -81,8 +81,8 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 // and, if they are unstructured, their kind. If it is nil, objects may be of any type.
 //
 // options.Backoff replaces the budget of requests between failed attempts; see
-// cache.InformerOptions.Backoff. Run logs to options.Logger, and RunWithContext to the logger of its
-// context. Of the [Options], a Reflector has Streaming, DisableStreaming, Start, Limits and
+// cache.InformerOptions.Backoff. Run logs to options.Logger, and RunWithContext to the logger of
+// its context. Of the [Options], a Reflector has Streaming, DisableStreaming, Start, Limits and
 // ShareEqual. If Packed, Filter or OmitFields is set, it logs a warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	own := c.options

@@ -38,8 +38,8 @@ type ItemReplacement interface {
 	Commit(resourceVersion string) error
 }
 
-// storeSink is the sink of a Reflector: it writes to a store of client-go's interface, and passes on
-// the versions.
+// storeSink is the sink of a Reflector: it writes to a store of client-go's interface, and passes
+// on the versions.
 type storeSink struct {
 	*storewriter.Sink[any]
 

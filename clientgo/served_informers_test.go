@@ -115,8 +115,8 @@ func servedInformers() map[string]func(*rest.Config, clientgo.Options) (clientca
 	}
 }
 
-// Informers of client-go start when their resource does, and end with it. Handlers receive each object
-// once, and reads say why there is none.
+// Informers of client-go start when their resource does, and end with it. Handlers receive each
+// object once, and reads say why there is none.
 func TestInformersOfClientGoFollowTheirResource(t *testing.T) {
 	for name, newInformer := range servedInformers() {
 		cachetest.RunInBubble(t, name, func(t *testing.T) {
@@ -179,7 +179,8 @@ func TestInformersOfClientGoFollowTheirResource(t *testing.T) {
 					t.Errorf("deleted: a read returns %v, %v, want none, which is true", exists, err)
 				}
 			}
-			// What the program writes while the resource is not served is read, until the next list.
+			// What the program writes while the resource is not served is read, until the next
+			// list.
 			must(informer.GetIndexer().Add(own(name)))
 			if _, exists, err := informer.GetIndexer().GetByKey("default/own"); !exists || err != nil {
 				t.Errorf("a read of what the program has written returns %v, %v", exists, err)

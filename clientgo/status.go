@@ -23,9 +23,9 @@ import (
 //	err = clientgo.ControllerOf(informer).WaitForObject(ctx, pod)
 //	// listers have the Pod
 //
-// HasDelivered and WaitForDelivery include all handlers. Run is the informer's RunWithContext and returns
-// nil. For any other informer the controller is invalid: its methods return an error, and its
-// Status has the phase cache.PhaseInvalid.
+// HasDelivered and WaitForDelivery include all handlers. Run is the informer's RunWithContext and
+// returns nil. For any other informer the controller is invalid: its methods return an error, and
+// its Status has the phase cache.PhaseInvalid.
 func ControllerOf(informer interface{ HasSynced() bool }) *cache.Controller {
 	own := ownInformer(informer)
 	if own == nil {

@@ -180,8 +180,8 @@ func TestControllerOfNewInformer(t *testing.T) {
 	}
 }
 
-// TestGroupReceivesInformers checks the views of informers made with a group, by constructors and by
-// a factory, and that a stopped one is forgotten.
+// TestGroupReceivesInformers checks the views of informers made with a group, by constructors and
+// by a factory, and that a stopped one is forgotten.
 func TestGroupReceivesInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var group cache.Group

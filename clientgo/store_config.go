@@ -43,8 +43,8 @@ func storeConfig(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, rep
 	}
 }
 
-// keyError reports that a value has no key. Its text does not contain the value, which may be a Secret; that
-// of client-go's KeyError does.
+// keyError reports that a value has no key. Its text does not contain the value, which may be a
+// Secret; that of client-go's KeyError does.
 type keyError struct {
 	obj any
 	err error

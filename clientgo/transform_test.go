@@ -54,8 +54,8 @@ func TestTransformRunsOncePerReceivedObject(t *testing.T) {
 }
 
 // TestRelistCallsNoFunctionForUnchangedObjects relists ten Pods, one of which has changed. The
-// transform is called for it and for the eight newest others, whose contents are compared, the index
-// function for it alone, and with RelistUpdates both for all.
+// transform is called for it and for the eight newest others, whose contents are compared, the
+// index function for it alone, and with RelistUpdates both for all.
 func TestRelistCallsNoFunctionForUnchangedObjects(t *testing.T) {
 	for name, test := range map[string]struct {
 		options             clientgo.Options

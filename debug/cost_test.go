@@ -21,7 +21,8 @@ import (
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// TestPageOf500InformersIsSmall serves 500 healthy informers, each with two handlers and with events.
+// TestPageOf500InformersIsSmall serves 500 healthy informers, each with two handlers and with
+// events.
 func TestPageOf500InformersIsSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var group cache.Group

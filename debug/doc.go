@@ -28,8 +28,8 @@
 // unstructured or as metadata, of objects whose kind ends in Secret, or of objects which may be
 // Secrets, as their kind is not known. The kind is known if the object has apiVersion and kind, if
 // the informer of unstructured objects was given them, or if the Go type is one of k8s.io/api, or a
-// PartialObject of one. If the name of a kind contains Secret, its objects with data or stringData at
-// the top or in spec are not shown either.
+// PartialObject of one. If the name of a kind contains Secret, its objects with data or stringData
+// at the top or in spec are not shown either.
 //
 // A web site can make its visitor's browser ask a loopback address by a name of the site's own (DNS
 // rebinding). At a loopback address the handler therefore answers only to the Host localhost or an

@@ -35,8 +35,8 @@ func (l *refusedLeases) Update(ctx context.Context, lease *coordinationv1.Lease,
 	return l.LeaseClient.Update(ctx, lease, options)
 }
 
-// TestMembersAreShown checks the members of shard groups on the overview: before and while the member
-// runs, and while it cannot renew its Lease.
+// TestMembersAreShown checks the members of shard groups on the overview: before and while the
+// member runs, and while it cannot renew its Lease.
 func TestMembersAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leases := &refusedLeases{LeaseClient: clientfake.NewClientset().CoordinationV1().Leases("web")}

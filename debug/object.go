@@ -106,8 +106,8 @@ func mentionsSecret(kind string, obj cache.Object) bool {
 
 func containsSecret(kind string) bool { return strings.Contains(strings.ToLower(kind), "secret") }
 
-// isKnown reports whether it is known what an object is: by its own apiVersion and kind, by the kind
-// of an informer of unstructured objects, or by a Go type of k8s.io/api, also as that of a
+// isKnown reports whether it is known what an object is: by its own apiVersion and kind, by the
+// kind of an informer of unstructured objects, or by a Go type of k8s.io/api, also as that of a
 // PartialObject. The kind of an informer of another Go type is that type's name, which may be any.
 func isKnown(kind string, obj cache.Object) bool {
 	if own := obj.GetObjectKind().GroupVersionKind(); own.Version != "" && isKnownKind(own.Kind) {
@@ -129,8 +129,8 @@ func isAPIType(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && strings.HasPrefix(apiTypeName(t.Elem()), "k8s.io/api/")
 }
 
-// apiTypeName returns the name, after its package, of the type of the objects that the server sends:
-// that of which a PartialObject has some fields, and otherwise t.
+// apiTypeName returns the name, after its package, of the type of the objects that the server
+// sends: that of which a PartialObject has some fields, and otherwise t.
 func apiTypeName(t reflect.Type) string {
 	arguments, ok := strings.CutPrefix(t.Name(), "PartialObject[*")
 	if !ok || t.PkgPath() != reflect.TypeFor[cache.View]().PkgPath() {
@@ -140,8 +140,8 @@ func apiTypeName(t reflect.Type) string {
 	return name
 }
 
-// isSecretType reports whether a Go type is named like a kind of Secrets, or is a struct that embeds
-// one that is.
+// isSecretType reports whether a Go type is named like a kind of Secrets, or is a struct that
+// embeds one that is.
 func isSecretType(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

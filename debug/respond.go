@@ -96,8 +96,8 @@ const (
 	scanWait = 2 * time.Second
 )
 
-// acquire waits for the turn of an expensive request. The caller must receive from h.scans unless it
-// fails.
+// acquire waits for the turn of an expensive request. The caller must receive from h.scans unless
+// it fails.
 func (h *handler) acquire(r *http.Request) *failure {
 	ctx, cancel := context.WithTimeout(r.Context(), scanWait)
 	defer cancel()

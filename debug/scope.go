@@ -17,8 +17,8 @@ import (
 // maxScopes is the number of scopes that a page shows.
 const maxScopes = 100
 
-// scopeStatus is the JSON of a scope of an informer, or of all those in one condition that differ in
-// their hashes alone.
+// scopeStatus is the JSON of a scope of an informer, or of all those in one condition that differ
+// in their hashes alone.
 type scopeStatus struct {
 	Scope            string      `json:"scope"`
 	Phase            cache.Phase `json:"phase"`
@@ -31,8 +31,8 @@ type scopeStatus struct {
 	hashes []cache.HashRange // in order
 }
 
-// scopes returns the first maxScopes conditions of an informer's scopes and the number of all: first
-// those with an error, then those of scopes that have not been listed.
+// scopes returns the first maxScopes conditions of an informer's scopes and the number of all:
+// first those with an error, then those of scopes that have not been listed.
 func scopes(view cache.View) (shown []scopeStatus, number int) {
 	type condition struct {
 		scope  cache.Scope // without the ends of the hashes

@@ -56,8 +56,8 @@ func TestFailingInformer(t *testing.T) {
 
 var errForbidden = apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("not allowed"))
 
-// TestEqualTroublesAreOne shows one error of 13 informers, whose rows are the first ones, and filters
-// the rows.
+// TestEqualTroublesAreOne shows one error of 13 informers, whose rows are the first ones, and
+// filters the rows.
 func TestEqualTroublesAreOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var group cache.Group
@@ -104,7 +104,8 @@ func TestStaleInformer(t *testing.T) {
 	})
 }
 
-// TestBlockedHandler shows the backlog of a handler that blocks, and the one of its name that does not.
+// TestBlockedHandler shows the backlog of a handler that blocks, and the one of its name that does
+// not.
 func TestBlockedHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer, server := pods("pods")
@@ -141,7 +142,8 @@ func TestBlockedHandler(t *testing.T) {
 	})
 }
 
-// TestRelistsAndEvents shows a relist with its reason, requests by code, and the plot of the events.
+// TestRelistsAndEvents shows a relist with its reason, requests by code, and the plot of the
+// events.
 func TestRelistsAndEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer, server := pods("pods")
@@ -227,8 +229,8 @@ func TestInitialList(t *testing.T) {
 	})
 }
 
-// TestStoppedInformers shows an informer that has stopped, unless it is one of a group, which forgets
-// it.
+// TestStoppedInformers shows an informer that has stopped, unless it is one of a group, which
+// forgets it.
 func TestStoppedInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer, _ := pods("pods")

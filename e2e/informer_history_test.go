@@ -260,8 +260,8 @@ func startCutOff(t *testing.T, h *history, replica *cluster.Replica) {
 	}
 }
 
-// rollback is a restore of etcd after which the server's versions pass those of the informers before
-// they connect again.
+// rollback is a restore of etcd after which the server's versions pass those of the informers
+// before they connect again.
 type rollback struct {
 	name    string
 	expired bool // the server has no older version for watches

@@ -147,8 +147,8 @@ func (s shardServers) useOn(config *rest.Config) { config.Host = s.on.Host }
 type hashHarness struct {
 	writer *writer
 	scopes *cache.Scopes
-	// The informers' servers filter by shard selector, do not, and do now and then. All but filtered
-	// may be nil.
+	// The informers' servers filter by shard selector, do not, and do now and then. All but
+	// filtered may be nil.
 	filtered, unfiltered, mixed *scopedSubject
 }
 

@@ -36,8 +36,8 @@ func (s *scopedSubject) expectHistory(t *testing.T, l *ledger, always selects, a
 	t.Logf("%s: %d departures", s.name, s.scopes.departures)
 }
 
-// withoutOvertaken returns a history without the states that a later object overtook: another watch,
-// or the list of an added scope, has reported that object first, which ends the older one.
+// withoutOvertaken returns a history without the states that a later object overtook: another
+// watch, or the list of an added scope, has reported that object first, which ends the older one.
 func withoutOvertaken(got []scopedState, history []state, apart func(a, b types.UID) bool) (rest []state) {
 	delivered, listed := make(map[state]bool), make(map[state]bool)
 	known := make(map[types.UID]bool)

@@ -30,8 +30,8 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 const rounds = 50
 
 // TestInformersFollowDefinition creates a definition and deletes it again, many times, while its
-// objects are written. Every object is added once and deleted once, and nothing requests the resource
-// while it is absent.
+// objects are written. Every object is added once and deleted once, and nothing requests the
+// resource while it is absent.
 func TestInformersFollowDefinition(t *testing.T) {
 	t.Parallel() // the follower limits the rounds to 12 a minute
 	c := cluster.New(t, cluster.Options{})

@@ -80,8 +80,8 @@ func TestFollowerOfManyDefinitions(t *testing.T) {
 	}
 }
 
-// liveHeap returns the bytes of the objects that are in use. Those that a sync.Pool keeps for its next users
-// survive the first collection, and not the second.
+// liveHeap returns the bytes of the objects that are in use. Those that a sync.Pool keeps for its
+// next users survive the first collection, and not the second.
 func liveHeap() uint64 {
 	var stats runtime.MemStats
 	runtime.GC()

@@ -81,8 +81,8 @@ func TestInformersFollowVersion(t *testing.T) {
 	t.Logf("%d discovery requests", h.answers.requests)
 }
 
-// TestInformersFollowAggregatedAPI has an aggregated API that ends to answer, answers again, and whose
-// APIService is deleted at last.
+// TestInformersFollowAggregatedAPI has an aggregated API that ends to answer, answers again, and
+// whose APIService is deleted at last.
 func TestInformersFollowAggregatedAPI(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{})

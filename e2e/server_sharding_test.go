@@ -319,8 +319,8 @@ func TestServerJoinsShardRanges(t *testing.T) {
 	}
 }
 
-// TestServerHashesNamespaces checks that objects of a namespace are in one range, by the hash of its
-// name, and that objects without a namespace have the hash of the empty string.
+// TestServerHashesNamespaces checks that objects of a namespace are in one range, by the hash of
+// its name, and that objects without a namespace have the hash of the empty string.
 func TestServerHashesNamespaces(t *testing.T) {
 	t.Parallel()
 	servers := sharedShardServers(t)

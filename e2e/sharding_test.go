@@ -21,8 +21,8 @@ import (
 const (
 	shardGroup    = "stampers"
 	leaseDuration = 5 * time.Second
-	// stampDeadline is how long a change may wait for its stamp, whatever happens to a replica, while
-	// there is an API server.
+	// stampDeadline is how long a change may wait for its stamp, whatever happens to a replica,
+	// while there is an API server.
 	stampDeadline = leaseDuration + 10*time.Second
 )
 

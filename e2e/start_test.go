@@ -31,9 +31,9 @@ const (
 	rareLabel    = "e2e.example.com/rare"
 )
 
-// TestStartOverServers checks the first requests of informers to a real kube-apiserver, and that the
-// informers sync with its objects: Pods, Events, which kube-apiserver does not cache, one of 2,000
-// ConfigMaps by its label, and one that a Role names.
+// TestStartOverServers checks the first requests of informers to a real kube-apiserver, and that
+// the informers sync with its objects: Pods, Events, which kube-apiserver does not cache, one of
+// 2,000 ConfigMaps by its label, and one that a Role names.
 func TestStartOverServers(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{RBAC: true})

@@ -6,9 +6,9 @@ package fake
 import "fmt"
 
 // Aggregate serves custom resources as an aggregated API server does: with an APIService for each
-// group and version, such as "v1.example.com", instead of CustomResourceDefinitions. The resources are
-// served while their APIService exists and is available. Their objects stay when it is deleted, and
-// are served again when it is created again.
+// group and version, such as "v1.example.com", instead of CustomResourceDefinitions. The resources
+// are served while their APIService exists and is available. Their objects stay when it is deleted,
+// and are served again when it is created again.
 func (s *APIServer) Aggregate(resources ...CustomResource) error {
 	for _, custom := range resources {
 		definition, err := custom.definition()
@@ -22,10 +22,10 @@ func (s *APIServer) Aggregate(resources ...CustomResource) error {
 	return nil
 }
 
-// SetAvailable sets the condition Available of the APIService with the name, as kube-aggregator does
-// when an aggregated API server goes down or comes back. While it is not available, requests for its
-// group and version get 503, its entry in aggregated discovery is stale, and its watches have ended.
-// It returns a 404 error if there is no such APIService.
+// SetAvailable sets the condition Available of the APIService with the name, as kube-aggregator
+// does when an aggregated API server goes down or comes back. While it is not available, requests
+// for its group and version get 503, its entry in aggregated discovery is stale, and its watches
+// have ended. It returns a 404 error if there is no such APIService.
 func (s *APIServer) SetAvailable(apiService string, available bool) error {
 	return s.registry.SetAvailable(apiService, available)
 }

@@ -43,17 +43,18 @@ type APIServerOptions struct {
 	// Token, if not empty, is the bearer token that requests must carry. Requests without it get
 	// 401, except for /healthz, /livez and /readyz. Config includes the token.
 	Token string
-	// NoWatchTimeout makes the server ignore timeoutSeconds of watches, and its own limit of 30 to 60
-	// minutes for those without. A watch ends only by its client, by a fault, with its resource, or by
-	// Close. In a testing/synctest bubble an hour takes no time, and without this option each of its
-	// watches ends and is resumed many times, requests that say nothing about the code under test.
+	// NoWatchTimeout makes the server ignore timeoutSeconds of watches, and its own limit of 30 to
+	// 60 minutes for those without. A watch ends only by its client, by a fault, with its resource,
+	// or by Close. In a testing/synctest bubble an hour takes no time, and without this option each
+	// of its watches ends and is resumed many times, requests that say nothing about the code under
+	// test.
 	NoWatchTimeout bool
 	// TLS serves HTTPS, and HTTP/2 to clients that support it, with a self-signed certificate that
 	// is generated at the start. Config includes the certificate as CA.
 	TLS bool
-	// InMemory serves without a port: the clients of Config reach the server through the Transport of
-	// the configuration, which has no sockets. Such a server works in a testing/synctest bubble that
-	// it is started and closed in. TLS has no effect then.
+	// InMemory serves without a port: the clients of Config reach the server through the Transport
+	// of the configuration, which has no sockets. Such a server works in a testing/synctest bubble
+	// that it is started and closed in. TLS has no effect then.
 	InMemory bool
 	// CustomResources are served from the start, in addition to the built-in resources.
 	CustomResources []CustomResource
@@ -73,14 +74,14 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 	return o
 }
 
-// APIServer is an in-process Kubernetes API server on a loopback port, or without a port for tests in
-// a testing/synctest bubble (see APIServerOptions.InMemory), with its objects in memory.
-// It is a test double: unmodified clients can use it, and its responses are those of
-// kube-apiserver, but it validates metadata only, has no admission plugins and runs no controllers.
-// Package internal/testing/conformance compares it with kube-apiserver and lists the differences.
+// APIServer is an in-process Kubernetes API server on a loopback port, or without a port for tests
+// in a testing/synctest bubble (see APIServerOptions.InMemory), with its objects in memory. It is a
+// test double: unmodified clients can use it, and its responses are those of kube-apiserver, but it
+// validates metadata only, has no admission plugins and runs no controllers. Package
+// internal/testing/conformance compares it with kube-apiserver and lists the differences.
 //
-// It serves every resource of client-go's clientset, CustomResourceDefinitions, the custom resources
-// that these define, and APIServices, with:
+// It serves every resource of client-go's clientset, CustomResourceDefinitions, the custom
+// resources that these define, and APIServices, with:
 //
 //   - get, list, watch, create, update, patch (JSON, merge, strategic merge, server-side apply),
 //     delete, deletecollection, the status subresource, finalize for Namespaces and binding for
@@ -98,38 +99,41 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // Aggregate creates those of aggregated APIs. SetAvailable, or a write of an APIService's status,
 // makes such an API answer 503 and its entry in aggregated discovery stale.
 //
-// Built-in objects get the defaults that kube-apiserver sets, and what else it sets for controllers:
-// selector and labels of a Job, cluster IPs and node ports of a Service, and QoS class, priority and
-// the usual tolerations of a Pod. Cluster IPs and node ports are a sequence, and are not checked
-// against those that clients choose. A Pod has the service account of its spec only. PersistentVolumes
-// and their claims have no protection finalizer, and Nodes no taints: only controllers remove these.
+// Built-in objects get the defaults that kube-apiserver sets, and what else it sets for
+// controllers: selector and labels of a Job, cluster IPs and node ports of a Service, and QoS
+// class, priority and the usual tolerations of a Pod. Cluster IPs and node ports are a sequence,
+// and are not checked against those that clients choose. A Pod has the service account of its spec
+// only. PersistentVolumes and their claims have no protection finalizer, and Nodes no taints: only
+// controllers remove these.
 //
 // Each version of a built-in group has its own objects. The versions of a custom resource share
 // their objects, which differ in apiVersion and in the fields of their schemas. By the schema of a
-// CustomResourceDefinition, or of [CustomResource].Schema, the server removes unknown fields and sets
-// defaults, with the warnings or errors that fieldValidation asks for. It does not validate values.
+// CustomResourceDefinition, or of [CustomResource].Schema, the server removes unknown fields and
+// sets defaults, with the warnings or errors that fieldValidation asks for. It does not validate
+// values.
 //
 // A deleted Pod that is bound to a node stays, with a deletionTimestamp, until a request deletes it
 // with gracePeriodSeconds 0, as the kubelet's does on a real cluster. A deleted Namespace stays
 // until its finalizer is removed through the finalize subresource. A deleted
 // CustomResourceDefinition stays, with a deletionTimestamp and the condition Terminating, until all
 // objects of its resource are removed, which the server deletes; new ones are refused with 403. An
-// update of its spec ends the watches of its resource, as on a real cluster. Unlike there, a request
-// that follows the event of such a write, or of one to an APIService, finds its effects, in discovery
-// and in what is served.
+// update of its spec ends the watches of its resource, as on a real cluster. Unlike there, a
+// request that follows the event of such a write, or of one to an APIService, finds its effects, in
+// discovery and in what is served.
 //
-// Requests keep managedFields, by the names of their fieldManager or the beginning of their User-Agent.
-// Server-side apply merges by them: built-in types by the schemas in client-go, custom resources by
-// theirs. As on a real server, an object that has no managedFields gets them by the first apply only. So
-// an object that a test has created without HTTP has none, and 100,000 such objects need no memory for
-// them. The server's own controllers, such as that of CustomResourceDefinitions, record nothing.
+// Requests keep managedFields, by the names of their fieldManager or the beginning of their
+// User-Agent. Server-side apply merges by them: built-in types by the schemas in client-go, custom
+// resources by theirs. As on a real server, an object that has no managedFields gets them by the
+// first apply only. So an object that a test has created without HTTP has none, and 100,000 such
+// objects need no memory for them. The server's own controllers, such as that of
+// CustomResourceDefinitions, record nothing.
 //
 // The methods Get, Create, Update, UpdateStatus and Delete act as the requests of the same names,
-// without HTTP, without validation of metadata and without managedFields, which they keep as they are,
-// for simulations with many writes. They set the same defaults. Their argument must have apiVersion
-// and kind unless its Go type is in client-go's scheme. Delete removes an object at once, where a
-// request may only set its deletionTimestamp, and a CustomResourceDefinition with all objects of its
-// resource. All methods are safe for concurrent use.
+// without HTTP, without validation of metadata and without managedFields, which they keep as they
+// are, for simulations with many writes. They set the same defaults. Their argument must have
+// apiVersion and kind unless its Go type is in client-go's scheme. Delete removes an object at
+// once, where a request may only set its deletionTimestamp, and a CustomResourceDefinition with all
+// objects of its resource. All methods are safe for concurrent use.
 type APIServer struct {
 	memory    *history.Memory
 	registry  *registry.Registry
@@ -217,9 +221,9 @@ func (s *APIServer) listen() error {
 	return nil
 }
 
-// ServeHTTP implements http.Handler. It answers a request as the server's port does, so that a test can
-// serve the API on a listener or a transport of its own. It returns when the answer is written, which
-// for a watch is its end.
+// ServeHTTP implements http.Handler. It answers a request as the server's port does, so that a test
+// can serve the API on a listener or a transport of its own. It returns when the answer is written,
+// which for a watch is its end.
 func (s *APIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.http.Handler.ServeHTTP(w, r)
 }
@@ -268,9 +272,9 @@ func (s *APIServer) ResourceVersion() string {
 }
 
 // SetShardedListAndWatch switches the feature gate ShardedListAndWatch (KEP-5866). It is off by
-// default, as in kube-apiserver 1.36: the server ignores the shardSelector of a request. While it is
-// on, list, watch and deletecollection requests select only objects whose hash is in the ranges of
-// the shardSelector. The response to an invalid one is 500. The shardInfo of a list returns the
+// default, as in kube-apiserver 1.36: the server ignores the shardSelector of a request. While it
+// is on, list, watch and deletecollection requests select only objects whose hash is in the ranges
+// of the shardSelector. The response to an invalid one is 500. The shardInfo of a list returns the
 // selector, except in lists of custom resources, in PartialObjectMetadataList and in Table. Watches
 // have none.
 //

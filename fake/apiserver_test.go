@@ -79,8 +79,8 @@ func serve(t *testing.T, contentType string) (*fake.APIServer, *kubernetes.Clien
 	return server, clientFor(t, server, contentType)
 }
 
-// fullPod returns a Pod that has metadata, spec and status, with fields of many types, among them all
-// with defaults.
+// fullPod returns a Pod that has metadata, spec and status, with fields of many types, among them
+// all with defaults.
 func fullPod(name string) *corev1.Pod {
 	seconds := int64(30)
 	return &corev1.Pod{

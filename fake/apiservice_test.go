@@ -126,7 +126,8 @@ func TestAPIServicesFollowDefinitions(t *testing.T) {
 	expect("DELETED v1.example.com")
 }
 
-// An aggregated API is served while its APIService exists, and answers 503 while it is not available.
+// An aggregated API is served while its APIService exists, and answers 503 while it is not
+// available.
 func TestAggregatedAPI(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	must(t, server.Aggregate(widget))

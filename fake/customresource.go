@@ -31,10 +31,10 @@ type CustomResource struct {
 	// Schema is the structural OpenAPI v3 schema of all versions, in YAML or JSON, as under
 	// openAPIV3Schema in a CustomResourceDefinition. If empty, any field is accepted.
 	//
-	// The server removes fields that are not in the schema and sets defaults, as kube-apiserver does,
-	// when objects are written, and when they are read after a change of the schema. It never removes
-	// fields of metadata. It does not validate values: a string where the schema has an integer is
-	// stored.
+	// The server removes fields that are not in the schema and sets defaults, as kube-apiserver
+	// does, when objects are written, and when they are read after a change of the schema. It never
+	// removes fields of metadata. It does not validate values: a string where the schema has an
+	// integer is stored.
 	Schema string
 }
 

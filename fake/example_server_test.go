@@ -48,7 +48,8 @@ func ExampleAPIServer_SetShardedListAndWatch() {
 	// 4 nodes, a part of them: true
 }
 
-// The aggregated API server of the metrics goes down: requests for its API get 503 until it is back.
+// The aggregated API server of the metrics goes down: requests for its API get 503 until it is
+// back.
 func ExampleAPIServer_Aggregate() {
 	ctx := context.Background()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})

@@ -99,8 +99,8 @@ func ExampleListerWatcher_Compact() {
 	// Output: ERROR Expired
 }
 
-// A restart of the API server loses the changes of its watch cache. etcd still has the older states, so
-// that a list at an exact version succeeds.
+// A restart of the API server loses the changes of its watch cache. etcd still has the older
+// states, so that a list at an exact version succeeds.
 func ExampleListerWatcher_TruncateWatchCache() {
 	pods := fake.NewListerWatcher(&corev1.Pod{})
 	version := pods.ResourceVersion()
@@ -250,8 +250,8 @@ func ExampleStartAPIServer_apply() {
 	// Apply failed with 1 conflict: conflict with "alice": .data.level
 }
 
-// A dynamic client creates a custom resource. The server sets the default and removes the field that
-// is not in the schema.
+// A dynamic client creates a custom resource. The server sets the default and removes the field
+// that is not in the schema.
 func ExampleCustomResource() {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{
 		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget", Schema: `

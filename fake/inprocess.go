@@ -70,9 +70,9 @@ func (s *APIServer) Delete(obj Object) error {
 	})
 }
 
-// Objects yields all stored objects, sorted by group, resource, namespace and name: objects of client-go's
-// scheme with their Go types, others as [unstructured.Unstructured] in their storage version. The yielded
-// objects are shared and must not be modified.
+// Objects yields all stored objects, sorted by group, resource, namespace and name: objects of
+// client-go's scheme with their Go types, others as [unstructured.Unstructured] in their storage
+// version. The yielded objects are shared and must not be modified.
 func (s *APIServer) Objects() iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		s.registry.Objects()(func(obj history.Object) bool { return yield(obj) })

@@ -31,8 +31,8 @@ func configMapsAs(t *testing.T, server *fake.APIServer, userAgent string) corev1
 	return client.CoreV1().ConfigMaps("ns")
 }
 
-// The manager is the fieldManager of the request or else the User-Agent up to the first slash, of at most
-// 128 printable bytes.
+// The manager is the fieldManager of the request or else the User-Agent up to the first slash, of
+// at most 128 printable bytes.
 func TestManagerIsNamedByTheRequest(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{InMemory: true})
 	for name, tc := range map[string]struct{ agent, manager, want string }{

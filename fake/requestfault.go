@@ -65,8 +65,8 @@ type RequestFault struct {
 // nil match matches every request. The server does not call match concurrently, and match must not
 // call InjectFault or ClearFaults.
 //
-// A request that is being served is not affected. To end a watch, inject CloseIn or CloseAfterEvents
-// before it is opened.
+// A request that is being served is not affected. To end a watch, inject CloseIn or
+// CloseAfterEvents before it is opened.
 //
 // InjectFault panics if the fault's ResourceVersion is invalid.
 func (s *APIServer) InjectFault(n int, match func(APIRequest) bool, fault RequestFault) {

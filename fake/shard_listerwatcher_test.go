@@ -53,7 +53,8 @@ func TestListerWatcherOfShards(t *testing.T) {
 	}
 }
 
-// As from kube-apiserver, an unstructured list has a shardInfo if a generated type of its kind exists.
+// As from kube-apiserver, an unstructured list has a shardInfo if a generated type of its kind
+// exists.
 func TestShardInfoOfUnstructuredLists(t *testing.T) {
 	for kind, hasInfo := range map[schema.GroupVersionKind]bool{
 		corev1.SchemeGroupVersion.WithKind("Pod"):             true,

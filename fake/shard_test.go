@@ -279,7 +279,8 @@ func TestDeleteCollectionOfShards(t *testing.T) {
 	expectItems(t, itemsOf(t, list("ns2", metav1.ListOptions{})), upperHalf.of(pods[8:12])...)
 }
 
-// Lists of custom resources and of metadata have no shardInfo, those of CustomResourceDefinitions do.
+// Lists of custom resources and of metadata have no shardInfo, those of CustomResourceDefinitions
+// do.
 func TestSomeListsOfShardsHaveNoShardInfo(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{ShardedListAndWatch: true, CustomResources: []fake.CustomResource{widget}})
 	for i := range 20 {

@@ -81,8 +81,8 @@ func listFuncFor(blank Object) func([]*history.Item, metav1.ListMeta) (runtime.O
 	}
 }
 
-// setShardInfo sets the shardInfo of a list. As with kube-apiserver, lists of custom resources and of
-// metadata have none.
+// setShardInfo sets the shardInfo of a list. As with kube-apiserver, lists of custom resources and
+// of metadata have none.
 func setShardInfo(list runtime.Object, info *metav1.ShardInfo) {
 	switch list := list.(type) {
 	case *metav1.PartialObjectMetadataList:

@@ -40,14 +40,14 @@ type Object interface {
 
 // AllOptions are the options of All. Select, Client and Handler are required.
 type AllOptions[T Object] struct {
-	// Select reports whether to follow a resource. It is called after each change of what the server
-	// serves, with the preferred version of each resource that can be listed and watched. An informer
-	// keeps its version as long as the server serves it: for a resource that is followed, Select is
-	// called with that version, which may no longer be the preferred one. A Select that requires
-	// Resource.Preferred makes Informers change the version.
+	// Select reports whether to follow a resource. It is called after each change of what the
+	// server serves, with the preferred version of each resource that can be listed and watched. An
+	// informer keeps its version as long as the server serves it: for a resource that is followed,
+	// Select is called with that version, which may no longer be the preferred one. A Select that
+	// requires Resource.Preferred makes Informers change the version.
 	//
-	// Select must not block. If it depends on anything else than the resource, such as the program's
-	// configuration, call Informers.Reselect after a change.
+	// Select must not block. If it depends on anything else than the resource, such as the
+	// program's configuration, call Informers.Reselect after a change.
 	Select func(resource Resource) bool
 	// Named are resources that may be followed, if Select reports true for them, although they are
 	// excluded otherwise: Secrets, and Events of the core group and of events.k8s.io.
@@ -58,15 +58,15 @@ type AllOptions[T Object] struct {
 	//		return cache.ListWatchOf(metadataClient.Resource(gvr))
 	//	}
 	Client func(resource schema.GroupVersionResource) *cache.ListWatch
-	// Handler receives the events of all resources. It must be safe for concurrent use: the events of
-	// one resource are delivered one at a time, those of different resources concurrently. A call
-	// that blocks does not delay the events of other resources. The resource is as it was when its
-	// informer started.
+	// Handler receives the events of all resources. It must be safe for concurrent use: the events
+	// of one resource are delivered one at a time, those of different resources concurrently. A
+	// call that blocks does not delay the events of other resources. The resource is as it was when
+	// its informer started.
 	Handler func(resource Resource, event cache.Event[T])
 	// HandlerOptions are the options of Handler.
 	HandlerOptions cache.HandlerOptions
-	// Informer are the options of all informers. Packed is always set. Name, Scopes and Served must not
-	// be: the name of an informer is that of its resource, such as "widgets.example.com".
+	// Informer are the options of all informers. Packed is always set. Name, Scopes and Served must
+	// not be: the name of an informer is that of its resource, such as "widgets.example.com".
 	Informer cache.InformerOptions[T]
 }
 
@@ -86,8 +86,8 @@ func (o AllOptions[T]) selects(r Resource) bool {
 	return isNamed && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && o.Select(r)
 }
 
-// Informers run an informer of each resource that a server serves and a function selects; see All. The
-// methods are safe for concurrent use, and may be called before, during and after Run.
+// Informers run an informer of each resource that a server serves and a function selects; see All.
+// The methods are safe for concurrent use, and may be called before, during and after Run.
 type Informers[T Object] struct {
 	follower   *Follower
 	options    AllOptions[T]
@@ -110,21 +110,21 @@ type followed[T Object] struct {
 	err      error                    // why there is none
 }
 
-// All returns Informers, which run an informer of each resource that the options select. An informer
-// starts when the server begins to serve its resource, and ends when the server no longer serves it.
-// Nothing happens before Run.
+// All returns Informers, which run an informer of each resource that the options select. An
+// informer starts when the server begins to serve its resource, and ends when the server no longer
+// serves it. Nothing happens before Run.
 //
-// When a CustomResourceDefinition is deleted, the handler receives the deletions of its objects; see
-// cache.InformerOptions.Served. Then the informer ends, and nothing is left of it. If the definition is
-// created again, a new informer starts. If the definition no longer serves the version that is
-// followed, or Select no longer reports true, the objects may exist, and their deletions have
-// LeftScope. If another version of the resource is served and selected, its informer starts after
-// these deletions, and the handler receives additions of the same objects.
+// When a CustomResourceDefinition is deleted, the handler receives the deletions of its objects;
+// see cache.InformerOptions.Served. Then the informer ends, and nothing is left of it. If the
+// definition is created again, a new informer starts. If the definition no longer serves the
+// version that is followed, or Select no longer reports true, the objects may exist, and their
+// deletions have LeftScope. If another version of the resource is served and selected, its informer
+// starts after these deletions, and the handler receives additions of the same objects.
 //
 // At most five informers fetch their first list at a time. An informer whose first list fails lets
-// others fetch theirs, and retries. A resource whose first list is forbidden has no informer, and is
-// requested again every five minutes. A resource that becomes forbidden later keeps its last good
-// state.
+// others fetch theirs, and retries. A resource whose first list is forbidden has no informer, and
+// is requested again every five minutes. A resource that becomes forbidden later keeps its last
+// good state.
 func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], error) {
 	switch unset := options.Informer; {
 	case follower == nil || options.Select == nil || options.Client == nil || options.Handler == nil:
@@ -139,10 +139,10 @@ func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], er
 	}, nil
 }
 
-// Run starts and ends informers until ctx ends, and returns nil once all informers have returned. The
-// handler receives no deletions at the end. If Run of an informer returns an error, as its ListWatch
-// is invalid or the handler's call has not returned, Run ends all informers and returns the error. It
-// must be called once. The follower must run at the same time:
+// Run starts and ends informers until ctx ends, and returns nil once all informers have returned.
+// The handler receives no deletions at the end. If Run of an informer returns an error, as its
+// ListWatch is invalid or the handler's call has not returned, Run ends all informers and returns
+// the error. It must be called once. The follower must run at the same time:
 //
 //	err := cache.RunAll(ctx, follower.Run, all.Run)
 func (a *Informers[T]) Run(ctx context.Context) error {
@@ -171,8 +171,8 @@ func (a *Informers[T]) Run(ctx context.Context) error {
 	return a.failed
 }
 
-// Reselect makes Run call Select again for each resource. Call it after a change of what Select depends
-// on, such as the program's configuration. It does not block.
+// Reselect makes Run call Select again for each resource. Call it after a change of what Select
+// depends on, such as the program's configuration. It does not block.
 func (a *Informers[T]) Reselect() { signal(a.wake) }
 
 // ResourceStatus is the condition of one resource that Informers follow.
@@ -186,7 +186,8 @@ type ResourceStatus struct {
 }
 
 // Status returns the condition of each selected resource, in the order of groups and resources. A
-// resource that is no longer served or selected has a status until its deletions have been delivered.
+// resource that is no longer served or selected has a status until its deletions have been
+// delivered.
 func (a *Informers[T]) Status() []ResourceStatus {
 	var statuses []ResourceStatus
 	for _, f := range a.all() {
@@ -271,8 +272,8 @@ func (a *Informers[T]) end(f *followed[T], err error, endAll func()) {
 	a.Reselect() // another version may be served
 }
 
-// follow runs an informer of a resource until the resource is not served or not selected any more, or
-// ctx ends.
+// follow runs an informer of a resource until the resource is not served or not selected any more,
+// or ctx ends.
 func (a *Informers[T]) follow(ctx context.Context, f *followed[T]) error {
 	current, cancel := f.served.WithContext(ctx, f.served.Verdict())
 	defer cancel()
@@ -293,8 +294,8 @@ func (a *Informers[T]) follow(ctx context.Context, f *followed[T]) error {
 }
 
 // runInformer runs an informer until its resource is not served or not selected any more, the first
-// list is forbidden, or ctx ends. The caller has added a value to firstLists, which is received unless
-// there is an error, which ends all.
+// list is forbidden, or ctx ends. The caller has added a value to firstLists, which is received
+// unless there is an error, which ends all.
 func (a *Informers[T]) runInformer(ctx context.Context, f *followed[T]) (forbidden, err error) {
 	informer, err := a.newInformer(f)
 	if err != nil {
@@ -334,8 +335,8 @@ func (a *Informers[T]) newInformer(f *followed[T]) (*cache.SharedInformer[T], er
 	return informer, err
 }
 
-// awaitEnd blocks until the resource is not served or not selected any more, the informer makes no requests
-// and has no objects, and its handler has returned from all deletions; or until ctx ends.
+// awaitEnd blocks until the resource is not served or not selected any more, the informer makes no
+// requests and has no objects, and its handler has returned from all deletions; or until ctx ends.
 func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T], informer *cache.SharedInformer[T]) {
 	isEmpty := func() bool { // a snapshot shows deletions only once they count as backlog
 		return informer.Status().Phase == cache.PhaseNotServed && informer.Store().Snapshot().Len() == 0 && informer.Status().Handlers[0].Backlog == 0
@@ -360,8 +361,8 @@ func (a *Informers[T]) awaitPermission(ctx context.Context, f *followed[T], err 
 	}
 }
 
-// poll blocks until done reports true, and reports false if ctx ends first. It polls, as the phase of
-// an informer has no channel.
+// poll blocks until done reports true, and reports false if ctx ends first. It polls, as the phase
+// of an informer has no channel.
 func (f *Follower) poll(ctx context.Context, done func() bool) bool {
 	for delay := time.Millisecond; !done(); delay = min(2*delay, maxPoll) {
 		if !f.sleep(ctx, delay, nil) {

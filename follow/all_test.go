@@ -411,8 +411,8 @@ func blocked(options follow.AllOptions[metaObject]) (_ follow.AllOptions[metaObj
 	return options, hold
 }
 
-// A blocked handler receives all deletions before the informer ends, and before that of another version
-// starts.
+// A blocked handler receives all deletions before the informer ends, and before that of another
+// version starts.
 func TestAllWaitsForHandler(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(h *harness, crd *unstructured.Unstructured)
@@ -447,7 +447,8 @@ func TestAllWaitsForHandler(t *testing.T) {
 	}
 }
 
-// An informer of a resource without objects, too, ends only once the server confirms that it is gone.
+// An informer of a resource without objects, too, ends only once the server confirms that it is
+// gone.
 func TestAllKeepsInformerUntilConfirmed(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1")

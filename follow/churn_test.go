@@ -27,7 +27,8 @@ import (
 	"github.com/kinformer/kinformer/follow"
 )
 
-// churnServers are one or three servers of a resource that comes and goes. The third one lags behind.
+// churnServers are one or three servers of a resource that comes and goes. The third one lags
+// behind.
 type churnServers struct {
 	next http.RoundTripper
 	lag  time.Duration // zero for one server
@@ -84,7 +85,8 @@ func (s *churnServers) RoundTrip(request *http.Request) (*http.Response, error) 
 	return s.next.RoundTrip(request)
 }
 
-// discover answers a discovery request, with an earlier answer if the server lags. The caller holds mu.
+// discover answers a discovery request, with an earlier answer if the server lags. The caller holds
+// mu.
 func (s *churnServers) discover(request *http.Request, lags bool) (*http.Response, error) {
 	s.discovery++
 	if s.lag > 0 {
@@ -117,8 +119,8 @@ func (s *churnServers) discover(request *http.Request, lags bool) (*http.Respons
 	return response, nil
 }
 
-// answered records when an answer lists the resource for the first time since its creation. The caller
-// holds mu.
+// answered records when an answer lists the resource for the first time since its creation. The
+// caller holds mu.
 func (s *churnServers) answered(body []byte) {
 	if !s.absent && !s.isListed && bytes.Contains(body, []byte("widgets")) {
 		s.listedAt, s.isListed = time.Now(), true

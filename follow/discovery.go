@@ -43,8 +43,8 @@ type Resource struct {
 	Verbs      []string // such as "list" and "watch"
 	// Subresources are the names of the subresources, such as "status".
 	Subresources []string
-	// Preferred reports whether the server serves the resource in no version that it prefers to this
-	// one.
+	// Preferred reports whether the server serves the resource in no version that it prefers to
+	// this one.
 	Preferred bool
 }
 
@@ -59,8 +59,8 @@ type groupVersion struct {
 type document struct {
 	id        [sha256.Size]byte // of its content
 	resources []*Resource       // those of a group in the order in which the server prefers their versions
-	// isPartial reports that the server has no aggregated discovery: versions that were not asked for
-	// are stale.
+	// isPartial reports that the server has no aggregated discovery: versions that were not asked
+	// for are stale.
 	isPartial bool
 
 	listed map[schema.GroupVersionResource]*Resource // all resources
@@ -69,7 +69,8 @@ type document struct {
 	groups map[string]bool                           // all groups; whether the resources of all versions are known
 }
 
-// newDocument returns a document of versions, those of a group in the order in which the server prefers them.
+// newDocument returns a document of versions, those of a group in the order in which the server
+// prefers them.
 func newDocument(versions []groupVersion) *document {
 	d := &document{
 		id: sha256.Sum256(fmt.Appendf(nil, "%#v", versions)), listed: make(map[schema.GroupVersionResource]*Resource), names: make(map[string]bool),
@@ -102,8 +103,9 @@ type discoverer struct {
 	etags    []string       // of the last document; at most one
 	last     *document
 
-	// wants reports whether a server without aggregated discovery is to be asked for a version. known reports
-	// whether the last answer for the version, which single has, is usable. keep is false if it is to be forgotten.
+	// wants reports whether a server without aggregated discovery is to be asked for a version.
+	// known reports whether the last answer for the version, which single has, is usable. keep is
+	// false if it is to be forgotten.
 	wants  func(version schema.GroupVersion, known bool) (ask, keep bool)
 	single map[schema.GroupVersion]groupVersion
 }
@@ -138,8 +140,8 @@ func (d *discoverer) ask(ctx context.Context) (_ *document, err error) {
 	return d.last, nil
 }
 
-// askRoot asks for the versions of all groups below a path. There is no answer but 304 if etags has that of
-// the last one.
+// askRoot asks for the versions of all groups below a path. There is no answer but 304 if etags has
+// that of the last one.
 func (d *discoverer) askRoot(ctx context.Context, path string, etags []string) (answer *http.Response, versions []groupVersion, err error) {
 	answer, body, err := d.get(ctx, path, accepted, etags)
 	if err != nil || answer.StatusCode == http.StatusNotModified {
@@ -175,8 +177,8 @@ func (d *discoverer) askRoot(ctx context.Context, path string, etags []string) (
 	return answer, versions, nil
 }
 
-// askVersion asks for the resources of one version below a path. If it is not wanted, it takes the last answer.
-// That of an aggregated API that does not answer is stale.
+// askVersion asks for the resources of one version below a path. If it is not wanted, it takes the
+// last answer. That of an aggregated API that does not answer is stale.
 func (d *discoverer) askVersion(ctx context.Context, path, text string) (version groupVersion, err error) {
 	name, err := schema.ParseGroupVersion(text)
 	if err != nil {
@@ -226,8 +228,8 @@ func newGroupVersion(name schema.GroupVersion, list *metav1.APIResourceList) gro
 	return v
 }
 
-// get requests a path, unless its ETag is still the given one: then the code is 304. It uses the client's
-// HTTP client, as a rest.Result has no ETag.
+// get requests a path, unless its ETag is still the given one: then the code is 304. It uses the
+// client's HTTP client, as a rest.Result has no ETag.
 func (d *discoverer) get(ctx context.Context, path, accept string, etags []string) (answer *http.Response, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()

@@ -21,7 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// answers are the responses of a server, by path: those of a path in order, the last one again and again.
+// answers are the responses of a server, by path: those of a path in order, the last one again and
+// again.
 type answers map[string][]answer
 
 // answer is a response. Without a code it is a 200, and an aggregated one is of that version.

@@ -1,17 +1,17 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package follow makes informers follow what a server serves. An informer of a custom resource starts
-// when its CustomResourceDefinition appears, makes no requests while there is none, and delivers the
-// deletions when it goes.
+// Package follow makes informers follow what a server serves. An informer of a custom resource
+// starts when its CustomResourceDefinition appears, makes no requests while there is none, and
+// delivers the deletions when it goes.
 //
 //	follower := follow.New(metadataClient, discoveryClient, follow.Options{})
 //	widgets := cache.NewSharedInformer(cache.ListWatchOf(dynamicClient.Resource(gvr)), &unstructured.Unstructured{},
 //		cache.InformerOptions[*unstructured.Unstructured]{Served: follower.Resource(gvr)})
 //	err := cache.RunAll(ctx, follower.Run, widgets.Run)
 //
-// A program has one [Follower] for each server, whatever the number of its informers. [All] makes the
-// informers, too: one for each resource that a function selects.
+// A program has one [Follower] for each server, whatever the number of its informers. [All] makes
+// the informers, too: one for each resource that a function selects.
 //
 //	CustomResourceDefinitions ──┐
 //	(metadata-only watch)       │
@@ -24,15 +24,17 @@
 // # Discovery
 //
 // A change of a definition makes the follower ask what the server serves, by aggregated discovery
-// (KEP-3352), at once and again after 1, 2, 4, ... 64 s, as servers learn of it one after the other. Changes
-// that arrive together cause one request. There is at most one a second, and in the long run 12 a minute.
-// Most are answered with 304, and few bytes. Without a change, it asks every ten minutes, or every 64 s
-// while discovery fails or it is blind. A server without aggregated discovery is also asked for the resources of each
-// followed version, at the start and when a definition of its group has changed.
+// (KEP-3352), at once and again after 1, 2, 4, ... 64 s, as servers learn of it one after the
+// other. Changes that arrive together cause one request. There is at most one a second, and in the
+// long run 12 a minute. Most are answered with 304, and few bytes. Without a change, it asks every
+// ten minutes, or every 64 s while discovery fails or it is blind. A server without aggregated
+// discovery is also asked for the resources of each followed version, at the start and when a
+// definition of its group has changed.
 //
 // # When a resource is taken to be gone
 //
-// In each case the informer's own request must also have failed with a 404, unless it has no objects:
+// In each case the informer's own request must also have failed with a 404, unless it has no
+// objects:
 //
 //	the server has shown                               outcome
 //	─────────────────────────────────────────────────  ──────────────────────────────────────────────
@@ -49,24 +51,24 @@
 //	discovery without the resource, to an informer     not served; the informer waits
 //	that has not started
 //
-// Nothing else is evidence: that discovery fails, has a version with freshness Stale, or no longer lists
-// a resource for no reason that was seen; a 403; the 503 of an aggregated API; a 404 alone. The informer
-// then keeps its last good state, with the error in its Status, as without a follower. An answer that
-// another one has replaced within two minutes, without a change in between, is that of a server that lags
-// behind, and is passed over.
+// Nothing else is evidence: that discovery fails, has a version with freshness Stale, or no longer
+// lists a resource for no reason that was seen; a 403; the 503 of an aggregated API; a 404 alone.
+// The informer then keeps its last good state, with the error in its Status, as without a follower.
+// An answer that another one has replaced within two minutes, without a change in between, is that
+// of a server that lags behind, and is passed over.
 //
-// Without the permission to list and watch CustomResourceDefinitions or APIServices, a follower is blind:
-// informers request what is not served, as without a follower, and Status.Err says why. A server that answers
-// these lists with 404, and whose discovery does not list the resource either, has none of them: the follower
-// is not blind.
+// Without the permission to list and watch CustomResourceDefinitions or APIServices, a follower is
+// blind: informers request what is not served, as without a follower, and Status.Err says why. A
+// server that answers these lists with 404, and whose discovery does not list the resource either,
+// has none of them: the follower is not blind.
 //
 // # Concurrency
 //
-// Follower.mu guards the evidence and the verdicts; each event, and each answer of discovery, decides on
-// all followed resources under it, in O(resources). A resource is followed from the first call of
-// Follower.Resource on, during WaitForServed, and while Informers have it. A verdict ends the contexts of the requests of its
-// informers. A document does not change. One goroutine asks discovery. [Informers] have one goroutine that
-// selects, and two for each informer.
+// Follower.mu guards the evidence and the verdicts; each event, and each answer of discovery,
+// decides on all followed resources under it, in O(resources). A resource is followed from the
+// first call of Follower.Resource on, during WaitForServed, and while Informers have it. A verdict
+// ends the contexts of the requests of its informers. A document does not change. One goroutine
+// asks discovery. [Informers] have one goroutine that selects, and two for each informer.
 //
 // # Permissions
 //

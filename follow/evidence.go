@@ -14,8 +14,8 @@ import (
 	"github.com/kinformer/kinformer/internal/served"
 )
 
-// evidenceAge is how long a change of a CustomResourceDefinition explains that a version is missing, and
-// how long a document that another one has replaced is known to be older.
+// evidenceAge is how long a change of a CustomResourceDefinition explains that a version is
+// missing, and how long a document that another one has replaced is known to be older.
 const evidenceAge = 2 * time.Minute
 
 // definition is what is known of the CustomResourceDefinition or APIService of a name.
@@ -33,8 +33,9 @@ type evidence struct {
 	definitions map[string]*definition // CustomResourceDefinitions, by their names, such as "widgets.example.com"
 	apiServices map[string]*definition // of aggregated APIs, by their names, such as "v1.example.com"
 	changes     int                    // number of their changes
-	// complete is the first discovery request since both have been listed, zero before. What its answer
-	// lacks, and discovery listed before, may have had a definition that was deleted before the first list.
+	// complete is the first discovery request since both have been listed, zero before. What its
+	// answer lacks, and discovery listed before, may have had a definition that was deleted before
+	// the first list.
 	complete int
 	document *document              // empty before the first
 	since    int                    // the first discovery request since the last change of a definition
@@ -74,8 +75,9 @@ func (e *evidence) deleted(known map[string]*definition, name string, now time.T
 	e.changed(name, now)
 }
 
-// changed records a change of a definition, after which a document may become again what it was before.
-// That of now is older, unless it is that of before an earlier change, which this one may have undone.
+// changed records a change of a definition, after which a document may become again what it was
+// before. That of now is older, unless it is that of before an earlier change, which this one may
+// have undone.
 func (e *evidence) changed(name string, now time.Time) {
 	_, group, _ := strings.Cut(name, ".")
 	e.groups[group] = now
@@ -85,15 +87,16 @@ func (e *evidence) changed(name string, now time.Time) {
 	e.since = e.asked + 1
 }
 
-// replace records that the document is older than the next one, if it was requested after the last change.
+// replace records that the document is older than the next one, if it was requested after the last
+// change.
 func (e *evidence) replace(now time.Time) {
 	if e.answered >= e.since {
 		e.replaced[e.document.id] = now
 	}
 }
 
-// add records the document that the last request was answered with, unless another one has replaced it: it
-// is that of a server that lags behind.
+// add records the document that the last request was answered with, unless another one has replaced
+// it: it is that of a server that lags behind.
 func (e *evidence) add(next *document, now time.Time) {
 	if e.document.id != next.id {
 		if at, older := e.replaced[next.id]; older && now.Sub(at) < evidenceAge {
@@ -110,8 +113,8 @@ func (e *evidence) add(next *document, now time.Time) {
 	maps.DeleteFunc(e.groups, func(_ string, at time.Time) bool { return now.Sub(at) >= evidenceAge })
 }
 
-// verdictOn returns the verdict on a resource, and why it is or may be absent: those of before if there is no
-// evidence for another verdict.
+// verdictOn returns the verdict on a resource, and why it is or may be absent: those of before if
+// there is no evidence for another verdict.
 func (e *evidence) verdictOn(name schema.GroupVersionResource, before served.Verdict, now time.Time) (_ served.Outcome, why error) {
 	because := func(outcome served.Outcome, why string) (served.Outcome, error) {
 		return outcome, fmt.Errorf("%s: %w: %s", text(name), served.ErrNotServed, why)

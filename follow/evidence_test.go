@@ -14,9 +14,9 @@ import (
 	"github.com/kinformer/kinformer/internal/served"
 )
 
-// testDocument returns a document of the versions of group example.com, such as "v1 v2": each has the
-// resource widgets, a version with "-" none, and one with "!" is stale. Other text counts as another
-// group.
+// testDocument returns a document of the versions of group example.com, such as "v1 v2": each has
+// the resource widgets, a version with "-" none, and one with "!" is stale. Other text counts as
+// another group.
 func testDocument(versions string) *document {
 	var all []groupVersion
 	for word := range strings.FieldsSeq(versions) {

@@ -27,28 +27,30 @@ import (
 )
 
 const (
-	// discoveryBurst is the number of discovery requests that may follow each other at discoveryGap, and
-	// discoveryPeriod the time after which there may be one more.
+	// discoveryBurst is the number of discovery requests that may follow each other at
+	// discoveryGap, and discoveryPeriod the time after which there may be one more.
 	discoveryBurst  = 12
 	discoveryPeriod = 5 * time.Second
-	// discoveryGap is the least time between two discovery requests. It is also the time after which the
-	// first one after a change is repeated. That time doubles, up to lastRepeat: a server may be the
-	// last one to learn of a change.
+	// discoveryGap is the least time between two discovery requests. It is also the time after
+	// which the first one after a change is repeated. That time doubles, up to lastRepeat: a server
+	// may be the last one to learn of a change.
 	discoveryGap = time.Second
 	lastRepeat   = 64 * time.Second
-	// discoveryInterval is the time between requests without a change. An aggregated API may change what
-	// it serves, and its APIService does not.
+	// discoveryInterval is the time between requests without a change. An aggregated API may change
+	// what it serves, and its APIService does not.
 	discoveryInterval = 10 * time.Minute
 
-	// automanaged is a label of the APIServices that the server itself makes for its resources and for
-	// those of CustomResourceDefinitions. They are no evidence: their own events come too early or late.
+	// automanaged is a label of the APIServices that the server itself makes for its resources and
+	// for those of CustomResourceDefinitions. They are no evidence: their own events come too early
+	// or late.
 	automanaged = "kube-aggregator.kubernetes.io/automanaged"
 )
 
 // Options are the options of a Follower. The zero value is right for production.
 type Options struct {
-	// ErrorHandler receives the errors of requests, those of the informers of CustomResourceDefinitions and
-	// APIServices included. The default logs them, as cache.ErrorHandler says.
+	// ErrorHandler receives the errors of requests, those of the informers of
+	// CustomResourceDefinitions and APIServices included. The default logs them, as
+	// cache.ErrorHandler says.
 	ErrorHandler cache.ErrorHandler
 	// Logger replaces the logger of Run's context.
 	Logger klog.Logger
@@ -90,13 +92,15 @@ var (
 
 // Status is the condition of a Follower.
 type Status struct {
-	// Err is why the last discovery request failed, or why CustomResourceDefinitions or APIServices cannot
-	// be watched; nil if all is well. Resources are then taken to be as they were. If the program has
-	// no permission to watch them, informers do not follow: they request what is not served, and report
-	// the 404. If the server does not serve them, as discovery confirms, informers follow all the same.
+	// Err is why the last discovery request failed, or why CustomResourceDefinitions or APIServices
+	// cannot be watched; nil if all is well. Resources are then taken to be as they were. If the
+	// program has no permission to watch them, informers do not follow: they request what is not
+	// served, and report the 404. If the server does not serve them, as discovery confirms,
+	// informers follow all the same.
 	Err error
-	// Requests is the number of requests for the groups of the server, one in progress included. Unchanged
-	// of them were answered that nothing has changed, Changed in another way, and Failed have failed.
+	// Requests is the number of requests for the groups of the server, one in progress included.
+	// Unchanged of them were answered that nothing has changed, Changed in another way, and Failed
+	// have failed.
 	Requests, Changed, Unchanged, Failed uint64
 	// AnsweredAt is when the last of the requests for the groups succeeded. It is zero before.
 	AnsweredAt time.Time
@@ -111,8 +115,9 @@ var (
 )
 
 // New returns a follower of what a server serves. It makes no request before Run. The config of the
-// clients should be prepared by cache.EnableStreaming: annotations, which may hold whole schemas, are
-// then cut from the responses. If a client is nil or client-go's fake one, Run returns an error.
+// clients should be prepared by cache.EnableStreaming: annotations, which may hold whole schemas,
+// are then cut from the responses. If a client is nil or client-go's fake one, Run returns an
+// error.
 func New(client metadata.Interface, discovery discovery.DiscoveryInterface, options Options) *Follower {
 	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	f := &Follower{
@@ -159,8 +164,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	return cache.RunAll(ctx, f.informers[0].Run, f.informers[1].Run, f.runDiscovery)
 }
 
-// Resource returns what is known of a resource, for cache.InformerOptions.Served. It returns the same value
-// for the same resource.
+// Resource returns what is known of a resource, for cache.InformerOptions.Served. It returns the
+// same value for the same resource.
 func (f *Follower) Resource(resource schema.GroupVersionResource) *cache.Served {
 	f.publishing.Lock()
 	defer f.publishing.Unlock()
@@ -193,8 +198,8 @@ func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersi
 	}
 }
 
-// current returns the last document, an empty one before the first, and a channel that is closed when it
-// or verdicts change.
+// current returns the last document, an empty one before the first, and a channel that is closed
+// when it or verdicts change.
 func (f *Follower) current() (*document, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -277,8 +282,8 @@ func (f *Follower) decideAll() {
 	f.changed = make(chan struct{})
 }
 
-// decide decides on a resource. Without evidence, it leaves the verdict as it is. A follower that is
-// blind makes informers request what is not served. The caller holds mu.
+// decide decides on a resource. Without evidence, it leaves the verdict as it is. A follower that
+// is blind makes informers request what is not served. The caller holds mu.
 func (f *Follower) decide(name schema.GroupVersionResource, resource *served.Resource) {
 	before := resource.Verdict()
 	outcome, why := f.evidence.verdictOn(name, before, f.options.Clock.Now())
@@ -321,8 +326,8 @@ func (f *Follower) sleep(ctx context.Context, d time.Duration, wake <-chan struc
 	return false
 }
 
-// ask asks the server what it serves, and decides on all resources. It reports false if the request has
-// failed or the follower is blind: that may end without a change.
+// ask asks the server what it serves, and decides on all resources. It reports false if the request
+// has failed or the follower is blind: that may end without a change.
 func (f *Follower) ask(ctx context.Context) (sees bool) {
 	f.mu.Lock()
 	f.evidence.asked++
@@ -354,9 +359,9 @@ func (f *Follower) ask(ctx context.Context) (sees bool) {
 	return err == nil && !f.blind && f.evidence.complete > 0
 }
 
-// wants reports whether a server without aggregated discovery is asked for a version: if it is of the core
-// group or followed, and its resources are not known or a definition of its group has changed. keep is false
-// if it is neither: what is known of it gets old.
+// wants reports whether a server without aggregated discovery is asked for a version: if it is of
+// the core group or followed, and its resources are not known or a definition of its group has
+// changed. keep is false if it is neither: what is known of it gets old.
 func (f *Follower) wants(version schema.GroupVersion, known bool) (ask, keep bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -367,8 +372,8 @@ func (f *Follower) wants(version schema.GroupVersion, known bool) (ask, keep boo
 	return keep && (!known || f.options.Clock.Since(f.evidence.groups[version.Group]) < evidenceAge), keep
 }
 
-// look finds out whether the follower is blind, and whether all definitions have been listed. Those that
-// the server does not serve, by discovery, are not missed. The caller holds mu.
+// look finds out whether the follower is blind, and whether all definitions have been listed. Those
+// that the server does not serve, by discovery, are not missed. The caller holds mu.
 func (f *Follower) look() {
 	hasDocument, isComplete := f.evidence.answered > 0, true
 	f.blind = !hasDocument && f.status.Err != nil

@@ -41,7 +41,8 @@ type harness struct {
 	events []string
 }
 
-// inBubble runs a test with a harness in a bubble. change, if not nil, changes the config of the clients.
+// inBubble runs a test with a harness in a bubble. change, if not nil, changes the config of the
+// clients.
 func inBubble(t *testing.T, change func(*rest.Config), test func(t *testing.T, h *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, newHarness(t, change)) })

@@ -34,8 +34,8 @@ func (b countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Definitions with large annotations are installed at once: few discovery requests, each resource is
-// known to be served, and little memory is kept.
+// Definitions with large annotations are installed at once: few discovery requests, each resource
+// is known to be served, and little memory is kept.
 func TestManyDefinitionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ofDiscovery, ofDefinitions atomic.Int64
@@ -80,8 +80,8 @@ func TestManyDefinitionsAtOnce(t *testing.T) {
 		if n := status.Requests - before; waited > 5*time.Second || n > 12 {
 			t.Errorf("served after %v, %d discovery requests", waited, n)
 		}
-		// The first answer has no definitions. How many the later ones have, and so how many answers
-		// there are, is the scheduler's choice.
+		// The first answer has no definitions. How many the later ones have, and so how many
+		// answers there are, is the scheduler's choice.
 		answers := int64(status.Requests - status.Unchanged)
 		if n, limit := ofDiscovery.Load(), answers*55_000+(answers-1)*manyDefinitions*400; n > limit {
 			t.Errorf("%d bytes of discovery in %d answers, want at most %d", n, answers, limit)

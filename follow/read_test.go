@@ -29,8 +29,8 @@ func TestReadBeforeTheFirstVerdictIsNoNotFound(t *testing.T) {
 	})
 }
 
-// Permission that is granted late ends the requests for what is not served, also if there is no definition
-// whose event would make the follower ask.
+// Permission that is granted late ends the requests for what is not served, also if there is no
+// definition whose event would make the follower ask.
 func TestLatePermissionIsNoticed(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
 		h.server.InjectFault(16, of("customresourcedefinitions"), fake.RequestFault{Err: fake.Forbidden()})

@@ -47,7 +47,8 @@ func withoutAPIServices(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Where there are no APIServices, informers follow the definitions, and the status says what is missing.
+// Where there are no APIServices, informers follow the definitions, and the status says what is
+// missing.
 func TestServerWithoutAPIServices(t *testing.T) {
 	inBubble(t, func(config *rest.Config) { config.Wrap(withoutAPIServices) }, func(t *testing.T, h *harness) {
 		informer := h.newWidgets()
@@ -137,8 +138,8 @@ func TestWaitForServedLeavesNothing(t *testing.T) {
 	})
 }
 
-// What a server without aggregated discovery has said of a group is not kept while no part of the program follows it: a
-// definition that is created meanwhile would never be found.
+// What a server without aggregated discovery has said of a group is not kept while no part of the
+// program follows it: a definition that is created meanwhile would never be found.
 func TestVersionThatNobodyFollowedIsAskedForAgain(t *testing.T) {
 	inBubble(t, func(config *rest.Config) { config.Wrap(withoutAggregation) }, func(t *testing.T, h *harness) {
 		h.start(h.follower.Run)
@@ -154,7 +155,8 @@ func TestVersionThatNobodyFollowedIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// The last answer for a version is not kept if a later request fails: it may list a resource that is deleted.
+// The last answer for a version is not kept if a later request fails: it may list a resource that
+// is deleted.
 func TestFailedDiscoveryOfVersionIsNotRepeatedForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails atomic.Bool

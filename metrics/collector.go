@@ -127,8 +127,8 @@ func collectFollower(out output, status follow.Status) {
 	}
 }
 
-// collectMembers sends the metrics of members that run. Of several with equal groups and identities,
-// one has metrics.
+// collectMembers sends the metrics of members that run. Of several with equal groups and
+// identities, one has metrics.
 func collectMembers(out output, members []*shard.Member) {
 	type name struct{ group, member string }
 	sent := make(map[name]bool)

@@ -25,8 +25,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestExposition compares the text that Prometheus reads of an informer with a blocked handler and a
-// failed relist, of one that has not run and of an invalid one.
+// TestExposition compares the text that Prometheus reads of an informer with a blocked handler and
+// a failed relist, of one that has not run and of an invalid one.
 func TestExposition(t *testing.T) {
 	runtime.GC() // the name of an invalid informer is free once it is garbage
 	synctest.Test(t, func(t *testing.T) {

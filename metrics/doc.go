@@ -22,13 +22,14 @@
 // rate and increase see the first occurrence after the first scrape. Codes of requests and reasons
 // for relists appear when they occur, and the phase is one series, whose label changes.
 //
-// An informer that uses the Scopes of a shard.Member adds the member's series while the member runs:
-// 17, once for all informers. Their labels are group and member, which is the member's Identity. If
-// a program has members of several clusters, give their groups different names: of two members with
-// the same labels, one has series.
+// An informer that uses the Scopes of a shard.Member adds the member's series while the member
+// runs: 17, once for all informers. Their labels are group and member, which is the member's
+// Identity. If a program has members of several clusters, give their groups different names: of two
+// members with the same labels, one has series.
 //
-// A follow.Follower that is passed to NewCollector itself has, beside the series of its two informers, four of
-// its discovery requests, with the labels of its informer of CustomResourceDefinitions.
+// A follow.Follower that is passed to NewCollector itself has, beside the series of its two
+// informers, four of its discovery requests, with the labels of its informer of
+// CustomResourceDefinitions.
 //
 // # Freshness
 //

@@ -19,8 +19,8 @@ import (
 	"github.com/kinformer/kinformer/follow"
 )
 
-// TestFollowerHasSeries checks that a follower has one set of series, with every result from the start, and
-// none once it has stopped.
+// TestFollowerHasSeries checks that a follower has one set of series, with every result from the
+// start, and none once it has stopped.
 func TestFollowerHasSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})

@@ -104,8 +104,8 @@ func TestEqualNames(t *testing.T) {
 	})
 }
 
-// TestCollectWhileInformersComeAndGo collects while informers of equal names and their handlers start
-// and stop. A collection with two series of the same labels is an error.
+// TestCollectWhileInformersComeAndGo collects while informers of equal names and their handlers
+// start and stop. A collection with two series of the same labels is an error.
 func TestCollectWhileInformersComeAndGo(t *testing.T) {
 	var group cache.Group
 	registry := register(&group)
@@ -190,8 +190,8 @@ func (c podClient) List(ctx context.Context, options metav1.ListOptions) (*corev
 	return list.(*corev1.PodList), nil
 }
 
-// TestDescribeWithoutInformers checks that the descriptions do not depend on the informers, and that
-// a collector can be registered once.
+// TestDescribeWithoutInformers checks that the descriptions do not depend on the informers, and
+// that a collector can be registered once.
 func TestDescribeWithoutInformers(t *testing.T) {
 	registry := register()
 	err := registry.Register(metrics.NewCollector(newPods(t, "pods")))

@@ -48,7 +48,8 @@ const (
 	memberUIDAnnotation = "kinformer/shard-member-uid"
 	// The leaseTransitions of the member's Lease show which of two states of both Leases is newer.
 	memberTransitionAnnotation = "kinformer/shard-member-transition"
-	// expiredAnnotation of a member's Lease is its last holder that has not given it up, but expired.
+	// expiredAnnotation of a member's Lease is its last holder that has not given it up, but
+	// expired.
 	expiredAnnotation = "kinformer/shard-expired"
 
 	memberInfix = "-member-"

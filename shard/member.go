@@ -24,8 +24,8 @@ import (
 )
 
 var (
-	// ErrGroupMismatch is wrapped by the error of Run if the group was created with another number of
-	// slots, another hash field or by another version of the algorithm.
+	// ErrGroupMismatch is wrapped by the error of Run if the group was created with another number
+	// of slots, another hash field or by another version of the algorithm.
 	ErrGroupMismatch = errors.New("the group has other options")
 
 	errRunTwice = errors.New("shard: Run was called before")

@@ -20,17 +20,17 @@ type Options struct {
 	// Group is the name of the replicas that share collections, and of their Leases: those of a
 	// group "web" are "web", "web-member-IDENTITY" and "web-slot-NUMBER". It must be a DNS label.
 	Group string
-	// Identity is the name of this replica, such as the name of its Pod. It must be a DNS subdomain,
-	// and no other running replica of the group may have it. A replica that is started again under
-	// the name of one that crashed joins the group once that one's Lease has expired.
+	// Identity is the name of this replica, such as the name of its Pod. It must be a DNS
+	// subdomain, and no other running replica of the group may have it. A replica that is started
+	// again under the name of one that crashed joins the group once that one's Lease has expired.
 	Identity string
 
 	// Slots is the number of parts into which the hash space is cut, each of which has one owner at
 	// a time. Zero means 32. It should be at least four times the largest number of replicas,
 	// and cannot be changed while the group exists.
 	Slots int
-	// HashField is the field of objects whose hash decides to which slot they belong. The default is
-	// cache.HashUID. It cannot be changed while the group exists.
+	// HashField is the field of objects whose hash decides to which slot they belong. The default
+	// is cache.HashUID. It cannot be changed while the group exists.
 	HashField cache.HashField
 
 	// LeaseDuration is the time after which the slots of a replica that no longer renews its Lease

@@ -85,8 +85,8 @@ func (p *planner) self() candidate {
 }
 
 // planExpiry finds members whose Leases have been unchanged for too long. The one that is preferred
-// for such a Lease expires it at once, and the others after a while. A view that is stale shows that
-// a Lease was unchanged until its last list only: then the others act with their next list.
+// for such a Lease expires it at once, and the others after a while. A view that is stale shows
+// that a Lease was unchanged until its last list only: then the others act with their next list.
 func (p *planner) planExpiry() {
 	alive := slices.DeleteFunc(slices.Clone(p.members), func(m memberState) bool { return m.expires <= p.complete })
 	for _, m := range p.members {

@@ -42,7 +42,8 @@ func startLogged(t *testing.T, server *leaseServer, identity string) *loggedRepl
 	return r
 }
 
-// expect checks the counts that are not zero: those of taken slots, "lost " before those of lost ones.
+// expect checks the counts that are not zero: those of taken slots, "lost " before those of lost
+// ones.
 func (r *loggedReplica) expect(t *testing.T, name string, want map[string]uint64) {
 	t.Helper()
 	status := r.Status()
@@ -111,8 +112,8 @@ func TestSlotsAreCountedByReason(t *testing.T) {
 	})
 }
 
-// TestSlotTakenAgainAfterPauseIsCounted makes a replica fail to renew for longer than RenewDeadline,
-// and not for LeaseDuration.
+// TestSlotTakenAgainAfterPauseIsCounted makes a replica fail to renew for longer than
+// RenewDeadline, and not for LeaseDuration.
 func TestSlotTakenAgainAfterPauseIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startLogged(t, newLeaseServer(), "a")
@@ -173,7 +174,8 @@ func TestSlotsOfCrashedReplicaAreExpired(t *testing.T) {
 	})
 }
 
-// TestSlotsOfDeletedMemberAreTaken deletes the Lease of a member by hand, which joins again at once.
+// TestSlotsOfDeletedMemberAreTaken deletes the Lease of a member by hand, which joins again at
+// once.
 func TestSlotsOfDeletedMemberAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newLeaseServer()

@@ -42,8 +42,8 @@ type Status struct {
 	//   - Balanced: its owner had more than its fair share.
 	//   - Expired: its owner had not renewed its Lease.
 	//   - LeaseDeleted: the Lease of the slot or of its owner was deleted by hand.
-	//   - Regained: the slot's Lease named this incarnation already. Its slots had ended as it could
-	//     not renew in time, or the response to its write was lost.
+	//   - Regained: the slot's Lease named this incarnation already. Its slots had ended as it
+	//     could not renew in time, or the response to its write was lost.
 	Taken map[string]uint64
 	// Lost counts the slots that the member has lost, by the reason. The map has a key for every
 	// reason:
@@ -54,8 +54,8 @@ type Status struct {
 	//   - Taken: another member has taken the slot.
 	//   - LeaseDeleted: the Lease of the slot or of the member was deleted by hand.
 	Lost map[string]uint64
-	// Renewed is when the last successful renewal of the member's Lease was sent, and RenewalAge how
-	// long ago or, if none has succeeded, for how long Run has tried. When RenewalAge reaches
+	// Renewed is when the last successful renewal of the member's Lease was sent, and RenewalAge
+	// how long ago or, if none has succeeded, for how long Run has tried. When RenewalAge reaches
 	// RenewDeadline, that of Options, the contexts of all slots end.
 	Renewed                   time.Time
 	RenewalAge, RenewDeadline time.Duration
@@ -64,8 +64,8 @@ type Status struct {
 	// that the watch has not shown.
 	StaleSince time.Time
 	// Err is the error of the last request that has failed since the last successful renewal. If
-	// there is none, it is the error of the informer of Leases, or nil. Once Run has returned because
-	// the group has other options, it is that error.
+	// there is none, it is the error of the informer of Leases, or nil. Once Run has returned
+	// because the group has other options, it is that error.
 	Err error
 }
 

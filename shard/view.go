@@ -215,8 +215,8 @@ func (v *view) isListDue() bool {
 	return (v.missed || v.fresh.isStale(v.now())) && v.now() >= v.nextList
 }
 
-// staleFor returns how long ago the first renewal was sent that the watch should have shown, zero if
-// there is none.
+// staleFor returns how long ago the first renewal was sent that the watch should have shown, zero
+// if there is none.
 func (v *view) staleFor() time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -357,8 +357,8 @@ func (v *view) summary() (members, free int) {
 	return members, free
 }
 
-// isAlive reports whether the owner of a slot is a member whose Lease has not expired, as far as the
-// view knows. The caller holds mu.
+// isAlive reports whether the owner of a slot is a member whose Lease has not expired, as far as
+// the view knows. The caller holds mu.
 func (v *view) isAlive(o owner) bool {
 	member, known := v.members[o.member]
 	if !known || member.lease.UID != o.uid {

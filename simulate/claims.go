@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// BindClaims binds PersistentVolumeClaims, and expands the volumes of those that request more. There are no
-// PersistentVolumes.
+// BindClaims binds PersistentVolumeClaims, and expands the volumes of those that request more.
+// There are no PersistentVolumes.
 func BindClaims(s State) []Action {
 	return forEach(s, func(_ State, claim *corev1.PersistentVolumeClaim) []Action {
 		wanted, bound := claim.Spec.Resources.Requests.Storage(), claim.Status.Phase == corev1.ClaimBound
@@ -27,8 +27,8 @@ func BindClaims(s State) []Action {
 // claimProtection is the finalizer of a claim that may be in use.
 const claimProtection = "kubernetes.io/pvc-protection"
 
-// ProtectClaims gives PersistentVolumeClaims a finalizer, and removes it from those that are deleted and that no Pod
-// on a node uses.
+// ProtectClaims gives PersistentVolumeClaims a finalizer, and removes it from those that are
+// deleted and that no Pod on a node uses.
 func ProtectClaims(s State) []Action {
 	return forEach(s, func(s State, claim *corev1.PersistentVolumeClaim) []Action {
 		protected := slices.Contains(claim.Finalizers, claimProtection)

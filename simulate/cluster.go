@@ -28,8 +28,8 @@ func (a *act) key() string { return a.sortKey }
 // since implements stimulus.
 func (a *act) since() int { return a.round }
 
-// deliver implements stimulus. An action that the server refuses fails the run: the actor has seen the
-// state that the action applies to.
+// deliver implements stimulus. An action that the server refuses fails the run: the actor has seen
+// the state that the action applies to.
 func (a *act) deliver(s *scheduler) {
 	obj := a.Object.DeepCopyObject().(fake.Object)
 	if err := s.outsideWrite("cluster", a.Verb, obj); err != nil {

@@ -30,7 +30,8 @@ const (
 	maxReplicasAnnotation     = "deployment.kubernetes.io/max-replicas"
 )
 
-// ControlDeployments creates, scales and deletes the ReplicaSets of Deployments, and writes the status.
+// ControlDeployments creates, scales and deletes the ReplicaSets of Deployments, and writes the
+// status.
 func ControlDeployments(s State) []Action { return forEach(s, controlDeployment) }
 
 func controlDeployment(s State, d *appsv1.Deployment) []Action {
@@ -120,8 +121,8 @@ func (r *rollout) next() []Action {
 	return r.roll()
 }
 
-// annotated returns a copy of the current ReplicaSet with the annotations of the Deployment, and with the highest
-// revision.
+// annotated returns a copy of the current ReplicaSet with the annotations of the Deployment, and
+// with the highest revision.
 func (r *rollout) annotated(set *appsv1.ReplicaSet) *appsv1.ReplicaSet {
 	highest := 0
 	for _, old := range r.old {
@@ -189,8 +190,9 @@ func (r *rollout) create(replicas int32) []Action {
 	return []Action{{Verb: "create", Object: set}}
 }
 
-// nameIsTaken reports whether a ReplicaSet that is not the Deployment's has the name of the current one, which does not
-// exist. The status then counts a collision, so that the next name is another one.
+// nameIsTaken reports whether a ReplicaSet that is not the Deployment's has the name of the current
+// one, which does not exist. The status then counts a collision, so that the next name is another
+// one.
 func (r *rollout) nameIsTaken() bool {
 	return r.current == nil && find[*appsv1.ReplicaSet](r.state, r.Namespace, r.Name+"-"+r.templateHash()) != nil
 }
@@ -205,7 +207,8 @@ func (r *rollout) templateHash() string {
 	return utilrand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
 }
 
-// sizes returns the annotations of a ReplicaSet that tell a scaling of the Deployment from a rollout.
+// sizes returns the annotations of a ReplicaSet that tell a scaling of the Deployment from a
+// rollout.
 func (r *rollout) sizes() map[string]string {
 	return map[string]string{
 		desiredReplicasAnnotation: strconv.Itoa(int(r.replicas)),
@@ -238,7 +241,8 @@ func (r *rollout) roll() []Action {
 	return r.trimHistory()
 }
 
-// shrink scales the oldest ReplicaSet down, as far as enough Pods are available: first those with Pods that are not.
+// shrink scales the oldest ReplicaSet down, as far as enough Pods are available: first those with
+// Pods that are not.
 func (r *rollout) shrink() []Action {
 	required := r.replicas - r.unavailable
 	active := where(r.old, func(set *appsv1.ReplicaSet) bool { return wanted(set) > 0 })
@@ -290,8 +294,8 @@ func (r *rollout) isScaled() bool {
 	})
 }
 
-// scale returns the next write after the number of replicas has changed: during a rollout, all ReplicaSets keep their
-// proportions.
+// scale returns the next write after the number of replicas has changed: during a rollout, all
+// ReplicaSets keep their proportions.
 func (r *rollout) scale() []Action {
 	active := where(r.sets, func(set *appsv1.ReplicaSet) bool { return wanted(set) > 0 })
 	switch {
@@ -320,8 +324,9 @@ func (r *rollout) hasSizes(set *appsv1.ReplicaSet) bool {
 		set.Annotations[maxReplicasAnnotation] == sizes[maxReplicasAnnotation]
 }
 
-// scaleInProportion scales the first ReplicaSet that has another size than its proportion. The largest is the first, and
-// gets what the others leave. Of two that have one size, the newer one is scaled up first, or the older one down.
+// scaleInProportion scales the first ReplicaSet that has another size than its proportion. The
+// largest is the first, and gets what the others leave. Of two that have one size, the newer one is
+// scaled up first, or the older one down.
 func (r *rollout) scaleInProportion(active []*appsv1.ReplicaSet) []Action {
 	more := -sum(r.sets, wanted)
 	if r.replicas > 0 {
@@ -354,7 +359,8 @@ func (r *rollout) scaleInProportion(active []*appsv1.ReplicaSet) []Action {
 	return nil
 }
 
-// share returns the number of Pods by which a ReplicaSet grows if it keeps its proportion of the Deployment.
+// share returns the number of Pods by which a ReplicaSet grows if it keeps its proportion of the
+// Deployment.
 func (r *rollout) share(set *appsv1.ReplicaSet) int32 {
 	size := wanted(set)
 	before, err := strconv.Atoi(set.Annotations[maxReplicasAnnotation])
@@ -370,7 +376,8 @@ func (r *rollout) share(set *appsv1.ReplicaSet) int32 {
 	return int32(math.Round(float64(size)*float64(r.replicas+r.surge)/float64(before))) - size
 }
 
-// trimHistory deletes old ReplicaSets without Pods that are more than the Deployment keeps, once a rollout is complete.
+// trimHistory deletes old ReplicaSets without Pods that are more than the Deployment keeps, once a
+// rollout is complete.
 func (r *rollout) trimHistory() []Action {
 	limit := r.Spec.RevisionHistoryLimit
 	if limit == nil || !r.Spec.Paused && !r.isComplete(&r.Status) {

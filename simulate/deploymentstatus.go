@@ -50,7 +50,8 @@ func terminating(set *appsv1.ReplicaSet) int32 {
 	return *set.Status.TerminatingReplicas
 }
 
-// isComplete reports whether a status is that of a Deployment whose Pods are all updated and available.
+// isComplete reports whether a status is that of a Deployment whose Pods are all updated and
+// available.
 func (r *rollout) isComplete(status *appsv1.DeploymentStatus) bool {
 	return status.UpdatedReplicas == r.replicas && status.Replicas == r.replicas && status.AvailableReplicas == r.replicas &&
 		status.ObservedGeneration >= r.Generation

@@ -189,7 +189,8 @@ func TestEventsOfOthersWritesAreHeld(t *testing.T) {
 	}
 }
 
-// readAtStart updates the ConfigMap once it reads "2", and reports what it has read from time to time.
+// readAtStart updates the ConfigMap once it reads "2", and reports what it has read from time to
+// time.
 func readAtStart(reads *[]string) func(context.Context, *rest.Config) error {
 	return withClient(func(ctx context.Context, client kubernetes.Interface) error {
 		for ctx.Err() == nil {

@@ -1,10 +1,10 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulate finds the bugs of a controller that appear when it crashes between two writes, acts on
-// a stale cache, or never sees a state in between. It runs the program many times under go test, without a
-// cluster, and needs no assertions. The program may be written with client-go, controller-runtime or
-// kinformer; it needs no change if its entry point takes a rest.Config.
+// Package simulate finds the bugs of a controller that appear when it crashes between two writes,
+// acts on a stale cache, or never sees a state in between. It runs the program many times under go
+// test, without a cluster, and needs no assertions. The program may be written with client-go,
+// controller-runtime or kinformer; it needs no change if its entry point takes a rest.Config.
 //
 //	func TestWebsites(t *testing.T) {
 //		simulate.Run(t, simulate.Test{
@@ -17,52 +17,53 @@
 //
 // # How a run works
 //
-// Each run has a bubble of testing/synctest, a fake.APIServer without a port, and the program, whose
-// clients have the scheduler as transport:
+// Each run has a bubble of testing/synctest, a fake.APIServer without a port, and the program,
+// whose clients have the scheduler as transport:
 //
 //	program --request--> scheduler --> fake.APIServer
 //	program <--events--- scheduler <---+
 //	cluster's actions -> scheduler
 //
-// Every request, every watch event and every action of the cluster is a stimulus. The scheduler waits until all
-// goroutines are blocked, picks one stimulus, delivers it, and begins again. When there is none, the
-// bubble's clock advances to the program's next timer. While there are more, it advances by a second after
-// every 100. The order is that of arrival, or drawn by a seed, so that a run can be repeated, up to the order
-// of Go's maps and of select.
+// Every request, every watch event and every action of the cluster is a stimulus. The scheduler
+// waits until all goroutines are blocked, picks one stimulus, delivers it, and begins again. When
+// there is none, the bubble's clock advances to the program's next timer. While there are more, it
+// advances by a second after every 100. The order is that of arrival, or drawn by a seed, so that a
+// run can be repeated, up to the order of Go's maps and of select.
 //
-// The scheduler runs in the goroutine of Steps. Its lock guards what the goroutines of the program and of
-// the server's watches add: requests, watch events and reports. It is held for O(requests and watches), and
-// never while the server or the program is called.
+// The scheduler runs in the goroutine of Steps. Its lock guards what the goroutines of the program
+// and of the server's watches add: requests, watch events and reports. It is held for O(requests
+// and watches), and never while the server or the program is called.
 //
-// The first run is undisturbed. Others have one or more disturbances, each at a write that is named by
-// what it does: see [Disturbance].
+// The first run is undisturbed. Others have one or more disturbances, each at a write that is named
+// by what it does: see [Disturbance].
 //
 // # The cluster
 //
-// Test.Cluster is what else writes to the API server: actors, pure functions from all objects to the writes that
-// are possible next. [Workloads] returns those that play Kubernetes' own controllers and the kubelets. They are in
-// workloads.go and in a file for each controller: deployments.go, statefulsets.go, jobs.go, pods.go and so on. The
-// engine, which is all other files, knows only [Actor].
+// Test.Cluster is what else writes to the API server: actors, pure functions from all objects to
+// the writes that are possible next. [Workloads] returns those that play Kubernetes' own
+// controllers and the kubelets. They are in workloads.go and in a file for each controller:
+// deployments.go, statefulsets.go, jobs.go, pods.go and so on. The engine, which is all other
+// files, knows only [Actor].
 //
 // # What makes a run fail
 //
 // When the program is at rest at the end of a [World.Settle], all objects but Leases, Events and
-// APIServices are compared with those of the undisturbed run. UIDs, versions, generations, managedFields
-// and times are not compared, and generated names and hashes of templates are matched by the content of their
-// objects. A run also fails if
+// APIServices are compared with those of the undisturbed run. UIDs, versions, generations,
+// managedFields and times are not compared, and generated names and hashes of templates are matched
+// by the content of their objects. A run also fails if
 //
 //   - an undisturbed run in another order ends in another state;
 //   - the program does not come to rest: it writes again and again;
-//   - Start returns before its context is cancelled, unless a disturbance has caused it, in which case it
-//     is called again; or it does not return after its context is cancelled;
+//   - Start returns before its context is cancelled, unless a disturbance has caused it, in which
+//     case it is called again; or it does not return after its context is cancelled;
 //   - a goroutine is left after Start has returned;
 //   - a panic is recovered by client-go's handlers;
 //   - an invariant of the test returns an error.
 //
 // # What it cannot find
 //
-// A crash cancels the context, and the process's requests fail from then on; its code runs on until Start
-// returns. What a program does outside of the API server is not undone and not simulated: a database needs a
-// fake in the bubble. A program that listens on a port, or holds a mutex while it sleeps,
-// makes no progress; after ten seconds the test ends with the stacks of its goroutines.
+// A crash cancels the context, and the process's requests fail from then on; its code runs on until
+// Start returns. What a program does outside of the API server is not undone and not simulated: a
+// database needs a fake in the bubble. A program that listens on a port, or holds a mutex while it
+// sleeps, makes no progress; after ten seconds the test ends with the stacks of its goroutines.
 package simulate

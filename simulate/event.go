@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// describeEvent returns the type of a watch event, and the kind, name and version of its object, from the event's
-// frame in JSON or protobuf.
+// describeEvent returns the type of a watch event, and the kind, name and version of its object,
+// from the event's frame in JSON or protobuf.
 func describeEvent(frame []byte) string {
 	event, err := decodeEvent(frame)
 	if err != nil {

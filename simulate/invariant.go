@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ClaimsInUseAreKept is an invariant: it returns an error for a write after which a PersistentVolumeClaim does not
-// exist any more, of which a Pod that has not ended has a volume. A claim with a finalizer still exists.
+// ClaimsInUseAreKept is an invariant: it returns an error for a write after which a
+// PersistentVolumeClaim does not exist any more, of which a Pod that has not ended has a volume. A
+// claim with a finalizer still exists.
 func ClaimsInUseAreKept(w Write) error {
 	kept := map[types.UID]bool{}
 	for _, claim := range All[*corev1.PersistentVolumeClaim](w.After) {
@@ -31,7 +32,8 @@ func ClaimsInUseAreKept(w Write) error {
 	return nil
 }
 
-// volumeOf returns the name of the volume of a Pod that has not ended which a claim is used for, or "".
+// volumeOf returns the name of the volume of a Pod that has not ended which a claim is used for, or
+// "".
 func volumeOf(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) string {
 	if pod.Namespace != claim.Namespace || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return ""
@@ -44,8 +46,9 @@ func volumeOf(pod *corev1.Pod, claim *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-// ControllersExist is an invariant: it returns an error for a write that creates an object whose controller, by
-// its owner references, is being deleted or does not exist: work on a stale cache, which the garbage collector has to undo.
+// ControllersExist is an invariant: it returns an error for a write that creates an object whose
+// controller, by its owner references, is being deleted or does not exist: work on a stale cache,
+// which the garbage collector has to undo.
 func ControllersExist(w Write) error {
 	if w.Verb != "create" {
 		return nil

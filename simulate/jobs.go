@@ -17,8 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ControlJobs creates and deletes the Pods of Jobs, counts those that have ended, and writes the status. Ignored are
-// policies for failures and success, limits of an index, and all that depends on time.
+// ControlJobs creates and deletes the Pods of Jobs, counts those that have ended, and writes the
+// status. Ignored are policies for failures and success, limits of an index, and all that depends
+// on time.
 func ControlJobs(s State) []Action {
 	return append(forEach(s, controlJob), forEach(s, releasePod)...)
 }
@@ -67,8 +68,8 @@ func isTracked(pod *corev1.Pod) bool {
 	return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
 }
 
-// tracking is a Job and its Pods. A Pod that has ended is counted in three writes, so that none is forgotten: the status
-// notes its UID, its finalizer is removed, and the status counts it.
+// tracking is a Job and its Pods. A Pod that has ended is counted in three writes, so that none is
+// forgotten: the status notes its UID, its finalizer is removed, and the status counts it.
 type tracking struct {
 	*batchv1.Job
 	pods, active []*corev1.Pod
@@ -141,8 +142,8 @@ func (j *tracking) note() {
 	j.failed = j.status.Failed + int32(len(uncounted.Failed))
 }
 
-// hasFailed reports whether a Pod counts as failed. One that is deleted does so before it has stopped, unless only
-// Pods that have failed are replaced.
+// hasFailed reports whether a Pod counts as failed. One that is deleted does so before it has
+// stopped, unless only Pods that have failed are replaced.
 func (j *tracking) hasFailed(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil && pod.Status.Phase != corev1.PodSucceeded && !j.replacesFailedOnly()
 }
@@ -151,8 +152,8 @@ func (j *tracking) replacesFailedOnly() bool {
 	return j.Spec.PodReplacementPolicy != nil && *j.Spec.PodReplacementPolicy == batchv1.Failed
 }
 
-// finish sets the conditions of a Job that ends: first the one that says how, and when all Pods are counted and gone,
-// the one that says that it has. It reports whether the Job ends.
+// finish sets the conditions of a Job that ends: first the one that says how, and when all Pods are
+// counted and gone, the one that says that it has. It reports whether the Job ends.
 func (j *tracking) finish() bool {
 	uncounted := j.status.UncountedTerminatedPods
 	counted := len(uncounted.Succeeded)+len(uncounted.Failed) == 0 && j.terminating == 0 && len(j.active) == 0
@@ -194,7 +195,8 @@ func (j *tracking) isSuccessful() bool {
 	return j.succeeded >= *j.Spec.Completions
 }
 
-// suspend sets the condition Suspended and the time of the start. A Job that ends is not suspended any more.
+// suspend sets the condition Suspended and the time of the start. A Job that ends is not suspended
+// any more.
 func (j *tracking) suspend(ends bool) {
 	was := hasCondition(j.Job, batchv1.JobSuspended)
 	switch {
@@ -285,8 +287,8 @@ func (j *tracking) remove(pod *corev1.Pod) []Action {
 	return []Action{{Verb: "delete", Object: pod}}
 }
 
-// compareForRemoval orders Pods by which is deleted first: one whose deletion has begun, then one without a place, and
-// of equal Pods that of the lowest index.
+// compareForRemoval orders Pods by which is deleted first: one whose deletion has begun, then one
+// without a place, and of equal Pods that of the lowest index.
 func (j *tracking) compareForRemoval(a, b *corev1.Pod) int {
 	rank := func(pod *corev1.Pod) int {
 		switch {

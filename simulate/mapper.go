@@ -19,8 +19,9 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// mapper finds the resource of a kind and the kind of a resource. It is shared by all runs of a test, and discovers
-// again what it does not find, such as the kinds of CustomResourceDefinitions that are created.
+// mapper finds the resource of a kind and the kind of a resource. It is shared by all runs of a
+// test, and discovers again what it does not find, such as the kinds of CustomResourceDefinitions
+// that are created.
 type mapper struct{ meta.RESTMapper }
 
 // find calls lookup with a mapper that knows what the server serves.

@@ -21,7 +21,8 @@ import (
 	"github.com/kinformer/kinformer/simulate"
 )
 
-// copyAnnotations adds the annotations of a ConfigMap to the Secret of its name, and sets the ConfigMap's data to "2".
+// copyAnnotations adds the annotations of a ConfigMap to the Secret of its name, and sets the
+// ConfigMap's data to "2".
 func copyAnnotations(ctx context.Context, c *copier, key string) error {
 	source, err := c.configMaps.ConfigMaps("default").Get("a")
 	if err != nil {
@@ -66,7 +67,8 @@ func restart(ctx context.Context, c *copier, _ string) error {
 	return err
 }
 
-// nameRevisions is a StatefulSet controller as far as the status: a revision has a hash of the template in its name.
+// nameRevisions is a StatefulSet controller as far as the status: a revision has a hash of the
+// template in its name.
 func nameRevisions(s simulate.State) []simulate.Action {
 	for _, set := range simulate.All[*appsv1.StatefulSet](s) {
 		hash := fnv.New32a()

@@ -93,8 +93,8 @@ func operatorTest(build func(*operator) syncFunc) simulate.Test {
 	}
 }
 
-// restarts returns the disturbances of a bug that needs a process that starts with an old state: only these if they
-// are to find it, and all if the mended operator is to pass.
+// restarts returns the disturbances of a bug that needs a process that starts with an old state:
+// only these if they are to find it, and all if the mended operator is to pass.
 func restarts(mended bool) []simulate.Disturbance {
 	if !mended {
 		return []simulate.Disturbance{simulate.BackInTime{}}
@@ -262,6 +262,6 @@ func sizeOf(spec corev1.PersistentVolumeClaimSpec) resource.Quantity {
 	return spec.Resources.Requests[corev1.ResourceStorage]
 }
 
-// isReplaced reports whether an object that was to be deleted does not exist, or another one has its
-// name.
+// isReplaced reports whether an object that was to be deleted does not exist, or another one has
+// its name.
 func isReplaced(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }

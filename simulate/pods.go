@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RunPods is the scheduler and the kubelets. It binds Pods to the first Node, or one without an object, once they have no
-// scheduling gates and their claims are bound, makes them running, and ready once the conditions of their readiness gates
-// are true, and removes them when they are deleted. Pods of Jobs succeed; others run until they are deleted. All have the
-// same IP address.
+// RunPods is the scheduler and the kubelets. It binds Pods to the first Node, or one without an
+// object, once they have no scheduling gates and their claims are bound, makes them running, and
+// ready once the conditions of their readiness gates are true, and removes them when they are
+// deleted. Pods of Jobs succeed; others run until they are deleted. All have the same IP address.
 func RunPods(s State) []Action {
 	return forEach(s, func(s State, pod *corev1.Pod) []Action {
 		switch {
@@ -102,7 +102,8 @@ func setPodCondition(pod *corev1.Pod, condition corev1.PodCondition) {
 	pod.Status.Conditions = append(others, condition)
 }
 
-// stop returns the next write for a Pod that is deleted. One that finalizers keep has failed, unless it ended before.
+// stop returns the next write for a Pod that is deleted. One that finalizers keep has failed,
+// unless it ended before.
 func stop(pod *corev1.Pod) []Action {
 	switch {
 	case len(pod.Finalizers) > 0 && !hasEnded(pod):

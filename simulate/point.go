@@ -20,8 +20,8 @@ type target struct {
 	namespace, name, subresource string
 }
 
-// targetOf returns the target of a request. The resource is empty for discovery and other requests that
-// name no resource.
+// targetOf returns the target of a request. The resource is empty for discovery and other requests
+// that name no resource.
 func targetOf(r *http.Request) target {
 	segments := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	var t target
@@ -73,8 +73,8 @@ func (t target) isWrite() bool {
 	return true
 }
 
-// isTraffic reports whether the resource is one whose writes say nothing about a program's work: Leases,
-// which are renewed on a timer, and Events.
+// isTraffic reports whether the resource is one whose writes say nothing about a program's work:
+// Leases, which are renewed on a timer, and Events.
 func (t target) isTraffic() bool {
 	return isTrafficGroup(t.resource.Group) && (t.resource.Resource == "leases" || t.resource.Resource == "events")
 }
@@ -97,8 +97,8 @@ func (t target) key() string {
 	return strings.Trim(t.namespace+"/"+t.name, "/")
 }
 
-// points names the writes of a run by what they do: "2nd update of pods default/web". A generated name is
-// replaced by its prefix and a number, in the order of creation.
+// points names the writes of a run by what they do: "2nd update of pods default/web". A generated
+// name is replaced by its prefix and a number, in the order of creation.
 type points struct {
 	counts  map[string]int
 	aliases map[string]string // of generated names

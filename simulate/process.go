@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// process is one replica of the program, from one call of Start to its return. It is the transport of the
-// replica's clients.
+// process is one replica of the program, from one call of Start to its return. It is the transport
+// of the replica's clients.
 type process struct {
 	scheduler *scheduler
 	number    int // of the replica, from 1
@@ -85,8 +85,8 @@ func (s *scheduler) crash(p *process) {
 // maxRestarts is the number of restarts in a run after which the program is not started again.
 const maxRestarts = 20
 
-// reviveProcesses starts the replicas again whose Start has returned after a crash, or with an error that
-// a disturbance has caused. Any other return is a failure.
+// reviveProcesses starts the replicas again whose Start has returned after a crash, or with an
+// error that a disturbance has caused. Any other return is a failure.
 func (s *scheduler) reviveProcesses() {
 	for i, p := range s.processes {
 		if !p.hasReturned() || s.stopped {
@@ -212,8 +212,8 @@ func (r *recorder) WriteHeader(code int) { r.code = code }
 // Write implements http.ResponseWriter.
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 
-// reason returns why a request has failed: the reason of a Status, such as AlreadyExists, or the text of the
-// status code.
+// reason returns why a request has failed: the reason of a Status, such as AlreadyExists, or the
+// text of the status code.
 func (r *recorder) reason() string {
 	if r.code < http.StatusBadRequest {
 		return ""

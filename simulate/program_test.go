@@ -141,7 +141,8 @@ func writeAlways(ctx context.Context, c *copier, key string) error {
 	return errors.New("again")
 }
 
-// toggleUntilSeen patches a ConfigMap, and creates and deletes a Secret until its cache has the patch.
+// toggleUntilSeen patches a ConfigMap, and creates and deletes a Secret until its cache has the
+// patch.
 func toggleUntilSeen(ctx context.Context, c *copier, key string) error {
 	namespace, name, _ := clientcache.SplitMetaNamespaceKey(key)
 	source, err := c.configMaps.ConfigMaps(namespace).Get(name)

@@ -10,9 +10,9 @@ import (
 
 // quiescence detects the moments at which every goroutine of the process is blocked.
 //
-// testing/synctest's Wait does not serve here: it waits for goroutines that are blocked by a mutex, which
-// the bubble does not count as durably blocked, and so for ever if the holder of the mutex waits for a
-// response. With one processor, a process without a runnable goroutine is quiescent.
+// testing/synctest's Wait does not serve here: it waits for goroutines that are blocked by a mutex,
+// which the bubble does not count as durably blocked, and so for ever if the holder of the mutex
+// waits for a response. With one processor, a process without a runnable goroutine is quiescent.
 type quiescence []metrics.Sample
 
 func newQuiescence() quiescence {

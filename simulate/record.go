@@ -22,10 +22,11 @@ const (
 	EndState Oracle = "end state"
 	// Order requires that an undisturbed run in another order ends in the same state.
 	Order Oracle = "order"
-	// Rest requires that the program comes to rest. Without it, a Settle ends after ten times Test.Rest.
+	// Rest requires that the program comes to rest. Without it, a Settle ends after ten times
+	// Test.Rest.
 	Rest Oracle = "rest"
-	// Return requires that Start returns when its context is cancelled, and not before, unless a disturbance has
-	// caused it.
+	// Return requires that Start returns when its context is cancelled, and not before, unless a
+	// disturbance has caused it.
 	Return Oracle = "return"
 	// Panic requires that no panic is recovered by Start's caller or by client-go.
 	Panic Oracle = "panic"
@@ -96,8 +97,8 @@ func (r *record) note(who, what string) {
 	r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: who, what: what})
 }
 
-// request adds a request, with the status code of its response and why it has failed, or the version that it
-// has read or written.
+// request adds a request, with the status code of its response and why it has failed, or the
+// version that it has read or written.
 func (r *record) request(q *request, code int, reason, version string) {
 	if q.target.resource.Empty() || q.target.isTraffic() {
 		return

@@ -36,7 +36,8 @@ func parsePlan(text string) (plan, error) {
 	return p, nil
 }
 
-// parseDisturbance parses a composite literal, such as simulate.Crash{Before: "1st create of pods default/a"}.
+// parseDisturbance parses a composite literal, such as simulate.Crash{Before: "1st create of pods
+// default/a"}.
 func parseDisturbance(expr ast.Expr) (Disturbance, error) {
 	literal, ok := expr.(*ast.CompositeLit)
 	if !ok {

@@ -52,8 +52,8 @@ func statusOfReplicaSet(set *appsv1.ReplicaSet, active []*corev1.Pod, terminatin
 	return status
 }
 
-// compareForDeletion orders Pods by which is deleted first: those that run least, then those of the lowest cost, then
-// the youngest.
+// compareForDeletion orders Pods by which is deleted first: those that run least, then those of the
+// lowest cost, then the youngest.
 func compareForDeletion(a, b *corev1.Pod) int {
 	return cmp.Or(
 		cmp.Compare(progressOf(a), progressOf(b)),

@@ -14,8 +14,8 @@ import (
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
 )
 
-// restOracle decides when a program has come to rest: no write has changed anything for a time. Leases,
-// Events and ignored fields do not count.
+// restOracle decides when a program has come to rest: no write has changed anything for a time.
+// Leases, Events and ignored fields do not count.
 type restOracle struct {
 	period     time.Duration
 	lastChange time.Time
@@ -34,7 +34,8 @@ func (r *restOracle) deadline() time.Time { return r.lastChange.Add(r.period) }
 // overdue reports whether the program has written for so long that it does not come to rest.
 func (r *restOracle) overdue() bool { return time.Since(r.began) > maxRestPeriods*r.period }
 
-// maxRestPeriods is the number of periods after which a program that still writes does not come to rest.
+// maxRestPeriods is the number of periods after which a program that still writes does not come to
+// rest.
 const maxRestPeriods = 10
 
 func (r *restOracle) changed(write string) {

@@ -26,7 +26,8 @@ type revisions struct {
 	current, update *appsv1.ControllerRevision
 }
 
-// newRevisions returns the revisions of a StatefulSet, or the write that stores that of its template.
+// newRevisions returns the revisions of a StatefulSet, or the write that stores that of its
+// template.
 func newRevisions(s State, set *appsv1.StatefulSet, all []*appsv1.ControllerRevision) (*revisions, []Action) {
 	slices.SortFunc(all, func(a, b *appsv1.ControllerRevision) int {
 		return cmp.Or(cmp.Compare(a.Revision, b.Revision), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))

@@ -154,10 +154,12 @@ func (s *scheduler) executeSteps() {
 	}
 }
 
-// stopTimeout is the time of the bubble's clock in which Start must return after its context is cancelled.
+// stopTimeout is the time of the bubble's clock in which Start must return after its context is
+// cancelled.
 const stopTimeout = 5 * time.Minute
 
-// shutDown cancels the processes, waits until Start has returned, and checks that no goroutine is left.
+// shutDown cancels the processes, waits until Start has returned, and checks that no goroutine is
+// left.
 func (s *scheduler) shutDown() {
 	if s.server == nil {
 		return

@@ -59,8 +59,8 @@ type runner struct {
 	stimuli  int
 }
 
-// gcPercent is the percentage of the garbage collector. By default it takes a fifth of a simulation's time, since the heap is
-// small.
+// gcPercent is the percentage of the garbage collector. By default it takes a fifth of a
+// simulation's time, since the heap is small.
 const gcPercent = 400
 
 // withRunner calls do with the settings of the process that simulations need.
@@ -92,8 +92,8 @@ func withRunner(t *testing.T, test Test, do func(*runner)) {
 	do(r)
 }
 
-// interceptErrors makes the panics that client-go recovers failures of the run, and errors that it reports lines of
-// the timeline. It silences klog. The returned function undoes it.
+// interceptErrors makes the panics that client-go recovers failures of the run, and errors that it
+// reports lines of the timeline. It silences klog. The returned function undoes it.
 func (r *runner) interceptErrors() func() {
 	panics, errs, crashes, logs := utilruntime.PanicHandlers, utilruntime.ErrorHandlers, utilruntime.ReallyCrash, klog.CaptureState()
 	utilruntime.ReallyCrash = false
@@ -137,8 +137,8 @@ func (r *runner) check(got *record, p plan) {
 	}
 }
 
-// runUndisturbed executes the undisturbed run, which the others are compared with. It fails if the program can write
-// nothing: then all runs would end alike.
+// runUndisturbed executes the undisturbed run, which the others are compared with. It fails if the
+// program can write nothing: then all runs would end alike.
 func (r *runner) runUndisturbed() *record {
 	first := r.run(plan{})
 	r.want, r.points, r.writes = first.states, first.points, first.writes
@@ -151,8 +151,8 @@ func (r *runner) runUndisturbed() *record {
 // orders is the number of undisturbed runs in other orders.
 const orders = 10
 
-// search executes runs until one fails or their number is reached. It returns the plan and the record of the
-// one that failed.
+// search executes runs until one fails or their number is reached. It returns the plan and the
+// record of the one that failed.
 func (r *runner) search(runs int, seed uint64) (plan, *record) {
 	if first := r.runUndisturbed(); first.failed() {
 		return plan{}, first
@@ -177,8 +177,8 @@ func (r *runner) search(runs int, seed uint64) (plan, *record) {
 	return plan{}, r.unreached(r.test.Disturb)
 }
 
-// planAt returns the plan of the i-th disturbed run: first all single disturbances, then as many pairs, then one to
-// four in a random order.
+// planAt returns the plan of the i-th disturbed run: first all single disturbances, then as many
+// pairs, then one to four in a random order.
 func (r *runner) planAt(i int, singles []Disturbance, random *rand.Rand) plan {
 	if i < len(singles) {
 		return plan{disturbances: singles[i : i+1]}
@@ -219,7 +219,8 @@ func (r *runner) replay(p plan) {
 	}
 }
 
-// unreached returns the record of a failure if there is a disturbance whose place no run has reached.
+// unreached returns the record of a failure if there is a disturbance whose place no run has
+// reached.
 func (r *runner) unreached(disturbances []Disturbance) *record {
 	for _, d := range disturbances {
 		if d.place() != "" && !slices.Contains(r.happened, d) {

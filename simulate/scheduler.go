@@ -14,9 +14,10 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// scheduler executes one run. All that can happen next is a stimulus: a request, a watch event, an action
-// of the cluster. It waits until every goroutine of the program is blocked, picks one stimulus, delivers
-// it, and begins again. The bubble's clock advances when there is none, and after every busyStimuli.
+// scheduler executes one run. All that can happen next is a stimulus: a request, a watch event, an
+// action of the cluster. It waits until every goroutine of the program is blocked, picks one
+// stimulus, delivers it, and begins again. The bubble's clock advances when there is none, and
+// after every busyStimuli.
 type scheduler struct {
 	test       *Test
 	plan       plan
@@ -76,7 +77,8 @@ func (s *scheduler) withdraw(q *request) {
 	s.pending = slices.DeleteFunc(s.pending, func(other *request) bool { return other == q })
 }
 
-// report makes the scheduler call add, which adds to its record. It is called by the program's goroutines.
+// report makes the scheduler call add, which adds to its record. It is called by the program's
+// goroutines.
 func (s *scheduler) report(add func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +104,8 @@ func (s *scheduler) notify() {
 	}
 }
 
-// runUntil executes stimuli until deadline returns a time that has passed, and nothing else can happen at
-// that time. It fails the run if more than maxStimuli happen in a period of Test.Rest.
+// runUntil executes stimuli until deadline returns a time that has passed, and nothing else can
+// happen at that time. It fails the run if more than maxStimuli happen in a period of Test.Rest.
 func (s *scheduler) runUntil(deadline func() time.Time) {
 	count, since := 0, time.Now()
 	for {
@@ -132,8 +134,8 @@ func (s *scheduler) runUntil(deadline func() time.Time) {
 	}
 }
 
-// maxStimuli is the number of stimuli in a period of Test.Rest after which a run is given up. A step of a program
-// that is correct takes a few hundred.
+// maxStimuli is the number of stimuli in a period of Test.Rest after which a run is given up. A
+// step of a program that is correct takes a few hundred.
 const maxStimuli = 50_000
 
 // next waits for quiescence and picks a stimulus, or returns nil if there is none.
@@ -172,12 +174,13 @@ func (s *scheduler) stimuli() []stimulus {
 	return all
 }
 
-// busyStimuli is the number of stimuli after which the clock advances by a second, although more are pending. A
-// program that is busy until it receives an event that is held would never receive it.
+// busyStimuli is the number of stimuli after which the clock advances by a second, although more
+// are pending. A program that is busy until it receives an event that is held would never receive
+// it.
 const busyStimuli = 100
 
-// passTime advances the clock by a second if all goroutines are blocked by something that the clock waits for, which
-// a mutex is not.
+// passTime advances the clock by a second if all goroutines are blocked by something that the clock
+// waits for, which a mutex is not.
 func (s *scheduler) passTime() {
 	for _, stack := range programStacks() {
 		if header, _, _ := strings.Cut(stack, "\n"); !strings.Contains(header, "(durable)") {
@@ -202,7 +205,8 @@ func (s *scheduler) deliver(next stimulus) {
 	next.deliver(s)
 }
 
-// sleepUntil lets the clock advance until something happens, at most until end or the end of a hold.
+// sleepUntil lets the clock advance until something happens, at most until end or the end of a
+// hold.
 func (s *scheduler) sleepUntil(end time.Time) {
 	s.watchdog.progress.Add(1)
 	timer := time.NewTimer(time.Until(s.nextEnd(end)))

@@ -56,8 +56,8 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 	}
 }
 
-// touch changes the managedFields of an object, if it exists, and changes them back: other fields could be copied by the
-// program.
+// touch changes the managedFields of an object, if it exists, and changes them back: other fields
+// could be copied by the program.
 func (s *scheduler) touch(t target) {
 	obj, err := s.mapper.object(s.server, t)
 	if err != nil || s.server.Get(obj) != nil {
@@ -76,8 +76,8 @@ func (s *scheduler) touch(t target) {
 	}
 }
 
-// effectsAt returns what the plan's disturbances do to a write, and holds the events of its resource if they do.
-// There are none once the run has ended.
+// effectsAt returns what the plan's disturbances do to a write, and holds the events of its
+// resource if they do. There are none once the run has ended.
 func (s *scheduler) effectsAt(point string, t target) effects {
 	e := effects{}
 	if s.stopped {
@@ -95,7 +95,8 @@ func (s *scheduler) effectsAt(point string, t target) effects {
 	return e
 }
 
-// outsideWrite names a write of the cluster or of Steps, and begins the Lags and Gaps that are planned for it.
+// outsideWrite names a write of the cluster or of Steps, and begins the Lags and Gaps that are
+// planned for it.
 func (s *scheduler) outsideWrite(who, verb string, obj fake.Object) error {
 	resource, err := s.mapper.resource(s.server, obj)
 	if err != nil {

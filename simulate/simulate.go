@@ -17,9 +17,9 @@ import (
 
 // Test describes a program and what it is tested with. Start is required.
 type Test struct {
-	// Start runs the program until ctx is cancelled, and returns when all its goroutines have ended. It must
-	// reach the API server by config alone, listen on no port, and install no signal handler. It is called in
-	// each run, and again after each crash.
+	// Start runs the program until ctx is cancelled, and returns when all its goroutines have
+	// ended. It must reach the API server by config alone, listen on no port, and install no signal
+	// handler. It is called in each run, and again after each crash.
 	Start func(ctx context.Context, config *rest.Config) error
 	// Replicas is the number of times that Start is called at once. Zero means one.
 	Replicas int
@@ -28,26 +28,28 @@ type Test struct {
 	CustomResources []fake.CustomResource
 	// Objects exist before Start is called. They are not changed.
 	Objects []fake.Object
-	// Steps changes the world while the program runs. It is called when the program is at rest, in each
-	// run, and must do the same each time. The program comes to rest once more after it.
+	// Steps changes the world while the program runs. It is called when the program is at rest, in
+	// each run, and must do the same each time. The program comes to rest once more after it.
 	Steps func(*World)
-	// Cluster is the controllers and kubelets of the cluster: all or some of [Workloads], or the test's own.
+	// Cluster is the controllers and kubelets of the cluster: all or some of [Workloads], or the
+	// test's own.
 	Cluster []Actor
 
 	// Disturb is the disturbances to try. Nil means all but BackInTime.
 	Disturb []Disturbance
 	// Without switches oracles off.
 	Without []Oracle
-	// Invariants are called after each write of the program that has changed something. An error fails the
-	// test.
+	// Invariants are called after each write of the program that has changed something. An error
+	// fails the test.
 	Invariants []func(Write) error
-	// Ignore is fields in which end states may differ, such as "status.conditions[*].lastTransitionTime", or
-	// "Pod status.podIP" for one kind. A write that changes nothing else does not count for Rest.
+	// Ignore is fields in which end states may differ, such as
+	// "status.conditions[*].lastTransitionTime", or "Pod status.podIP" for one kind. A write that
+	// changes nothing else does not count for Rest.
 	Ignore []string
-	// Rest is the time without a write that changes anything, after which the program is at rest. Zero means
-	// 20 minutes, which is longer than the longest delay of client-go's work queues. It must be shorter
-	// than the period of a program that writes on a timer. It takes no time: the bubble's clock advances when
-	// all goroutines are blocked.
+	// Rest is the time without a write that changes anything, after which the program is at rest.
+	// Zero means 20 minutes, which is longer than the longest delay of client-go's work queues. It
+	// must be shorter than the period of a program that writes on a timer. It takes no time: the
+	// bubble's clock advances when all goroutines are blocked.
 	Rest time.Duration
 
 	ignored canonical.Ignored
@@ -56,12 +58,12 @@ type Test struct {
 const defaultRest = 20 * time.Minute
 
 // Run simulates a program, and fails the test if a run goes wrong: see the package's documentation.
-// The first run is undisturbed, and then come ten in other orders, all single disturbances, and random
-// combinations, -simulate.runs in all. Run stops at the first failure, and prints the shortest plan that
-// fails in the same way, and its timeline.
+// The first run is undisturbed, and then come ten in other orders, all single disturbances, and
+// random combinations, -simulate.runs in all. Run stops at the first failure, and prints the
+// shortest plan that fails in the same way, and its timeline.
 //
-// Run sets GOMAXPROCS, GOGC and global variables of client-go while it runs. It fails in a parallel test, and two
-// simulations of a process run one after the other.
+// Run sets GOMAXPROCS, GOGC and global variables of client-go while it runs. It fails in a parallel
+// test, and two simulations of a process run one after the other.
 func Run(t *testing.T, test Test) {
 	t.Helper()
 	withRunner(t, test, func(r *runner) {
@@ -88,8 +90,8 @@ func Run(t *testing.T, test Test) {
 	})
 }
 
-// Replay executes one run, with the arguments that a failure has printed, and the undisturbed run that
-// it is compared with. It fails the test if the run goes wrong.
+// Replay executes one run, with the arguments that a failure has printed, and the undisturbed run
+// that it is compared with. It fails the test if the run goes wrong.
 func Replay(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) {
 	t.Helper()
 	withRunner(t, test, func(r *runner) {

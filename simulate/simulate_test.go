@@ -63,7 +63,8 @@ func wantFound(t *testing.T, found simulate.Found, oracle string, texts ...strin
 	}
 }
 
-// A mistake of the test, such as a resource without its subresource, must not look like a program that passes.
+// A mistake of the test, such as a resource without its subresource, must not look like a program
+// that passes.
 func TestProgramThatCanWriteNothingFails(t *testing.T) {
 	test := copying(func(ctx context.Context, c *copier, key string) error {
 		_, _ = c.client.CoreV1().ConfigMaps("default").Update(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "absent"}}, metav1.UpdateOptions{})

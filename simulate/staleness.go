@@ -112,8 +112,8 @@ func (s *scheduler) endStaleness() {
 	}
 }
 
-// loseEvents ends the watches of a resource that have events, and returns their number. Clients that resume the
-// watches get 410.
+// loseEvents ends the watches of a resource that have events, and returns their number. Clients
+// that resume the watches get 410.
 func (s *scheduler) loseEvents(resource schema.GroupVersionResource) int {
 	lost := 0
 	s.endWatches(func(w *watchStream) bool {

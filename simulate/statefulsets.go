@@ -18,8 +18,8 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// ControlStatefulSets creates the Pods and claims of StatefulSets, replaces Pods of an older template, deletes those
-// that are too many, and writes ControllerRevisions and the status.
+// ControlStatefulSets creates the Pods and claims of StatefulSets, replaces Pods of an older
+// template, deletes those that are too many, and writes ControllerRevisions and the status.
 func ControlStatefulSets(s State) []Action { return forEach(s, controlStatefulSet) }
 
 func controlStatefulSet(s State, set *appsv1.StatefulSet) []Action {
@@ -94,7 +94,8 @@ func (o *ordinals) pod(ordinal int) *corev1.Pod {
 	return o.pods[i]
 }
 
-// next returns the next write: for the replicas, then for those that are too many, then for those of another revision.
+// next returns the next write: for the replicas, then for those that are too many, then for those
+// of another revision.
 func (o *ordinals) next() []Action {
 	var actions []Action
 	missing := false
@@ -114,7 +115,8 @@ func (o *ordinals) next() []Action {
 	return o.replaceOld()
 }
 
-// replica returns the next write for the Pod of an ordinal, and reports whether those after it wait for it.
+// replica returns the next write for the Pod of an ordinal, and reports whether those after it wait
+// for it.
 func (o *ordinals) replica(ordinal int) (next []Action, waits bool) {
 	pod := o.pod(ordinal)
 	switch {
@@ -141,8 +143,8 @@ func (o *ordinals) replica(ordinal int) (next []Action, waits bool) {
 // isAvailable reports whether a Pod runs, is ready and is not deleted.
 func isAvailable(pod *corev1.Pod) bool { return isActive(pod) && isReady(pod) }
 
-// scaleDown returns the next write for the Pods that are too many, the highest ordinal first, and reports whether it
-// waits for one of them.
+// scaleDown returns the next write for the Pods that are too many, the highest ordinal first, and
+// reports whether it waits for one of them.
 func (o *ordinals) scaleDown() (next []Action, waits bool) {
 	condemned := where(o.pods, o.isCondemned)
 	for _, pod := range condemned {
@@ -167,8 +169,8 @@ func (o *ordinals) scaleDown() (next []Action, waits bool) {
 	return next, false
 }
 
-// replaceOld returns the deletion of the Pod of the highest ordinal that has an old revision, if all above it are
-// available.
+// replaceOld returns the deletion of the Pod of the highest ordinal that has an old revision, if
+// all above it are available.
 func (o *ordinals) replaceOld() []Action {
 	if o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return nil
@@ -224,8 +226,8 @@ func (o *ordinals) setIdentity(pod *corev1.Pod) {
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, appsv1.PodIndexLabel, strconv.Itoa(ordinalOf(o.Name, pod)))
 }
 
-// createClaim returns the write that creates the first claim that an ordinal lacks, and reports whether the Pod must
-// wait for the deletion of one.
+// createClaim returns the write that creates the first claim that an ordinal lacks, and reports
+// whether the Pod must wait for the deletion of one.
 func (o *ordinals) createClaim(ordinal int) (next []Action, waits bool) {
 	pod := fmt.Sprintf("%s-%d", o.Name, ordinal)
 	for _, template := range o.Spec.VolumeClaimTemplates {
@@ -255,7 +257,8 @@ func (o *ordinals) retention() appsv1.StatefulSetPersistentVolumeClaimRetentionP
 	return *o.Spec.PersistentVolumeClaimRetentionPolicy
 }
 
-// ownClaims returns the writes that make the claims of a Pod belong to the object with which they are to be deleted.
+// ownClaims returns the writes that make the claims of a Pod belong to the object with which they
+// are to be deleted.
 func (o *ordinals) ownClaims(pod *corev1.Pod) []Action {
 	var actions []Action
 	for _, template := range o.Spec.VolumeClaimTemplates {
@@ -275,8 +278,8 @@ func (o *ordinals) ownClaims(pod *corev1.Pod) []Action {
 	return actions
 }
 
-// claimOwner returns a reference to the object with which the claims of a Pod are deleted, or nil. Without a Pod, it is
-// that for a new one.
+// claimOwner returns a reference to the object with which the claims of a Pod are deleted, or nil.
+// Without a Pod, it is that for a new one.
 func (o *ordinals) claimOwner(pod *corev1.Pod) *metav1.OwnerReference {
 	policy := o.retention()
 	switch {

@@ -14,9 +14,9 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// watchStream is an open watch of a process: the body of the response on the one side, the writer of the
-// server's handler on the other. The scheduler carries the events from one to the other. Its fields are
-// guarded by scheduler.mu.
+// watchStream is an open watch of a process: the body of the response on the one side, the writer
+// of the server's handler on the other. The scheduler carries the events from one to the other. Its
+// fields are guarded by scheduler.mu.
 type watchStream struct {
 	scheduler *scheduler
 	process   *process
@@ -38,8 +38,8 @@ type watchStream struct {
 	changed chan struct{} // has an element after a change of body or err
 }
 
-// openWatch calls the server's handler in a goroutine, and responds when the header is written. An error is
-// a response like any other.
+// openWatch calls the server's handler in a goroutine, and responds when the header is written. An
+// error is a response like any other.
 func (s *scheduler) openWatch(q *request) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watchStream{
@@ -136,8 +136,8 @@ func (w *watchStream) Close() error {
 	return nil
 }
 
-// end ends the watch. The client's next read returns err, after what was delivered. The caller must hold
-// scheduler.mu.
+// end ends the watch. The client's next read returns err, after what was delivered. The caller must
+// hold scheduler.mu.
 func (w *watchStream) end(err error) {
 	if w.err == nil {
 		w.err = err

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// watchdog ends the test binary with an explanation if a run makes no progress: nothing else could, because the
-// bubble's clock stands still. It runs outside of the bubble.
+// watchdog ends the test binary with an explanation if a run makes no progress: nothing else could,
+// because the bubble's clock stands still. It runs outside of the bubble.
 type watchdog struct {
 	progress atomic.Int64
 	stopped  chan struct{}
@@ -109,7 +109,8 @@ func allStacks() []string {
 	return strings.Split(string(buffer[:n]), "\n\n")
 }
 
-// programStacks returns the stacks of the goroutines of the caller's bubble, but for those of the simulation.
+// programStacks returns the stacks of the goroutines of the caller's bubble, but for those of the
+// simulation.
 func programStacks() []string {
 	all := bubbleStacks() // the caller's is the first
 	header, _, _ := strings.Cut(all[0], "\n")

@@ -14,10 +14,11 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// Workloads returns the actors that every cluster has: the controllers of Deployments, ReplicaSets, StatefulSets,
-// Jobs and Namespaces, the garbage collector, the binding and the protection of claims, and the scheduler and the
-// kubelets. They make the writes of Kubernetes 1.36's controllers, one at a time. A test that plays one of these
-// parts itself lists the other actors. Time has no effect: minReadySeconds and deadlines are ignored.
+// Workloads returns the actors that every cluster has: the controllers of Deployments, ReplicaSets,
+// StatefulSets, Jobs and Namespaces, the garbage collector, the binding and the protection of
+// claims, and the scheduler and the kubelets. They make the writes of Kubernetes 1.36's
+// controllers, one at a time. A test that plays one of these parts itself lists the other actors.
+// Time has no effect: minReadySeconds and deadlines are ignored.
 func Workloads() []Actor {
 	return []Actor{
 		ControlDeployments, ControlReplicaSets, ControlStatefulSets, ControlJobs, ControlNamespaces,
@@ -25,7 +26,8 @@ func Workloads() []Actor {
 	}
 }
 
-// forEach returns the actions for all objects of a Go type. Nothing is created in a deleted Namespace.
+// forEach returns the actions for all objects of a Go type. Nothing is created in a deleted
+// Namespace.
 func forEach[T fake.Object](s State, act func(State, T) []Action) []Action {
 	var actions []Action
 	for _, obj := range All[T](s) {
@@ -75,9 +77,10 @@ func without(items []string, item string) []string {
 	return where(items, func(other string) bool { return other != item })
 }
 
-// claim returns those of the candidates that a controller owns. Changes are the writes with which it adopts
-// candidates without a controller that its selector matches, and releases its own ones that the selector does not
-// match. Adopted objects get a finalizer, unless it is empty, and released objects lose it.
+// claim returns those of the candidates that a controller owns. Changes are the writes with which
+// it adopts candidates without a controller that its selector matches, and releases its own ones
+// that the selector does not match. Adopted objects get a finalizer, unless it is empty, and
+// released objects lose it.
 func claim[T fake.Object](
 	candidates []T, owner fake.Object, kind schema.GroupVersionKind, selector *metav1.LabelSelector, finalizer string,
 ) (owned []T, changes []Action) {
@@ -109,8 +112,8 @@ func claim[T fake.Object](
 	return owned, changes
 }
 
-// isValid reports whether a workload has a number of Pods, and selects the Pods of its template. A real server refuses one
-// that does not; here it does nothing.
+// isValid reports whether a workload has a number of Pods, and selects the Pods of its template. A
+// real server refuses one that does not; here it does nothing.
 func isValid(replicas *int32, selector *metav1.LabelSelector, template corev1.PodTemplateSpec) bool {
 	matcher, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && matcher.Matches(labels.Set(template.Labels)) && *replicas >= 0

@@ -23,9 +23,11 @@ import (
 	"github.com/kinformer/kinformer/simulate"
 )
 
-// e2e/upstream/workloads compares the actors with the controllers of Kubernetes. The tests here need no Kubernetes.
+// e2e/upstream/workloads compares the actors with the controllers of Kubernetes. The tests here
+// need no Kubernetes.
 
-// runWorkloads executes steps in a cluster with Workloads and observers, in some orders, which must end alike.
+// runWorkloads executes steps in a cluster with Workloads and observers, in some orders, which must
+// end alike.
 func runWorkloads(t *testing.T, steps func(settledWorld), observers ...simulate.Actor) {
 	t.Helper()
 	idle := func(ctx context.Context, _ *rest.Config) error {
@@ -495,7 +497,8 @@ func TestPodWaitsForItsReadinessGates(t *testing.T) {
 	}, balancer)
 }
 
-// The garbage collector does not delete a cluster-scoped object that refers to an object in a Namespace.
+// The garbage collector does not delete a cluster-scoped object that refers to an object in a
+// Namespace.
 func TestClusterScopedObjectIsNotOwnedByOneInANamespace(t *testing.T) {
 	runWorkloads(t, func(w settledWorld) {
 		owner := &corev1.ConfigMap{ObjectMeta: named("owner")}
@@ -527,7 +530,8 @@ func TestInvalidWorkloadsDoNothing(t *testing.T) {
 	})
 }
 
-// A Pod that a label takes from its ReplicaSet is replaced, and too many are deleted when it comes back.
+// A Pod that a label takes from its ReplicaSet is replaced, and too many are deleted when it comes
+// back.
 func TestReplicaSetReleasesAndAdopts(t *testing.T) {
 	runWorkloads(t, func(w settledWorld) {
 		w.Create(newDeployment("a", 2))

@@ -22,9 +22,9 @@ import (
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
 )
 
-// World is what the Steps of a test act on: the API server, as its users see it, and the clock. A method
-// whose request fails ends the run, and the test fails. Its methods must be called by Steps alone, in its
-// goroutine.
+// World is what the Steps of a test act on: the API server, as its users see it, and the clock. A
+// method whose request fails ends the run, and the test fails. Its methods must be called by Steps
+// alone, in its goroutine.
 type World struct{ scheduler *scheduler }
 
 // stepFailed ends Steps by a panic.
@@ -64,8 +64,8 @@ func (w *World) Update(obj fake.Object) {
 	w.write("update", obj, w.scheduler.update)
 }
 
-// Delete deletes an object as a user does: one with finalizers stays until they are removed. Only the
-// kind, namespace and name of obj are used.
+// Delete deletes an object as a user does: one with finalizers stays until they are removed. Only
+// the kind, namespace and name of obj are used.
 func (w *World) Delete(obj fake.Object) {
 	w.write("delete", obj, w.scheduler.delete)
 }
@@ -85,8 +85,8 @@ func (w *World) Sleep(d time.Duration) {
 	w.stopIfFailed()
 }
 
-// Settle lets the program run until it is at rest: until no write has changed anything for Test.Rest. The state is
-// compared with that of the undisturbed run.
+// Settle lets the program run until it is at rest: until no write has changed anything for
+// Test.Rest. The state is compared with that of the undisturbed run.
 func (w *World) Settle() {
 	w.scheduler.record.note("steps", "settle")
 	w.scheduler.settle()

@@ -43,8 +43,8 @@ const (
 )
 
 // TestCostAgreesWithRows compares heap (row memory-per-object) and peak RSS above idle (row
-// initial-sync). It takes about a minute. The peak of client-go with WatchList is left out: it differs
-// by more from run to run.
+// initial-sync). It takes about a minute. The peak of client-go with WatchList is left out: it
+// differs by more from run to run.
 func TestCostAgreesWithRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it syncs 20000 Pods 15 times")

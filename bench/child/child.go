@@ -37,8 +37,8 @@ func Main(args []string, out io.Writer) error {
 	return syncMain(args, out)
 }
 
-// addMemProfile defines a flag for the file of a heap profile, and returns its value. With the flag,
-// more allocations are sampled than by default.
+// addMemProfile defines a flag for the file of a heap profile, and returns its value. With the
+// flag, more allocations are sampled than by default.
 func addMemProfile(flags *flag.FlagSet) *string {
 	var file string
 	flags.Func("memprofile", "write a heap profile to this file", func(name string) error {

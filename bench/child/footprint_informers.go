@@ -32,8 +32,8 @@ func storages() map[string]footprint.Storage {
 	}
 }
 
-// partials returns how the sides whose objects are PartialObjects store them, by whether the objects
-// have PodFields.
+// partials returns how the sides whose objects are PartialObjects store them, by whether the
+// objects have PodFields.
 func partials(withFields bool) map[string]footprint.Storage {
 	live, shareEqual, packed := Metadata, MetadataShareEqual, MetadataPacked
 	if withFields {

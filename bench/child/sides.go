@@ -35,8 +35,9 @@ const (
 	// ControllerRuntime is controller-runtime's cache of several namespaces.
 	ControllerRuntime = "controller-runtime"
 
-	// ClientGoFilteringStore is client-go's Reflector with a store that keeps a replica's own objects.
-	// ClientGoFilteringHandler is an informer of all objects whose handler passes over the others.
+	// ClientGoFilteringStore is client-go's Reflector with a store that keeps a replica's own
+	// objects. ClientGoFilteringHandler is an informer of all objects whose handler passes over the
+	// others.
 	ClientGoFilteringStore   = "client-go, filtering store"
 	ClientGoFilteringHandler = "client-go, filtering handler"
 

@@ -19,8 +19,8 @@ const (
 	ChangeNode   Change = "node"   // spec.nodeName
 )
 
-// Apply changes the i-th object, which must be a Pod that runs on a node. It reports whether it knows
-// the change.
+// Apply changes the i-th object, which must be a Pod that runs on a node. It reports whether it
+// knows the change.
 func (e *Encoded) Apply(change Change, i int) bool {
 	switch change {
 	case NoChange:
@@ -41,8 +41,8 @@ func (e *Encoded) Apply(change Change, i int) bool {
 	return true
 }
 
-// field returns the content of the first field with a number, which is length-delimited. It panics if
-// the message lacks it.
+// field returns the content of the first field with a number, which is length-delimited. It panics
+// if the message lacks it.
 func field(message []byte, number int) []byte {
 	for i := 0; ; {
 		tag, value, err := protowire.Varint(message, i)

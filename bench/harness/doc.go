@@ -8,8 +8,8 @@
 // a grown heap or other load on the machine affects all sides alike.
 //
 // Other load only makes a figure worse, so the figure of a side is its best round: the minimum, or
-// the maximum of a rate. A [Goal] judges these figures. The spread of a side, its maximum divided by
-// its minimum, shows how far they can be trusted.
+// the maximum of a rate. A [Goal] judges these figures. The spread of a side, its maximum divided
+// by its minimum, shows how far they can be trusted.
 //
 // [WriteCSV] writes all figures, and [Summary] the ratios, spreads and missed goals in Markdown.
 //

@@ -156,7 +156,8 @@ func TestRunCallsClose(t *testing.T) {
 	}
 }
 
-// results measures three experiments: with a third side, with one side, and with sides of other names.
+// results measures three experiments: with a third side, with one side, and with sides of other
+// names.
 func results(t *testing.T) (results []Result) {
 	t.Helper()
 	var measured []string

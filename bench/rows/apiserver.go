@@ -13,8 +13,8 @@ import (
 // The server's CPU is not in the figures, but the server runs on the same machine, so times are
 // imprecise.
 //
-// The reference is client-go's default, WatchList; the third side is the same program with the feature
-// gate WatchListClient disabled.
+// The reference is client-go's default, WatchList; the third side is the same program with the
+// feature gate WatchListClient disabled.
 
 // decryptingCPU is a reason for missed goals.
 const decryptingCPU = "Both sides also decrypt and decompress; most of the rest of a live informer's CPU is decoding."

@@ -12,8 +12,9 @@ import (
 	"github.com/kinformer/kinformer/bench/podserver"
 )
 
-// fieldIndex is row field-index: what an index by a Pod's node adds to an event of a packed informer
-// with key handlers, for events that change the status alone, and for events that change the node.
+// fieldIndex is row field-index: what an index by a Pod's node adds to an event of a packed
+// informer with key handlers, for events that change the status alone, and for events that change
+// the node.
 func fieldIndex(scale Scale) []harness.Experiment {
 	return []harness.Experiment{indexedEvent(scale, "the status", dataset.ChangeStatus), indexedEvent(scale, "the node", dataset.ChangeNode)}
 }

@@ -64,7 +64,8 @@ func streamEvents(scale Scale, pods []corev1.Pod, start startFunc) harness.Measu
 	}
 }
 
-// startObserved starts a SharedInformer as startSharedInformer does, and observes it until it stops.
+// startObserved starts a SharedInformer as startSharedInformer does, and observes it until it
+// stops.
 func startObserved(every time.Duration) startFunc {
 	return func(lw listWatch, onUpdate ...func()) (runningInformer, error) {
 		shared := newSharedInformer(lw, cache.InformerOptions[*corev1.Pod]{})

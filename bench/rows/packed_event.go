@@ -14,9 +14,9 @@ import (
 // burstPods is the number of Pods that are updated several times each in row packed-event.
 const burstPods = 50
 
-// packedEvent is row packed-event: what an event costs a packed informer with an event handler and a
-// Get after each event. Updates of Pods in turn read each object once; in bursts, the old state of
-// an update is mostly that of a recent event.
+// packedEvent is row packed-event: what an event costs a packed informer with an event handler and
+// a Get after each event. Updates of Pods in turn read each object once; in bursts, the old state
+// of an update is mostly that of a recent event.
 func packedEvent(scale Scale) []harness.Experiment {
 	return []harness.Experiment{
 		readEachEvent(scale, "each Pod once", 0),

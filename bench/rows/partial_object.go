@@ -12,8 +12,8 @@ import (
 )
 
 // Row partial-object measures informers of PartialObjects with the metadata and six fields of Pods,
-// beside client-go with whole Pods and with a transform that clears the other fields. Each side is a
-// child process that lists over plain HTTP.
+// beside client-go with whole Pods and with a transform that clears the other fields. Each side is
+// a child process that lists over plain HTTP.
 
 // Reasons for missed goals.
 const (

@@ -21,9 +21,9 @@ import (
 )
 
 // Row projection measures reads of six fields of a packed store of whole Pods of which no decoded
-// object exists, beside generated Unmarshal of the Pods' bytes, which are unpacked before. Get is in
-// random order, and Unmarshal beside it too; All is in the order of the bases, and Unmarshal beside it
-// in that of the list.
+// object exists, beside generated Unmarshal of the Pods' bytes, which are unpacked before. Get is
+// in random order, and Unmarshal beside it too; All is in the order of the bases, and Unmarshal
+// beside it in that of the list.
 
 // podProjection reads child.PodFields.
 type podProjection = *cache.Projection[child.PodFields]
@@ -57,8 +57,8 @@ func lastRead(h *projectionHarness, e harness.Experiment) harness.Experiment {
 	return e
 }
 
-// experiment compares reads of all Pods with Unmarshal. The goals are for the CPU and, if not zero, for
-// the allocated bytes. order is that of Unmarshal.
+// experiment compares reads of all Pods with Unmarshal. The goals are for the CPU and, if not zero,
+// for the allocated bytes. order is that of Unmarshal.
 func (h *projectionHarness) experiment(scale Scale, setup string, cpu, allocated float64, order func(i, n int) int, read func(podProjection, []string) error) harness.Experiment {
 	bytes := harness.Goal{}
 	if allocated > 0 {
@@ -180,8 +180,8 @@ func projectedAll(pods podProjection, keys []string) error {
 	return nil
 }
 
-// unmarshalChunk is the number of Pods that are unpacked before they are decoded. Their bytes stay in
-// the processor's cache.
+// unmarshalChunk is the number of Pods that are unpacked before they are decoded. Their bytes stay
+// in the processor's cache.
 const unmarshalChunk = 100
 
 // unmarshal returns a Measure of generated Unmarshal of all Pods, which leaves out unpacking.

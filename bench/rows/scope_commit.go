@@ -35,9 +35,9 @@ const (
 	whileRemoved = "while a scope is removed"
 )
 
-// scopeCommit is row scope-commit: what an event of one scope waits for while another scope, of as many
-// objects as an informer has in other rows, is added and removed, and what it costs to give up slots
-// without objects. There is no counterpart in client-go.
+// scopeCommit is row scope-commit: what an event of one scope waits for while another scope, of as
+// many objects as an informer has in other rows, is added and removed, and what it costs to give up
+// slots without objects. There is no counterpart in client-go.
 func scopeCommit(scale Scale) []harness.Experiment {
 	sides := []string{whileAdded, whileRemoved, "alone"}
 	return []harness.Experiment{
@@ -125,8 +125,8 @@ func (s *scopedStore) addPods(items []feed.Item) {
 	_ = list.Commit("10")
 }
 
-// longestEvent returns how long the longest event takes while the other scope is added or removed, or
-// for 20 ms.
+// longestEvent returns how long the longest event takes while the other scope is added or removed,
+// or for 20 ms.
 func longestEvent(pods int, side string) time.Duration {
 	s := newScopedStore()
 	var items []feed.Item
@@ -166,8 +166,8 @@ func longestEvent(pods int, side string) time.Duration {
 	return longest
 }
 
-// giveUpSlots returns the CPU time in milliseconds that giving up half of the slots takes, and the heap
-// of a slot in kilobytes.
+// giveUpSlots returns the CPU time in milliseconds that giving up half of the slots takes, and the
+// heap of a slot in kilobytes.
 func giveUpSlots() ([]float64, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

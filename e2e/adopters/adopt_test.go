@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestCommandAdoptsCertManager runs kinformer adopt on packages of cert-manager, which make informers
-// with factories of client-go, with generated functions and with the project's own factory. The
-// result compiles.
+// TestCommandAdoptsCertManager runs kinformer adopt on packages of cert-manager, which make
+// informers with factories of client-go, with generated functions and with the project's own
+// factory. The result compiles.
 func TestCommandAdoptsCertManager(t *testing.T) {
 	t.Parallel()
 	repository, err := filepath.Abs("../..")

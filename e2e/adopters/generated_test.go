@@ -175,8 +175,8 @@ func TestGeneratedFactoryOfCertManager(t *testing.T) {
 	})
 }
 
-// TestGeneratedKeepsTheSelectionOfAFactory checks the namespace and the list options of cert-manager's
-// factory.
+// TestGeneratedKeepsTheSelectionOfAFactory checks the namespace and the list options of
+// cert-manager's factory.
 func TestGeneratedKeepsTheSelectionOfAFactory(t *testing.T) {
 	client := certclient.NewForConfigOrDie(startServer(t, certificates()))
 	for i := range 3 {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProgramsPassTheirOwnTests runs "kinformer try" on two programs of Kubernetes. The tests of the
-// packages named here make informers, and no test of the programs differs.
+// TestProgramsPassTheirOwnTests runs "kinformer try" on two programs of Kubernetes. The tests of
+// the packages named here make informers, and no test of the programs differs.
 func TestProgramsPassTheirOwnTests(t *testing.T) {
 	t.Parallel()
 	repository, err := filepath.Abs("../..")

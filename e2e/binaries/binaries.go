@@ -25,7 +25,8 @@ var programs = []struct{ name, pkg string }{ //nolint:gochecknoglobals // a cons
 	{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"},
 }
 
-// assetsVariable names a folder with kube-apiserver and etcd, as for the tests of controller-runtime.
+// assetsVariable names a folder with kube-apiserver and etcd, as for the tests of
+// controller-runtime.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
 // Set is a folder with the programs of the control plane.

@@ -12,8 +12,8 @@ import (
 )
 
 // Replica is another kube-apiserver on the etcd of a [Cluster]. It has its own address, watch cache
-// and flags, and shares the certificate and the tokens with the first: a client may send any request
-// to either.
+// and flags, and shares the certificate and the tokens with the first: a client may send any
+// request to either.
 type Replica struct {
 	*Server
 	api  *apiServer

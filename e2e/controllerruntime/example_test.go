@@ -116,9 +116,9 @@ func Example_namespaces() {
 	// <nil>
 }
 
-// Two managers share the ConfigMaps: the cache of each holds those of the slots that its member owns,
-// and its Reconcile writes with the context of the slot. Leader election is off, as both managers
-// work.
+// Two managers share the ConfigMaps: the cache of each holds those of the slots that its member
+// owns, and its Reconcile writes with the context of the slot. Leader election is off, as both
+// managers work.
 func Example_shards() {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{ShardedListAndWatch: true})
 	if err != nil {
@@ -189,8 +189,8 @@ type shardReconciler struct {
 	written chan<- string // receives the owner and the name
 }
 
-// Reconcile implements reconcile.Reconciler. It tries a ConfigMap of another replica again, until the
-// cache has dropped the ConfigMap, as the slot may be this replica's again before.
+// Reconcile implements reconcile.Reconciler. It tries a ConfigMap of another replica again, until
+// the cache has dropped the ConfigMap, as the slot may be this replica's again before.
 func (r *shardReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var configMap corev1.ConfigMap
 	if err := r.client.Get(ctx, request.NamespacedName, &configMap); err != nil {

@@ -80,8 +80,8 @@ type replica struct {
 	cached func() int // the number of ConfigMaps in the manager's cache
 }
 
-// startReplica starts a manager whose reconciler writes the replica's identity into the ConfigMaps of
-// its slots.
+// startReplica starts a manager whose reconciler writes the replica's identity into the ConfigMaps
+// of its slots.
 func startReplica(t *testing.T, config *rest.Config, identity string) replica {
 	t.Helper()
 	leases := kubernetes.NewForConfigOrDie(config).CoordinationV1().Leases(namespace)

@@ -29,8 +29,8 @@ type definition struct {
 	}
 }
 
-// Definition returns the custom resource of a CustomResourceDefinition in a file of a module that the test's module
-// requires, with the schema of its storage version.
+// Definition returns the custom resource of a CustomResourceDefinition in a file of a module that
+// the test's module requires, with the schema of its storage version.
 func Definition(t *testing.T, module, path string) fake.CustomResource {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()

@@ -25,7 +25,8 @@ func init() {
 // inner is the environment variable of the process in which Finds runs the simulation.
 const inner = "SIMULATED_INNER"
 
-// Finds requires that a simulation fails with all texts in its report. The simulation runs in a process of its own.
+// Finds requires that a simulation fails with all texts in its report. The simulation runs in a
+// process of its own.
 func Finds(t *testing.T, test simulate.Test, texts ...string) {
 	t.Helper()
 	if os.Getenv(inner) != "" {

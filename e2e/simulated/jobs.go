@@ -10,7 +10,8 @@ import (
 	"github.com/kinformer/kinformer/simulate"
 )
 
-// RunJobs starts Jobs that are not suspended, and ends those for which end returns JobComplete or JobFailed.
+// RunJobs starts Jobs that are not suspended, and ends those for which end returns JobComplete or
+// JobFailed.
 func RunJobs(end func(simulate.State, *batchv1.Job) batchv1.JobConditionType) simulate.Actor {
 	return func(s simulate.State) []simulate.Action {
 		var actions []simulate.Action

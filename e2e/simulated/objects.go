@@ -34,8 +34,8 @@ func Parse(document string) *unstructured.Unstructured {
 	return obj
 }
 
-// Template returns a function that replaces words of a YAML document, given in pairs with their values, and returns
-// the object.
+// Template returns a function that replaces words of a YAML document, given in pairs with their
+// values, and returns the object.
 func Template(document string) func(oldnew ...string) *unstructured.Unstructured {
 	return func(oldnew ...string) *unstructured.Unstructured {
 		return Parse(strings.NewReplacer(oldnew...).Replace(document))

@@ -90,8 +90,9 @@ func randomRequest(typ reflect.Type, seed int64) fake.Object {
 // images are valid ones, with each kind of tag.
 var images = []string{"i", "a/i:latest", "a:1/i:2", "i@sha256:" + strings.Repeat("0", 64)}
 
-// validate replaces random values that kube-apiserver refuses and that defaults depend on: images and
-// strategies. It clears the resources of a whole Pod, which have no defaults in the fake server.
+// validate replaces random values that kube-apiserver refuses and that defaults depend on: images
+// and strategies. It clears the resources of a whole Pod, which have no defaults in the fake
+// server.
 func validate(value reflect.Value, random *rand.Rand) {
 	switch kind := value.Kind(); {
 	case kind == reflect.Pointer && !value.IsNil():

@@ -10,9 +10,9 @@
 // controllers that count the objects they have created, and, by coalescing incorrectly, that the
 // tests would detect it.
 //
-// Another test compares the defaults that fake.APIServer sets with those of Kubernetes' own code, for
-// random objects.
+// Another test compares the defaults that fake.APIServer sets with those of Kubernetes' own code,
+// for random objects.
 //
-// Package workloads compares the actors of package simulate with controllers. Package kubemanager runs
-// controllers and the scheduler against a real API server.
+// Package workloads compares the actors of package simulate with controllers. Package kubemanager
+// runs controllers and the scheduler against a real API server.
 package upstream

@@ -65,8 +65,8 @@ func newController(client kubernetes.Interface) (*controller, error) {
 	return c, nil
 }
 
-// Run keeps the ConfigMaps up to date until ctx ends, and returns nil then. If an informer fails, or
-// has not synced in time, it returns the cause.
+// Run keeps the ConfigMaps up to date until ctx ends, and returns nil then. If an informer fails,
+// or has not synced in time, it returns the cause.
 func (c *controller) Run(ctx context.Context) error {
 	return cache.RunAll(ctx, c.pods.Run, c.configMaps.Run, c.work)
 }
@@ -89,7 +89,8 @@ func (c *controller) work(ctx context.Context) error {
 }
 
 // waitForSync waits until both informers have synced. They retry failed lists until their context
-// ends, so that a wait without a timeout would never return the cause, such as a missing permission.
+// ends, so that a wait without a timeout would never return the cause, such as a missing
+// permission.
 func (c *controller) waitForSync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()

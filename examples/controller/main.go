@@ -99,9 +99,9 @@ func (o options) config(ctx context.Context) (*rest.Config, func(), error) {
 
 // handler serves health, metrics and the debug page.
 //
-// /healthz is for a liveness probe. It fails only if this replica has lost the lease and still runs.
-// /readyz is for a readiness probe. It fails while informers list, or are stale because the API
-// server does not answer: a restart would not help then, and would lose what they hold.
+// /healthz is for a liveness probe. It fails only if this replica has lost the lease and still
+// runs. /readyz is for a readiness probe. It fails while informers list, or are stale because the
+// API server does not answer: a restart would not help then, and would lose what they hold.
 func handler(alive health, informers *cache.Group) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(metrics.NewCollector(informers)); err != nil {

@@ -13,6 +13,6 @@
 //
 //	go run .
 //
-// For a real cluster, -simulate=false uses the kubeconfig that kubectl would, or that of -kubeconfig.
-// It leaves the ConfigMap pod-count in each Namespace.
+// For a real cluster, -simulate=false uses the kubeconfig that kubectl would, or that of
+// -kubeconfig. It leaves the ConfigMap pod-count in each Namespace.
 package main

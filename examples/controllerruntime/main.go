@@ -128,8 +128,8 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, nil
 }
 
-// restConfig returns the configuration of clients, and a function that stops the API server if it is
-// the program's own.
+// restConfig returns the configuration of clients, and a function that stops the API server if it
+// is the program's own.
 func restConfig(simulate bool) (*rest.Config, func(), error) {
 	if !simulate {
 		config, err := config.GetConfig()

@@ -5,8 +5,8 @@
 // of each Widget's spec into its status. Beside it runs an informer of the same Widgets as
 // unstructured objects, which needs no Go type.
 //
-// Without -kubeconfig it starts an API server of its own on a loopback port, which serves Widgets of
-// the group example.com, and changes one every second:
+// Without -kubeconfig it starts an API server of its own on a loopback port, which serves Widgets
+// of the group example.com, and changes one every second:
 //
 //	go run ./crd
 //
@@ -23,6 +23,6 @@
 //	spec: {color: red, size: 1}
 //	EOF
 //
-// widget.go is the Go type, informers.go makes the client and the informers, and controller.go reads
-// Widgets from a work queue and writes their status.
+// widget.go is the Go type, informers.go makes the client and the informers, and controller.go
+// reads Widgets from a work queue and writes their status.
 package main

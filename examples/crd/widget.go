@@ -11,8 +11,8 @@ import (
 
 var widgetVersion = schema.GroupVersion{Group: "example.com", Version: "v1"} //nolint:gochecknoglobals // a struct cannot be constant
 
-// Widget is a custom resource. In a larger project, controller-gen writes the DeepCopy functions and
-// the CustomResourceDefinition.
+// Widget is a custom resource. In a larger project, controller-gen writes the DeepCopy functions
+// and the CustomResourceDefinition.
 type Widget struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

@@ -66,8 +66,8 @@ func run(ctx context.Context, kubeconfig string, resources []string) error {
 	return cache.RunAll(ctx, functions...)
 }
 
-// newInformer returns an informer of the metadata of objects, which prints what it receives. It is not
-// running.
+// newInformer returns an informer of the metadata of objects, which prints what it receives. It is
+// not running.
 func newInformer(client metadata.Interface, follower *follow.Follower, resource schema.GroupVersionResource) (*cache.SharedInformer[*metav1.PartialObjectMetadata], error) {
 	informer := cache.NewSharedInformer(cache.ListWatchOf(client.Resource(resource)), &metav1.PartialObjectMetadata{},
 		cache.InformerOptions[*metav1.PartialObjectMetadata]{Name: resource.GroupResource().String(), Served: follower.Resource(resource)})

@@ -41,8 +41,8 @@ func startServer(ctx context.Context) (*rest.Config, func(), error) {
 	}, nil
 }
 
-// change installs, deletes and reinstalls the definition of Widgets, with a Widget of a new name each
-// time, until ctx ends.
+// change installs, deletes and reinstalls the definition of Widgets, with a Widget of a new name
+// each time, until ctx ends.
 func change(ctx context.Context, server *fake.APIServer) error {
 	widgets := fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}
 	for n := 1; ; n++ {

@@ -34,8 +34,8 @@ func main() {
 	flag.IntVar(&o.nodes, "nodes", 20, "number of nodes of the program's own API server, at least 1")
 	flag.DurationVar(&o.duration, "duration", 0, "how long to run, such as 10s; without it, until Ctrl-C")
 	flag.Parse()
-	// Lines of the log would disrupt the table, which shows errors itself. A program without a table
-	// should keep the log, or pass the informer a logger with klog.NewContext.
+	// Lines of the log would disrupt the table, which shows errors itself. A program without a
+	// table should keep the log, or pass the informer a logger with klog.NewContext.
 	klog.SetLogger(klog.Logger{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestSimulationIsShown runs the program without a cluster, until it has recovered from a restart of
-// the API server.
+// TestSimulationIsShown runs the program without a cluster, until it has recovered from a restart
+// of the API server.
 func TestSimulationIsShown(t *testing.T) {
 	t.Parallel()
 	p := program.Start(t, "-nodes", "2")

@@ -97,7 +97,8 @@ func (s *simulation) run(ctx context.Context) {
 	}
 }
 
-// step makes one random change: a node joins or leaves, fails or recovers, is cordoned or uncordoned.
+// step makes one random change: a node joins or leaves, fails or recovers, is cordoned or
+// uncordoned.
 func (s *simulation) step() {
 	switch rand.IntN(3) {
 	case 0:

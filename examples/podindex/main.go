@@ -72,8 +72,8 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	return nil
 }
 
-// clientConfig returns the configuration of a client, and a function that stops the API server if it
-// is the program's own.
+// clientConfig returns the configuration of a client, and a function that stops the API server if
+// it is the program's own.
 func clientConfig(kubeconfig string) (*rest.Config, func(), error) {
 	if kubeconfig == "" {
 		return startServer()

@@ -90,8 +90,8 @@ func urlOf(p *program.Program) string {
 	return "http://" + address
 }
 
-// expect checks the status and the body of an answer: with a line break at the end of want, the whole
-// body, else a part.
+// expect checks the status and the body of an answer: with a line break at the end of want, the
+// whole body, else a part.
 func expect(t *testing.T, url string, status int, want string) {
 	t.Helper()
 	response, err := http.Get(url)

@@ -29,8 +29,8 @@ type owner struct {
 // String returns the key of the ReplicaSet.
 func (o owner) String() string { return o.namespace + "/" + o.name }
 
-// controller creates and deletes Pods so that each ReplicaSet has as many as it wants. It also deletes
-// those whose ReplicaSet is gone, which in a cluster is the work of the garbage collector.
+// controller creates and deletes Pods so that each ReplicaSet has as many as it wants. It also
+// deletes those whose ReplicaSet is gone, which in a cluster is the work of the garbage collector.
 type controller struct {
 	client      kubernetes.Interface
 	timeline    *timeline

@@ -9,8 +9,8 @@
 //	                    API server ──watch──▶ scheduler ──binding──▶ API server
 //	                    API server ──watch──▶ kubelet ──status──▶ API server ──watch──▶ controller
 //
-// Without flags it needs no cluster: it starts an API server of its own on a loopback port, runs all
-// three, creates a ReplicaSet, scales it up and down, and deletes it:
+// Without flags it needs no cluster: it starts an API server of its own on a loopback port, runs
+// all three, creates a ReplicaSet, scales it up and down, and deletes it:
 //
 //	go run ./podlifecycle
 //

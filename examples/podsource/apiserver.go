@@ -20,8 +20,8 @@ type apiServerSource struct {
 	config *podConfig
 }
 
-// Run passes on the Pods after each change until ctx ends. The reflector lists again by itself after
-// a failure, and the store keeps the last good set meanwhile.
+// Run passes on the Pods after each change until ctx ends. The reflector lists again by itself
+// after a failure, and the store keeps the last good set meanwhile.
 func (s *apiServerSource) Run(ctx context.Context) error {
 	ofNode := cache.WithFieldSelector(fields.OneTermEqualSelector("spec.nodeName", s.node))
 	store := cache.NewUndeltaStore(func(pods []*corev1.Pod) { s.config.set(ctx, "api", pods) }, nil)

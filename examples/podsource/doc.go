@@ -3,8 +3,8 @@
 
 // Command podsource shows where a kubelet gets its Pods from: a folder of manifests, a URL that is
 // polled, and the API server. Each source passes on its whole set of Pods whenever the set may have
-// changed; podConfig compares it with the set before, and merges the changes of all sources into one
-// channel.
+// changed; podConfig compares it with the set before, and merges the changes of all sources into
+// one channel.
 //
 //	manifest folder ── fsnotify ──┐
 //	URL ── polled ────────────────┼─ whole sets ─▶ podConfig ─ SET, ADD, UPDATE, DELETE ─▶ main

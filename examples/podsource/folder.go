@@ -31,8 +31,8 @@ func newFolderSource(folder, node string, config *podConfig) *folderSource {
 	return &folderSource{folder: folder, node: node, config: config, retry: 20 * time.Second, failures: failureLog{origin: folder}}
 }
 
-// Run passes on the Pods after each change in the folder until ctx ends. A folder that does not exist
-// yet, or is replaced, is tried again.
+// Run passes on the Pods after each change in the folder until ctx ends. A folder that does not
+// exist yet, or is replaced, is tried again.
 func (s *folderSource) Run(ctx context.Context) error {
 	for {
 		if err := s.watch(ctx); err != nil {

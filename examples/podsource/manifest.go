@@ -21,9 +21,9 @@ const configSource = "kubernetes.io/config.source"
 
 var errNoName = errors.New("metadata.name is empty")
 
-// readManifest returns the Pods of a manifest, which is a Pod or a PodList in YAML or JSON. It names
-// them as the kubelet names static Pods: after the node, with a UID that depends on their origin and
-// content. A manifest that changes is thus another Pod.
+// readManifest returns the Pods of a manifest, which is a Pod or a PodList in YAML or JSON. It
+// names them as the kubelet names static Pods: after the node, with a UID that depends on their
+// origin and content. A manifest that changes is thus another Pod.
 func readManifest(data []byte, source, origin, node string) ([]*corev1.Pod, error) {
 	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(data, nil, nil)
 	if err != nil {

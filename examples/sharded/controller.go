@@ -50,8 +50,9 @@ func newController(client kubernetes.Interface, namespace string, member *shard.
 	return c, err
 }
 
-// Run stamps ConfigMaps until ctx ends, and returns nil then. The member hands its slots over once the
-// last write has ended: one that is cut off may have been made all the same, and is an error in the log.
+// Run stamps ConfigMaps until ctx ends, and returns nil then. The member hands its slots over once
+// the last write has ended: one that is cut off may have been made all the same, and is an error in
+// the log.
 func (c *controller) Run(ctx context.Context) error {
 	owning, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -135,9 +136,9 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 	return fmt.Errorf("update: %w", err)
 }
 
-// leave is called for a ConfigMap that the informer does not hold, and whose deletion it has not seen.
-// Whether it exists, only the server knows: another replica stamps it then. A controller that cleans up
-// after deletions must ask.
+// leave is called for a ConfigMap that the informer does not hold, and whose deletion it has not
+// seen. Whether it exists, only the server knows: another replica stamps it then. A controller that
+// cleans up after deletions must ask.
 func (c *controller) leave(ctx context.Context, key string) error {
 	namespace, name, _ := strings.Cut(key, "/")
 	_, err := c.client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})

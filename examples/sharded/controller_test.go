@@ -57,7 +57,8 @@ func TestConfigMapOfAnotherReplicaIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A write that is under way when the program ends is not cut off, and the slots are handed over after it.
+// A write that is under way when the program ends is not cut off, and the slots are handed over
+// after it.
 func TestWriteUnderWayIsFinished(t *testing.T) {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 	if err != nil {

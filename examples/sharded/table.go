@@ -25,7 +25,8 @@ type table struct {
 	now        time.Time
 }
 
-// state returns what a view shows. The row of a replica without an incarnation begins with its name.
+// state returns what a view shows. The row of a replica without an incarnation begins with its
+// name.
 func (t table) state() terminal.State {
 	s := terminal.State{
 		Summary: t.summary(),

@@ -67,8 +67,8 @@ func (l *Labeler) work(ctx context.Context) error {
 	}
 }
 
-// label labels a Pod, and waits until the informer has seen it. The wait has a timeout, as a restore
-// of etcd may undo the write; the Pod is processed again then.
+// label labels a Pod, and waits until the informer has seen it. The wait has a timeout, as a
+// restore of etcd may undo the write; the Pod is processed again then.
 func (l *Labeler) label(ctx context.Context, key string) error {
 	pod, exists := l.pods.Store().GetByKey(key)
 	if !exists || pod.Spec.NodeName == "" || pod.Labels[NodeLabel] == pod.Spec.NodeName {

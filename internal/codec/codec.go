@@ -216,8 +216,8 @@ func (d *Decoders) codecs(clearKind bool) *Codecs {
 	}
 }
 
-// protobufCodec returns the codec of protobuf. The decoder itself skips the fields that are not kept;
-// they are cut out of the bytes only if these are to be stored, or more is to be omitted.
+// protobufCodec returns the codec of protobuf. The decoder itself skips the fields that are not
+// kept; they are cut out of the bytes only if these are to be stored, or more is to be omitted.
 func (d *Decoders) protobufCodec() feed.Codec {
 	if d.objects.Partial != nil && !d.options.Packed && !d.options.Omit.OmitsKept() {
 		return protobufCodec{d}

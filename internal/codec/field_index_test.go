@@ -84,8 +84,8 @@ func expectedValues(v reflect.Value, names []string, element bool) (values []str
 	return []string{string(text)}
 }
 
-// TestFieldIndexOfBytesAndObjectsIsEqual compares, for the types of client-go's scheme, the values of
-// every field as read from protobuf, from JSON, and from the object, also without its Go type.
+// TestFieldIndexOfBytesAndObjectsIsEqual compares, for the types of client-go's scheme, the values
+// of every field as read from protobuf, from JSON, and from the object, also without its Go type.
 func TestFieldIndexOfBytesAndObjectsIsEqual(t *testing.T) {
 	types, compared, refused := 0, 0, 0
 	for _, goType := range randomapi.Types(t) {

@@ -68,8 +68,8 @@ func (r *FieldReader) Omitted(omitted *omit.Fields) error {
 	return nil
 }
 
-// Read reads the fields of a stored object into a zero struct. A panic of a field's own decoder is an
-// error.
+// Read reads the fields of a stored object into a zero struct. A panic of a field's own decoder is
+// an error.
 func (r *FieldReader) Read(stored pack.Stored, into any) error {
 	_, err := feed.CatchPanic(func() (struct{}, error) { return struct{}{}, r.read(stored, into) })
 	return err
@@ -139,8 +139,8 @@ func (r *FieldReader) readJSON(raw []byte, into any) error {
 	})
 }
 
-// withWanted calls use with metadata and the fields of an object in JSON or, if it cannot be cut, with
-// the object.
+// withWanted calls use with metadata and the fields of an object in JSON or, if it cannot be cut,
+// with the object.
 func (r *FieldReader) withWanted(raw []byte, use func(cut []byte) error) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)

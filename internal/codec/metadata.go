@@ -78,8 +78,8 @@ func (m *lazyMetadata) decoded() *metav1.PartialObjectMetadata {
 	return m.partial
 }
 
-// decodeLocated decodes the metadata in JSON without the rest of the object. It returns false if the
-// place of the metadata is not known, or it does not decode: the error names the whole object.
+// decodeLocated decodes the metadata in JSON without the rest of the object. It returns false if
+// the place of the metadata is not known, or it does not decode: the error names the whole object.
 func (m *lazyMetadata) decodeLocated() bool {
 	if _, ok := m.item.Codec.(*jsonCodec); !ok || !m.item.Layout.Fits(m.item.Raw) {
 		return false

@@ -20,8 +20,8 @@ import (
 
 // ObjectType is the one type of a collection's objects.
 type ObjectType struct {
-	// GoType is the pointer type of the objects that the server sends; nil stands for objects of any
-	// type.
+	// GoType is the pointer type of the objects that the server sends; nil stands for objects of
+	// any type.
 	GoType reflect.Type
 	// Partial, if set, describes the objects that are kept, which have some of the fields.
 	Partial *partial.Object
@@ -106,8 +106,8 @@ func (t ObjectType) String() string {
 	}
 }
 
-// decodesItself reports whether values of the Go type may be decoded by an UnmarshalJSON method that
-// is not Kubernetes' own.
+// decodesItself reports whether values of the Go type may be decoded by an UnmarshalJSON method
+// that is not Kubernetes' own.
 func (t ObjectType) decodesItself() bool {
 	return t.GoType != nil && contains(t.KeptType(), func(part reflect.Type) bool {
 		return part.Kind() != reflect.Interface && part.PkgPath() != "" && !strings.HasPrefix(part.PkgPath(), "k8s.io/") &&

@@ -52,8 +52,8 @@ func benchPod(i int) *corev1.Pod {
 	return pod
 }
 
-// BenchmarkPackList splits a list in memory and packs its items, with and without an index of labels
-// and omitted fields.
+// BenchmarkPackList splits a list in memory and packs its items, with and without an index of
+// labels and omitted fields.
 func BenchmarkPackList(b *testing.B) {
 	const pods = 2000
 	var list corev1.PodList

@@ -28,7 +28,8 @@ type object interface {
 
 // Packer keeps the objects of a collection as bytes: protobuf where the server has it, otherwise
 // JSON. The bytes of a streamed item in that format are checked and packed as they came. Objects of
-// which only some fields are kept are JSON if they come in another way. It is safe for concurrent use.
+// which only some fields are kept are JSON if they come in another way. It is safe for concurrent
+// use.
 type Packer struct {
 	objects     ObjectType
 	transformed func() bool
@@ -40,8 +41,8 @@ type Packer struct {
 }
 
 // NewPacker returns a packer of objects of a type, which its Unpack decodes with ShareEqual and
-// Timing of the options. transformed reports whether a transform changes objects between the wire and
-// the store, so that their wire bytes cannot be stored.
+// Timing of the options. transformed reports whether a transform changes objects between the wire
+// and the store, so that their wire bytes cannot be stored.
 func NewPacker(objects ObjectType, options Options, transformed func() bool) *Packer {
 	decoders := NewDecoders(objects, Options{ShareEqual: options.ShareEqual, Packed: true, Timing: options.Timing})
 	p := &Packer{objects: objects, transformed: transformed, packer: pack.New(), format: objects.serverFormat()}
@@ -58,8 +59,8 @@ func NewPacker(objects ObjectType, options Options, transformed func() bool) *Pa
 }
 
 // Pack packs an item against the other objects of its controller. value decodes the item. An item
-// that cannot be decoded is an error, so that no reader finds it later. If its value has another type
-// than the collection's objects, the error wraps pack.ErrUnsupported.
+// that cannot be decoded is an error, so that no reader finds it later. If its value has another
+// type than the collection's objects, the error wraps pack.ErrUnsupported.
 func (p *Packer) Pack(item feed.Item, old pack.Object, value func() (any, error)) (pack.Object, error) {
 	if p.canStore(item) {
 		parsed, err := p.parse(item)
@@ -168,9 +169,9 @@ func (p *Packer) storedFormat(raw []byte) wire.Format {
 	return p.objects.storedFormat(raw, p.format)
 }
 
-// storedFormat returns the format of stored bytes: that of the server, except for objects of which only
-// some fields are kept and which a Packer has encoded. Only objects in JSON begin with a brace: in
-// protobuf, it would begin a group, which the API has nowhere.
+// storedFormat returns the format of stored bytes: that of the server, except for objects of which
+// only some fields are kept and which a Packer has encoded. Only objects in JSON begin with a
+// brace: in protobuf, it would begin a group, which the API has nowhere.
 func (t ObjectType) storedFormat(raw []byte, server wire.Format) wire.Format {
 	if t.Partial != nil && len(raw) > 0 && raw[0] == '{' {
 		return wire.JSON

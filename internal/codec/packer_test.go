@@ -116,7 +116,8 @@ func (c packerCase) compare(tb testing.TB, raw []byte) bool {
 	return true
 }
 
-// compareLocated packs an item whose layout is known. The result is that of an item without a layout.
+// compareLocated packs an item whose layout is known. The result is that of an item without a
+// layout.
 func (c packerCase) compareLocated(tb testing.TB, item feed.Item, want pack.Object, wantErr error) {
 	tb.Helper()
 	parsed, err := wire.Parse(item.Raw, c.packer.format)

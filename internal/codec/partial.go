@@ -60,8 +60,8 @@ func (t ObjectType) Omit(paths []string, neverWritten bool) (*omit.Fields, error
 	return omit.New(t.GoType, paths, neverWritten)
 }
 
-// Kept returns the object that is kept for one that the client has decoded: itself or, with Partial,
-// a copy of some of its fields. The error has no values of the object.
+// Kept returns the object that is kept for one that the client has decoded: itself or, with
+// Partial, a copy of some of its fields. The error has no values of the object.
 func (t ObjectType) Kept(obj runtime.Object) (runtime.Object, error) {
 	if t.Partial == nil {
 		return obj, nil
@@ -123,8 +123,9 @@ type ignored struct{}
 
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
-// EncodePartial returns an object of which only some fields are kept in JSON, with another apiVersion
-// and kind. The object is a pointer: a part of it may have a MarshalJSON method of its pointer.
+// EncodePartial returns an object of which only some fields are kept in JSON, with another
+// apiVersion and kind. The object is a pointer: a part of it may have a MarshalJSON method of its
+// pointer.
 func EncodePartial(obj runtime.Object, gvk schema.GroupVersionKind) ([]byte, error) {
 	return encodePartial(reflect.ValueOf(obj).Elem(), gvk)
 }
@@ -152,8 +153,8 @@ type protobufDecoder interface {
 	Allocates(raw []byte, limit int) int
 }
 
-// protobufDecoder returns the decoder of the kept objects. Of a type outside Kubernetes the struct tags
-// do not tell how its Unmarshal method reads the fields, so that decodes the whole object.
+// protobufDecoder returns the decoder of the kept objects. Of a type outside Kubernetes the struct
+// tags do not tell how its Unmarshal method reads the fields, so that decodes the whole object.
 func (t ObjectType) protobufDecoder(options decode.Options) (protobufDecoder, error) {
 	if t.Partial != nil {
 		if decoder, err := decode.NewPartial(*t.Partial, options); err == nil {

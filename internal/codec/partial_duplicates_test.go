@@ -29,8 +29,8 @@ type colored struct {
 
 func (c *colored) DeepCopyObject() runtime.Object { return c }
 
-// TestOmittedMetadataOfDuplicateMembers decodes objects of which some fields are kept. The bytes of one
-// with duplicate members cannot be cut.
+// TestOmittedMetadataOfDuplicateMembers decodes objects of which some fields are kept. The bytes of
+// one with duplicate members cannot be cut.
 func TestOmittedMetadataOfDuplicateMembers(t *testing.T) {
 	objects, err := codec.PartialTypeOf(reflect.TypeFor[*colored](), reflect.TypeFor[*unstructured.Unstructured](), reflect.TypeFor[colorFields](), nil)
 	if err != nil {

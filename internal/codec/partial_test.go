@@ -176,8 +176,8 @@ func TestPartialJSONEqualsCopyOfWholeObject(t *testing.T) {
 	}
 }
 
-// TestPartialObjectSurvivesEncoding encodes objects of some fields as the packer does if a transform
-// has changed them.
+// TestPartialObjectSurvivesEncoding encodes objects of some fields as the packer does if a
+// transform has changed them.
 func TestPartialObjectSurvivesEncoding(t *testing.T) {
 	partialCases(t, func(t *testing.T, c partialCase) {
 		t.Helper()
@@ -285,8 +285,8 @@ func keepStruct(to, from reflect.Value, s *partial.Struct) {
 	}
 }
 
-// keepValue sets a value of which only the fields of a struct are kept, unless that is nil or has no
-// fields.
+// keepValue sets a value of which only the fields of a struct are kept, unless that is nil or has
+// no fields.
 func keepValue(to, from reflect.Value, elem *partial.Struct) {
 	switch {
 	case elem == nil || len(elem.Fields) == 0 || from.Kind() == reflect.Map:

@@ -43,8 +43,8 @@ type nodeName struct {
 	} `json:"spec"`
 }
 
-// taggedPod is decoded by its own Unmarshal method, as types of OpenShift are. Its tags say what that
-// reads.
+// taggedPod is decoded by its own Unmarshal method, as types of OpenShift are. Its tags say what
+// that reads.
 type taggedPod struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata" protobuf:"bytes,1,opt,name=metadata"`
@@ -196,8 +196,9 @@ func TestHostilePartialObjectsAreNotDecoded(t *testing.T) {
 
 var podType = reflect.TypeFor[*corev1.Pod]()
 
-// TestTransformedPartialObjectsArePacked packs objects that a transform has changed, so that the bytes
-// of the server cannot be stored. Whatever the format of the server is, they are stored as JSON.
+// TestTransformedPartialObjectsArePacked packs objects that a transform has changed, so that the
+// bytes of the server cannot be stored. Whatever the format of the server is, they are stored as
+// JSON.
 func TestTransformedPartialObjectsArePacked(t *testing.T) {
 	for name, c := range packerCases(t) {
 		if c.packer.objects.Partial == nil {

@@ -94,7 +94,8 @@ type ownSpec struct{}
 // UnmarshalJSON implements json.Unmarshaler.
 func (*ownSpec) UnmarshalJSON(b []byte) error { return fmt.Errorf("no spec: %q", b) }
 
-// TestErrorOfOwnDecoderIsRedacted checks errors that a client returns without a sign of its decoder.
+// TestErrorOfOwnDecoderIsRedacted checks errors that a client returns without a sign of its
+// decoder.
 func TestErrorOfOwnDecoderIsRedacted(t *testing.T) {
 	own, other := ObjectType{GoType: reflect.TypeFor[*ownType]()}, ObjectType{GoType: reflect.TypeFor[*metav1.PartialObjectMetadata]()}
 	err := new(ownSpec).UnmarshalJSON([]byte("hunter2"))

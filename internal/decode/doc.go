@@ -30,8 +30,8 @@
 // [Decoder.Allocates] and [JSONAllocates] estimate what Decode would allocate, so that a caller can
 // refuse hostile bytes (estimate.go, estimate_json.go).
 //
-// [NewPartial] compiles a plan with some of an API type's fields, which writes them into a struct of
-// another type, and skips the others.
+// [NewPartial] compiles a plan with some of an API type's fields, which writes them into a struct
+// of another type, and skips the others.
 //
 // A type with struct tags that the compiler does not support is decoded by its Unmarshal method.
 // [JSON] decodes unstructured objects, and deduplicates member names and strings.

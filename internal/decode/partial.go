@@ -17,8 +17,8 @@ import (
 
 // NewPartial returns a Decoder that decodes objects of an API type into another struct type: the
 // metadata without managedFields, if the type has it, and some fields. Other fields are skipped and
-// not checked. It returns an error if New has no plan for the API type: the caller must decode whole
-// objects.
+// not checked. It returns an error if New has no plan for the API type: the caller must decode
+// whole objects.
 func NewPartial(of partial.Object, options Options) (*Decoder, error) {
 	if foreign := foreignIn(of.Fields.Root, map[*partial.Struct]bool{}); foreign != nil {
 		return nil, fmt.Errorf("%s is not a type of Kubernetes", foreign)
@@ -36,8 +36,8 @@ func NewPartial(of partial.Object, options Options) (*Decoder, error) {
 	return decoderOf(root, options), nil
 }
 
-// foreignIn returns a struct of the API that is not of Kubernetes and whose fields are read one by one,
-// or nil if there is none.
+// foreignIn returns a struct of the API that is not of Kubernetes and whose fields are read one by
+// one, or nil if there is none.
 func foreignIn(s *partial.Struct, seen map[*partial.Struct]bool) reflect.Type {
 	if seen[s] {
 		return nil
@@ -87,8 +87,9 @@ func addNew(m *messagePlan, number int, f *fieldPlan) error {
 	return nil
 }
 
-// addFields adds the fields of a struct, which begins at an offset in the value of the plan. A field
-// of a struct that the API inlines is in a message of its own, which writes to the same value.
+// addFields adds the fields of a struct, which begins at an offset in the value of the plan. A
+// field of a struct that the API inlines is in a message of its own, which writes to the same
+// value.
 func (c *compiler) addFields(m *messagePlan, s *partial.Struct, offset uintptr) error {
 	var plans []*messagePlan // of inlined structs
 	for _, field := range s.Fields {

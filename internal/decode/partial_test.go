@@ -57,7 +57,8 @@ type partOfTree struct {
 	Name     string                `json:"name"`
 }
 
-// newTreeDecoder returns a decoder of parts of trees, which are planned as if they were of Kubernetes.
+// newTreeDecoder returns a decoder of parts of trees, which are planned as if they were of
+// Kubernetes.
 func newTreeDecoder(t *testing.T, options Options) *Decoder {
 	t.Helper()
 	of := partialObject(t, reflect.TypeFor[*tree](), reflect.TypeFor[partOfTree]())
@@ -173,8 +174,8 @@ func partialFuzzCases(tb testing.TB) (cases []partialFuzzCase) {
 	return cases
 }
 
-// skipsNumbers reports whether a struct lacks a list of numbers of the API's. Generated code accepts
-// a last number that ends after the list, and reads on behind it.
+// skipsNumbers reports whether a struct lacks a list of numbers of the API's. Generated code
+// accepts a last number that ends after the list, and reads on behind it.
 func skipsNumbers(s *partial.Struct) bool {
 	for field := range s.API.Fields() {
 		number := fieldPlan{goType: field.Type}
@@ -197,8 +198,8 @@ func skipsNumbers(s *partial.Struct) bool {
 	return false
 }
 
-// check compares decoded parts with those of the decoded whole object, which may be invalid in other
-// parts.
+// check compares decoded parts with those of the decoded whole object, which may be invalid in
+// other parts.
 func (c partialFuzzCase) check(tb testing.TB, raw []byte) {
 	tb.Helper()
 	whole, wholeErr := c.whole.Decode(raw)

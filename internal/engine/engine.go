@@ -26,7 +26,8 @@ type Limits struct {
 type Collection struct {
 	// Source describes the objects and the client. The engine sets Codec, Limits and Store.
 	Source source.Config
-	// Reflector says when to list and to watch. The engine sets Source, Sink, InFlight and Overlaps.
+	// Reflector says when to list and to watch. The engine sets Source, Sink, InFlight and
+	// Overlaps.
 	Reflector  reflector.Config
 	Limits     Limits
 	ShareEqual bool // see codec.Options
@@ -68,17 +69,17 @@ type Spec struct {
 	// concerns the store or the delivery alone. The engine sets Reflector and NotFound, Decode of
 	// the store, and its Packer and PointerType if it packs.
 	Informer informer.Config
-	// OmitFields are the paths of the fields that objects lack. NeverWritten allows fields whose omission
-	// is unsafe for programs that write objects back; see omit.New.
+	// OmitFields are the paths of the fields that objects lack. NeverWritten allows fields whose
+	// omission is unsafe for programs that write objects back; see omit.New.
 	OmitFields   []string
 	NeverWritten bool
 	Packed       bool // if the type of the objects is known
-	// Decode returns an item's object. It is an error if the store does not pack, has a PointerType, and
-	// the object is of another type. Required.
+	// Decode returns an item's object. It is an error if the store does not pack, has a
+	// PointerType, and the object is of another type. Required.
 	Decode func(feed.Item) (any, error)
 	// Transform, if set, returns the value to store under a key for an object. It is called while
-	// Transforms of the store reports true or, without Transforms, always: then the result must have
-	// the same key.
+	// Transforms of the store reports true or, without Transforms, always: then the result must
+	// have the same key.
 	Transform func(key string, obj any) (any, error)
 	// Track, if set, receives each value before any reader can get it.
 	Track func(key string, value any)

@@ -9,6 +9,7 @@
 //   - [Objects] logs errors on objects: the first ten of each effect, and then one line a minute
 //     with the number of further ones.
 //
-// Both recognize by [Repeats] what was logged in the last five minutes, and keep no goroutine. They do not use utilruntime.HandleError, whose rate limit blocks the
-// caller: for decades in a synctest bubble, whose clock starts in the year 2000.
+// Both recognize by [Repeats] what was logged in the last five minutes, and keep no goroutine. They
+// do not use utilruntime.HandleError, whose rate limit blocks the caller: for decades in a synctest
+// bubble, whose clock starts in the year 2000.
 package errlog

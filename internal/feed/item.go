@@ -28,8 +28,8 @@ type Item struct {
 	Codec  Codec          // decodes Raw
 	Layout layout.Object  // of Raw; zero if it is not known
 
-	// Received is the object of an event as the client has decoded it, of which Object may lack some
-	// fields. It is valid only during the call.
+	// Received is the object of an event as the client has decoded it, of which Object may lack
+	// some fields. It is valid only during the call.
 	Received runtime.Object
 
 	// InOrder means that the item is an event of a source that does not count versions: it is the
@@ -58,8 +58,8 @@ type Codec interface {
 type EditingCodec interface {
 	Codec
 	// Edit appends the edited bytes of an item to dst and returns the item of the edited bytes, to
-	// which the caller sets its Raw. If it returns false, the bytes cannot be edited, and the item is
-	// returned as it is: only Decode can be used.
+	// which the caller sets its Raw. If it returns false, the bytes cannot be edited, and the item
+	// is returned as it is: only Decode can be used.
 	Edit(dst []byte, item Item) (edited []byte, of Item, ok bool)
 }
 

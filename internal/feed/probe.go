@@ -13,8 +13,8 @@ import (
 // isProbe is the key of a context's value: the request is a probe.
 type isProbe struct{}
 
-// WithProbe returns the context of a probe: a list with limit=1 for the version of the server's most
-// recent state, which is the same for all objects of a resource.
+// WithProbe returns the context of a probe: a list with limit=1 for the version of the server's
+// most recent state, which is the same for all objects of a resource.
 func WithProbe(ctx context.Context) context.Context {
 	return context.WithValue(ctx, isProbe{}, true)
 }

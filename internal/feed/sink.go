@@ -27,8 +27,8 @@ type Sink interface {
 	// Quarantined returns the number of quarantined keys, plus the number of states without a
 	// readable key since the last committed list.
 	Quarantined() int
-	// NeedsList reports whether the collection must be listed before it is watched, as its objects were
-	// removed since.
+	// NeedsList reports whether the collection must be listed before it is watched, as its objects
+	// were removed since.
 	NeedsList() bool
 }
 
@@ -70,8 +70,9 @@ type Replacement interface {
 	// was deleted since, the server has lost or changed its history.
 	Differs(version string) bool
 	// Commit makes the replacement the collection's state at resourceVersion, atomically for all
-	// readers. On error the collection is unchanged. After ErrVersionReused the caller must list again
-	// and CompareContents, after ErrOutdated list again. Neither is returned after CompareContents.
+	// readers. On error the collection is unchanged. After ErrVersionReused the caller must list
+	// again and CompareContents, after ErrOutdated list again. Neither is returned after
+	// CompareContents.
 	Commit(resourceVersion string) error
 }
 

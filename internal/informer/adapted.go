@@ -16,7 +16,8 @@ type Source interface {
 	Traffic() feed.Traffic
 }
 
-// NewController returns the *cache.Controller of an informer of package clientgo. Package cache sets it.
+// NewController returns the *cache.Controller of an informer of package clientgo. Package cache
+// sets it.
 var NewController func(Adapted) any //nolint:gochecknoglobals // set once, before main
 
 // Adapted is an informer of package clientgo as package cache sees it.

@@ -44,8 +44,8 @@ func TestCallTimeIsThatOfTheCallback(t *testing.T) {
 	})
 }
 
-// TestCallTimeIsUpdatedDuringALongBatch reads the status of a slow handler that receives many events
-// at a time.
+// TestCallTimeIsUpdatedDuringALongBatch reads the status of a slow handler that receives many
+// events at a time.
 func TestCallTimeIsUpdatedDuringALongBatch(t *testing.T) {
 	var objects []string
 	for i := range 100 {

@@ -18,12 +18,11 @@ const (
 type Event struct {
 	Type EventType
 	Key  string
-	// Old is the last state delivered to the handler; zero for an Add. It is Final in the Delete of an
-	// object that was not stored.
-	// New is the current state; zero for a Delete.
+	// Old is the last state delivered to the handler; zero for an Add. It is Final in the Delete of
+	// an object that was not stored. New is the current state; zero for a Delete.
 	Old, New any
-	// Final is the last known state of a deleted object: the state sent with the deletion, or the one
-	// delivered last.
+	// Final is the last known state of a deleted object: the state sent with the deletion, or the
+	// one delivered last.
 	Final any
 	// InInitialList marks an Add that belongs to the state with which the handler started.
 	InInitialList bool

@@ -25,8 +25,8 @@ func rawItem(object, version string) feed.Item {
 	return i
 }
 
-// TestChangeOfARefusedObjectSaysThatItExists checks LeftScope of the deletions in the log: it is set
-// where the filter refuses a state of an object that was stored, and says what was true then.
+// TestChangeOfARefusedObjectSaysThatItExists checks LeftScope of the deletions in the log: it is
+// set where the filter refuses a state of an object that was stored, and says what was true then.
 func TestChangeOfARefusedObjectSaysThatItExists(t *testing.T) {
 	informer := New(Config{Filter: visible, Store: stringStore()})
 	cursor := informer.log.Cursor()

@@ -95,8 +95,8 @@ func TestRunWaitsTenSecondsForAllFunctions(t *testing.T) {
 	})
 }
 
-// A function that does not return does not keep Run from returning. Once it returns after Run, no other
-// function is called, and the store remains as it was.
+// A function that does not return does not keep Run from returning. Once it returns after Run, no
+// other function is called, and the store remains as it was.
 func TestNoFunctionIsCalledAfterRun(t *testing.T) {
 	for _, blocked := range []string{"transform", "report"} {
 		t.Run(blocked, func(t *testing.T) {

@@ -168,8 +168,8 @@ func (i *Informer) HasStopped() bool {
 func (i *Informer) Changes() uint64 { return i.log.Appended() }
 
 // StateFuncs returns functions that report whether the informer runs, and whether its store has the
-// state that an object had at a resourceVersion, without fields that the object had. They do not keep
-// the informer alive.
+// state that an object had at a resourceVersion, without fields that the object had. They do not
+// keep the informer alive.
 func (i *Informer) StateFuncs() (running func() bool, state func(key, uid, resourceVersion string) bool) {
 	pointer := weak.Make(i)
 	running = func() bool {

@@ -123,8 +123,8 @@ func (p countingPacker) Unpack(object pack.Object) (any, error) {
 	return p.rawPacker.Unpack(object)
 }
 
-// TestDeletionDecodesTheStatesThatAreRead counts the packed states that a deletion decodes for a handler
-// that reads both, and for those that do not read the old one.
+// TestDeletionDecodesTheStatesThatAreRead counts the packed states that a deletion decodes for a
+// handler that reads both, and for those that do not read the old one.
 func TestDeletionDecodesTheStatesThatAreRead(t *testing.T) {
 	for _, c := range []struct {
 		config HandlerConfig

@@ -11,13 +11,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// maxInitialHold is how long a list that is stored waits for its first watch before handlers receive
-// it.
+// maxInitialHold is how long a list that is stored waits for its first watch before handlers
+// receive it.
 const maxInitialHold = time.Second
 
-// initialGate holds initial lists back from handlers until their first watches are open. client-go's
-// fakes do not replay what happens between a list and its watch, so that a handler that writes would
-// not receive the change. Its methods are safe for concurrent use.
+// initialGate holds initial lists back from handlers until their first watches are open.
+// client-go's fakes do not replay what happens between a list and its watch, so that a handler that
+// writes would not receive the change. Its methods are safe for concurrent use.
 type initialGate struct {
 	clock clock.Clock
 

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// lag measures how far a handler is behind the log, in events and in time. Both are upper bounds: the
-// events of the current batch count, and so do those already delivered as part of a coalesced change. The
-// handler's goroutine writes it; any goroutine may read it.
+// lag measures how far a handler is behind the log, in events and in time. Both are upper bounds:
+// the events of the current batch count, and so do those already delivered as part of a coalesced
+// change. The handler's goroutine writes it; any goroutine may read it.
 type lag struct {
 	delivered atomic.Uint64 // log position up to which everything is delivered
 	since     atomic.Int64  // everything appended before this time (Unix ns) is delivered; zero: nothing is undelivered

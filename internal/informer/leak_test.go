@@ -124,7 +124,8 @@ func TestStoppedHandlersAreNotLeaked(t *testing.T) {
 	}
 }
 
-// expectNoGrowth checks that later uses leave as much on the heap, and as many goroutines, as the first.
+// expectNoGrowth checks that later uses leave as much on the heap, and as many goroutines, as the
+// first.
 func expectNoGrowth(t *testing.T, use func(n int), first, later int) {
 	t.Helper()
 	use(first)

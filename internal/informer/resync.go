@@ -35,8 +35,8 @@ func (h *Handler) startResync() (stop func()) {
 	return func() { h.resync.timer.Stop() }
 }
 
-// takeResyncSnapshot takes the snapshot of a resync that is due. A busy handler does not wait for its
-// timer. The caller must hold the handler's lock.
+// takeResyncSnapshot takes the snapshot of a resync that is due. A busy handler does not wait for
+// its timer. The caller must hold the handler's lock.
 func (h *Handler) takeResyncSnapshot() {
 	select {
 	case <-h.resync.fires:

@@ -149,8 +149,9 @@ func (i *Informer) WaitForDelete(ctx context.Context, key, uid string) error {
 	}
 }
 
-// absence reports whether the store lacks the objects of the collection, which may exist. It returns an
-// error if the server does not serve them, and none once they are about to be listed again.
+// absence reports whether the store lacks the objects of the collection, which may exist. It
+// returns an error if the server does not serve them, and none once they are about to be listed
+// again.
 func (i *Informer) absence(message func() string) (absent bool, err error) {
 	if i.store.Absence() == nil {
 		return false, nil

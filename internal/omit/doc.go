@@ -5,12 +5,12 @@
 // protobuf and in JSON, and clears them in decoded objects.
 //
 // [New] resolves paths against the Go type of the objects. Cutting and clearing have the same
-// result: the bytes that [Fields.AppendProtobuf] or [Fields.AppendJSON] returns decode to the object
-// that [Fields.Without] returns for the decoded original.
+// result: the bytes that [Fields.AppendProtobuf] or [Fields.AppendJSON] returns decode to the
+// object that [Fields.Without] returns for the decoded original.
 //
 // [NewKeeping] lists what is left instead, for objects of which the program keeps some fields: all
-// other fields beside metadata are cut out of the bytes. It clears nothing in decoded objects, of which
-// package partial copies the fields.
+// other fields beside metadata are cut out of the bytes. It clears nothing in decoded objects, of
+// which package partial copies the fields.
 //
 // # What is left
 //
@@ -23,8 +23,8 @@
 //
 // # What is lost
 //
-// Cutting and clearing report whether an Update of what is left may delete a field at the server: if
-// the object had one of the fields, other than metadata.managedFields, which an Update without them
-// leaves. A field with its zero value is no loss, but a pointer to zero is, and so is any member of
-// an unstructured object. Where the bytes do not tell, a loss is reported.
+// Cutting and clearing report whether an Update of what is left may delete a field at the server:
+// if the object had one of the fields, other than metadata.managedFields, which an Update without
+// them leaves. A field with its zero value is no loss, but a pointer to zero is, and so is any
+// member of an unstructured object. Where the bytes do not tell, a loss is reported.
 package omit

@@ -39,8 +39,8 @@ var (
 )
 
 // New returns the fields at paths of objects of a Go type, which is a pointer type. It returns nil
-// if there are no paths. With neverWritten, fields other than metadata.managedFields can be omitted.
-// The error names each path that cannot, and why.
+// if there are no paths. With neverWritten, fields other than metadata.managedFields can be
+// omitted. The error names each path that cannot, and why.
 func New(goType reflect.Type, paths []string, neverWritten bool) (*Fields, error) {
 	if len(paths) == 0 {
 		return nil, nil //nolint:nilnil // nothing to omit
@@ -51,9 +51,9 @@ func New(goType reflect.Type, paths []string, neverWritten bool) (*Fields, error
 	return newFields(goType).build(paths, neverWritten)
 }
 
-// NewKeeping is New for objects that are never written, and of which only metadata, apiVersion, kind
-// and the fields at some paths are left: each is the names on the way to a field that the type has,
-// or may have. Of the metadata, managedFields is omitted in any case.
+// NewKeeping is New for objects that are never written, and of which only metadata, apiVersion,
+// kind and the fields at some paths are left: each is the names on the way to a field that the type
+// has, or may have. Of the metadata, managedFields is omitted in any case.
 func NewKeeping(goType reflect.Type, kept [][]string, paths []string) (*Fields, error) {
 	f := newFields(goType)
 	f.keep(kept)
@@ -165,8 +165,8 @@ func (f *Fields) OmitsKept() bool {
 	})
 }
 
-// Cuts returns the path of an omitted field that is at, around or below the field with names on the way
-// to it. It reports whether there is one.
+// Cuts returns the path of an omitted field that is at, around or below the field with names on the
+// way to it. It reports whether there is one.
 func (f *Fields) Cuts(names []string) (omitted string, ok bool) {
 	if f == nil {
 		return "", false

@@ -10,8 +10,8 @@ import (
 )
 
 // loss records whether an object loses a value that an Update of what is left would delete at the
-// server. If it is set although nothing is lost, an update is refused that need not be; the opposite
-// deletes a field.
+// server. If it is set although nothing is lost, an update is refused that need not be; the
+// opposite deletes a field.
 type loss struct{ lost bool }
 
 // add records that the value of a node is omitted.

@@ -74,7 +74,8 @@ func TestPathsThatCannotBeOmitted(t *testing.T) {
 	}
 }
 
-// TestOtherFieldsThanManagedFieldsNeedNeverWritten covers the one path that an Update can do without.
+// TestOtherFieldsThanManagedFieldsNeedNeverWritten covers the one path that an Update can do
+// without.
 func TestOtherFieldsThanManagedFieldsNeedNeverWritten(t *testing.T) {
 	for _, goType := range []reflect.Type{podType, unstructuredType} {
 		if _, err := omit.New(goType, []string{"metadata.managedFields"}, false); err != nil {
@@ -257,8 +258,8 @@ func TestFieldsOfATypeAreNotReported(t *testing.T) {
 	}
 }
 
-// TestLayoutOfEditedProtobuf covers what is cut from every object, after the owners, and what is cut
-// before them.
+// TestLayoutOfEditedProtobuf covers what is cut from every object, after the owners, and what is
+// cut before them.
 func TestLayoutOfEditedProtobuf(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "a", Labels: map[string]string{"a": "b", "c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},

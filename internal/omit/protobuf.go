@@ -21,8 +21,8 @@ const (
 // with a part of the object, for an object that it cannot edit: the caller must decode it and call
 // Without. Such an object is malformed, or has a form that no API server sends.
 //
-// The layout of the edited object is known if its metadata is first, as servers write it, and nothing
-// before the owners was cut.
+// The layout of the edited object is known if its metadata is first, as servers write it, and
+// nothing before the owners was cut.
 func (f *Fields) AppendProtobuf(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
 	if f.protobufUnsupported {
 		return Edited{Bytes: dst}, false

@@ -105,8 +105,9 @@ func deepCopyInto(t reflect.Type) (method reflect.Method, ok bool) {
 	return method, ok && method.Type.NumIn() == 2 && method.Type.In(1) == pointer
 }
 
-// shallowIn returns a type of values in those of a type of which a copier would copy references only:
-// an interface, or a struct with a field that is not exported. It returns nil if there is none.
+// shallowIn returns a type of values in those of a type of which a copier would copy references
+// only: an interface, or a struct with a field that is not exported. It returns nil if there is
+// none.
 func shallowIn(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	if seen[t] || !hasReferences(t) || t == reflect.TypeFor[resource.Quantity]() {
 		return nil

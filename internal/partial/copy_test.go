@@ -59,8 +59,8 @@ func TestDeepCopySharesNothing(t *testing.T) {
 	}
 }
 
-// TestCopySharesNothingWithObject overwrites all that a struct refers to, whose fields were copied from
-// an object.
+// TestCopySharesNothingWithObject overwrites all that a struct refers to, whose fields were copied
+// from an object.
 func TestCopySharesNothingWithObject(t *testing.T) {
 	randomStructs(t, func(name string, object randomapi.Object, fields *Fields) {
 		whole := WithMetadata(randomapi.KeptType(fields.Root.Type), fields)
@@ -185,8 +185,8 @@ func TestDeepCopyOfTypesThatContainThemselves(t *testing.T) {
 	}
 }
 
-// TestDeepCopyIntoIsThatOfTheType copies a struct that has the method of one that it embeds, and a map
-// whose values have the method.
+// TestDeepCopyIntoIsThatOfTheType copies a struct that has the method of one that it embeds, and a
+// map whose values have the method.
 func TestDeepCopyIntoIsThatOfTheType(t *testing.T) {
 	type own struct {
 		corev1.PodSpec `json:"spec"`

@@ -1,8 +1,8 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package partial reads some fields of API objects into structs of the program, whose json tags name
-// the fields:
+// Package partial reads some fields of API objects into structs of the program, whose json tags
+// name the fields:
 //
 //	type podFields struct {
 //		Spec struct {
@@ -11,8 +11,8 @@
 //		} `json:"spec"`
 //	}
 //
-// [Resolve] finds each field of the struct in the API type once, and checks that their types fit. All
-// readers follow the resulting tree of [Struct]:
+// [Resolve] finds each field of the struct in the API type once, and checks that their types fit.
+// All readers follow the resulting tree of [Struct]:
 //
 //	protobuf ──▶ a plan of package decode, which skips other fields; an API type without a plan is
 //	             decoded whole, and its fields are copied

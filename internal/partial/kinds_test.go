@@ -20,8 +20,8 @@ import (
 
 var podType = reflect.TypeFor[*corev1.Pod]()
 
-// structWith returns the type of a struct with one field of each of some types, whose names in JSON are
-// the keys.
+// structWith returns the type of a struct with one field of each of some types, whose names in JSON
+// are the keys.
 func structWith(names []string, types ...reflect.Type) reflect.Type {
 	var fields []reflect.StructField
 	for i, name := range names {
@@ -156,8 +156,8 @@ func somePod() *corev1.Pod {
 	}}
 }
 
-// TestCopiesShareNothing copies fields from a Pod, and from a struct with them. Nil stays nil, and empty
-// stays empty.
+// TestCopiesShareNothing copies fields from a Pod, and from a struct with them. Nil stays nil, and
+// empty stays empty.
 func TestCopiesShareNothing(t *testing.T) {
 	fields, err := partial.Resolve(podType, reflect.TypeFor[copiedFields]())
 	if err != nil {

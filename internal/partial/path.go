@@ -40,8 +40,8 @@ func ParsePath(path string) ([]string, error) {
 	return names, nil
 }
 
-// PathType returns a struct type with the one field of an API struct that names lead to, for Resolve.
-// The field must have a value that JSON writes as a string, number or bool.
+// PathType returns a struct type with the one field of an API struct that names lead to, for
+// Resolve. The field must have a value that JSON writes as a string, number or bool.
 func PathType(api reflect.Type, names []string) (reflect.Type, error) {
 	chain := jsonfield.Find(api, names[0])
 	if chain == nil {
@@ -132,7 +132,8 @@ func appendValues(values []string, v reflect.Value, present bool) []string {
 	return values
 }
 
-// isZero reports whether a value is the zero value of its type. A decoded Quantity of zero has a format.
+// isZero reports whether a value is the zero value of its type. A decoded Quantity of zero has a
+// format.
 func isZero(v reflect.Value) bool {
 	if q, ok := reflect.TypeAssert[resource.Quantity](v); ok {
 		return q.IsZero()

@@ -38,8 +38,8 @@ type Field struct {
 	Elem *Struct
 }
 
-// Resolve finds the fields of a struct type in an API type, which is a pointer type. The error names
-// each field that the API type does not have, or whose type does not fit.
+// Resolve finds the fields of a struct type in an API type, which is a pointer type. The error
+// names each field that the API type does not have, or whose type does not fit.
 func Resolve(api, fields reflect.Type) (*Fields, error) {
 	if err := CheckObject(api); err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func resolve(api, fields reflect.Type) (*Fields, error) {
 	return f, nil
 }
 
-// CheckObject returns an error unless a type is that of objects of the API, with the usual metadata, or
-// of unstructured ones.
+// CheckObject returns an error unless a type is that of objects of the API, with the usual
+// metadata, or of unstructured ones.
 func CheckObject(api reflect.Type) error {
 	if api == reflect.TypeFor[*unstructured.Unstructured]() {
 		return nil

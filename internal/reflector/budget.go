@@ -14,9 +14,9 @@ const (
 	requestBurst = 10
 	// requestInterval is the time after which it may make one more.
 	requestInterval = 5 * time.Second
-	// maxDebt is the most by which the bucket may be overdrawn, as a time: by one request that waits
-	// for its token, and by one page that costs its token afterwards. It bounds the wait if the clock
-	// is set back.
+	// maxDebt is the most by which the bucket may be overdrawn, as a time: by one request that
+	// waits for its token, and by one page that costs its token afterwards. It bounds the wait if
+	// the clock is set back.
 	maxDebt = 2 * requestInterval
 
 	// maxLists is the number of lists within any listWindow that the server may answer, besides the
@@ -28,9 +28,9 @@ const (
 // requestBudget limits the rate of a reflector's requests. It is not safe for concurrent use. A
 // requestBudget with a clock alone is full.
 //
-// It is a token bucket, and limits the lists that the server answered completely; see doc.go. If there is
-// no token, a request waits for its own. A further page of a list that failed or had no new object costs
-// one afterwards: the page has been sent, and the next request waits.
+// It is a token bucket, and limits the lists that the server answered completely; see doc.go. If
+// there is no token, a request waits for its own. A further page of a list that failed or had no
+// new object costs one afterwards: the page has been sent, and the next request waits.
 type requestBudget struct {
 	clock      clock.PassiveClock
 	spentUntil time.Time           // when the bucket will be full again

@@ -71,8 +71,8 @@ func TestBudgetOfAnsweredLists(t *testing.T) {
 	list(0)
 }
 
-// timedSource records the times of lists and watches, as seconds since the first, and the versions of
-// lists.
+// timedSource records the times of lists and watches, as seconds since the first, and the versions
+// of lists.
 type timedSource struct {
 	scriptedSource
 	began                 time.Time

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// confirmAfter is the least delay of a list that confirms the server's history. confirmSpread is
-	// the most that is added to it at random: an API server that has restarted has no history for any
-	// of its informers, and they must not list together.
+	// confirmAfter is the least delay of a list that confirms the server's history. confirmSpread
+	// is the most that is added to it at random: an API server that has restarted has no history
+	// for any of its informers, and they must not list together.
 	confirmAfter  = time.Minute
 	confirmSpread = 4 * time.Minute
 	// contentsSpread is the longest delay, which is random, of a list because of other contents.
 	contentsSpread = 30 * time.Second
-	// confirmInterval is the least time between two of these lists because the history is unavailable,
-	// and contentsInterval because of other contents.
+	// confirmInterval is the least time between two of these lists because the history is
+	// unavailable, and contentsInterval because of other contents.
 	confirmInterval  = 30 * time.Minute
 	contentsInterval = 5 * time.Minute
 )

@@ -23,15 +23,15 @@
 //
 // # When a request follows
 //
-// A request that follows a success needs no delay: a watch after a list, or after a watch that lived
-// as long as the reflector asked for. Nor does a fallback: a list after a WatchList, or a consistent
-// read after a list whose resourceVersion the server refused. Two more follow soon:
+// A request that follows a success needs no delay: a watch after a list, or after a watch that
+// lived as long as the reflector asked for. Nor does a fallback: a list after a WatchList, or a
+// consistent read after a list whose resourceVersion the server refused. Two more follow soon:
 //
 //   - A list after a watch that cannot be resumed follows at once, unless there was another failure
 //     or list within two minutes.
-//   - A watch that was open and ended early is resumed after a random delay of at most 100 ms. If it
-//     brought nothing within a second, or ended with an error, that holds for the first one at its
-//     resourceVersion; a broken connection of a watch that lasted longer is no such error.
+//   - A watch that was open and ended early is resumed after a random delay of at most 100 ms. If
+//     it brought nothing within a second, or ended with an error, that holds for the first one at
+//     its resourceVersion; a broken connection of a watch that lasted longer is no such error.
 //
 // Every other request waits for the jittered exponential backoff, which starts again after two
 // minutes of success. In addition, each request waits
@@ -62,10 +62,11 @@
 //
 // # A collection that is not served
 //
-// Config.Served has what package follow knows of the resource, a served.Verdict. While that says that the
-// resource is absent, or there is none yet, the reflector is in the phase NotServed and makes no
-// requests: the context of each list and watch ends with the verdict (awaitServed). If Config.Store has
-// a state, also that of another reflector's scope, it makes one request before it enters the phase:
+// Config.Served has what package follow knows of the resource, a served.Verdict. While that says
+// that the resource is absent, or there is none yet, the reflector is in the phase NotServed and
+// makes no requests: the context of each list and watch ends with the verdict (awaitServed). If
+// Config.Store has a state, also that of another reflector's scope, it makes one request before it
+// enters the phase:
 //
 //	that request           is followed by
 //	─────────────────────  ──────────────────────────────────────────────────────────────
@@ -75,17 +76,17 @@
 //	failed with another    the same request, after the backoff; the store has the last good
 //	error                  state
 //
-// The reflectors of an informer's scopes share the store. Each vacates it, as one may be removed before
-// the others. That of a scope that was not listed has no objects to lose, and does as the others do. A
-// call that comes after the verdict has changed, or after another reflector has listed a scope, does
-// nothing: Vacate decides so under the lock under which lists are committed.
-// A reflector that watches all the same, as requests have proved the opposite, lists again before its next
-// watch if another one has vacated the store (feed.Sink.NeedsList).
+// The reflectors of an informer's scopes share the store. Each vacates it, as one may be removed
+// before the others. That of a scope that was not listed has no objects to lose, and does as the
+// others do. A call that comes after the verdict has changed, or after another reflector has listed
+// a scope, does nothing: Vacate decides so under the lock under which lists are committed. A
+// reflector that watches all the same, as requests have proved the opposite, lists again before its
+// next watch if another one has vacated the store (feed.Sink.NeedsList).
 //
-// The requests of a collection that is served again start with a full bucket. The first five that fail
-// with a 404 in a row are repeated after 0.1, 0.2, 0.4, 0.8 and 1.6 s, and not reported: a server may be
-// the last one to serve the resource, or to say that it no longer does. That does not hold for a
-// verdict of served.Unknown, nor without Config.Served.
+// The requests of a collection that is served again start with a full bucket. The first five that
+// fail with a 404 in a row are repeated after 0.1, 0.2, 0.4, 0.8 and 1.6 s, and not reported: a
+// server may be the last one to serve the resource, or to say that it no longer does. That does not
+// hold for a verdict of served.Unknown, nor without Config.Served.
 //
 // # How the watch ended, and what comes next
 //

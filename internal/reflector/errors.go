@@ -119,8 +119,8 @@ func isUnreachable(err error) bool {
 		utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
-// isDown reports whether the connection to the server failed, so that err says nothing of the request.
-// A timeout may be due to the request.
+// isDown reports whether the connection to the server failed, so that err says nothing of the
+// request. A timeout may be due to the request.
 func isDown(err error) bool {
 	return isUnreachable(err) && !utilnet.IsTimeout(err) && !errors.Is(err, ErrStalled)
 }

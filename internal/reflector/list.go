@@ -197,9 +197,9 @@ func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add fu
 	return meta, err
 }
 
-// listOptions returns the options of the first page of a list at resourceVersion from. A version and
-// a limit without resourceVersionMatch mean exactly that version (API concepts, "Semantics for get and
-// list").
+// listOptions returns the options of the first page of a list at resourceVersion from. A version
+// and a limit without resourceVersionMatch mean exactly that version (API concepts, "Semantics for
+// get and list").
 func (r *Reflector) listOptions(from string) metav1.ListOptions {
 	options := metav1.ListOptions{ResourceVersion: from, Limit: r.limit(from)}
 	if options.Limit > 0 && isNotOlderThan(from) {

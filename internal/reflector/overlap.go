@@ -3,8 +3,8 @@
 
 package reflector
 
-// overlap compares the first events of a resumed watch with the journal. If etcd was restored, and the
-// server repeats the last change, then the backup contains it.
+// overlap compares the first events of a resumed watch with the journal. If etcd was restored, and
+// the server repeats the last change, then the backup contains it.
 type overlap struct {
 	journal *journal
 	start   string       // the resourceVersion at which the watch starts

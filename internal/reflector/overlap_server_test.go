@@ -156,7 +156,8 @@ func (s *historyServer) run(t *testing.T, d time.Duration, overlaps bool) (errs 
 }
 
 // TestQuietSelectionOfABusyServerIsNotListed watches an object that changes every ten minutes, of a
-// resource whose versions the server keeps for ten minutes. Nothing fails, and nothing is listed again.
+// resource whose versions the server keeps for ten minutes. Nothing fails, and nothing is listed
+// again.
 func TestQuietSelectionOfABusyServerIsNotListed(t *testing.T) {
 	lists := map[bool]int{}
 	for _, overlaps := range []bool{false, true} {
@@ -169,8 +170,8 @@ func TestQuietSelectionOfABusyServerIsNotListed(t *testing.T) {
 	}
 }
 
-// TestRefusedOverlapIsGivenUp runs a server that refuses old versions by another error than 410. The
-// events are applied as without the overlap.
+// TestRefusedOverlapIsGivenUp runs a server that refuses old versions by another error than 410.
+// The events are applied as without the overlap.
 func TestRefusedOverlapIsGivenUp(t *testing.T) {
 	for name, tooOld := range map[string]func() error{
 		"500": func() error { return apierrors.NewInternalError(errors.New("required revision has been compacted")) },
@@ -208,8 +209,8 @@ func TestAlternatingEncodingsCauseFewLists(t *testing.T) {
 	}
 }
 
-// TestContentsThatAlwaysDifferAreIgnored runs a server whose bytes differ each time. Contents are not
-// compared after two lists.
+// TestContentsThatAlwaysDifferAreIgnored runs a server whose bytes differ each time. Contents are
+// not compared after two lists.
 func TestContentsThatAlwaysDifferAreIgnored(t *testing.T) {
 	s := &historyServer{perSec: 1, every: 6 * time.Minute}
 	s.encode = func(n, v int) string { return fmt.Sprintf(`{"n":%d,"v":%d}`, n, v) }
@@ -234,8 +235,8 @@ func TestOverlapDoesNotHinderASlowConnection(t *testing.T) {
 	}
 }
 
-// TestReusedVersionAfterAnUpgradeIsFound restores a server, which uses a version again, some minutes
-// after an upgrade has changed how it encodes objects.
+// TestReusedVersionAfterAnUpgradeIsFound restores a server, which uses a version again, some
+// minutes after an upgrade has changed how it encodes objects.
 func TestReusedVersionAfterAnUpgradeIsFound(t *testing.T) {
 	for name, upgrade := range map[string]time.Duration{"no upgrade before": 24 * time.Hour, "upgrade before": 6 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -336,8 +337,8 @@ func TestRefusalOfTheMatchIsForgotten(t *testing.T) {
 	}
 }
 
-// TestOverlapThatIsNotAnsweredIsGivenUp refuses each watch with an overlap, and serves those from the
-// version reached.
+// TestOverlapThatIsNotAnsweredIsGivenUp refuses each watch with an overlap, and serves those from
+// the version reached.
 func TestOverlapThatIsNotAnsweredIsGivenUp(t *testing.T) {
 	for name, refusal := range map[string]error{
 		"503":     apierrors.NewServiceUnavailable("x"),
@@ -369,8 +370,8 @@ func TestOverlapThatIsNotAnsweredIsGivenUp(t *testing.T) {
 	}
 }
 
-// scriptedServer answers lists with a version, and watches by a function. Each probe is answered with
-// a version that is greater than any other.
+// scriptedServer answers lists with a version, and watches by a function. Each probe is answered
+// with a version that is greater than any other.
 type scriptedServer struct {
 	list  func(options metav1.ListOptions) (version string, err error)
 	watch func(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error

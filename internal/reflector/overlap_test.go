@@ -30,8 +30,8 @@ func (s *deletingSink) Apply(_ watch.EventType, item feed.Item) feed.Outcome {
 	return feed.Applied
 }
 
-// TestWatchCutAmongEventsOfOneVersionLosesNone cuts a watch among deletions that share a version, as
-// those of Events that expire. The resumed watch repeats the first ones and delivers the rest.
+// TestWatchCutAmongEventsOfOneVersionLosesNone cuts a watch among deletions that share a version,
+// as those of Events that expire. The resumed watch repeats the first ones and delivers the rest.
 func TestWatchCutAmongEventsOfOneVersionLosesNone(t *testing.T) {
 	deletions := func(keys string, then func(context.Context, feed.WatchSink) error) func(context.Context, feed.WatchSink) error {
 		return func(ctx context.Context, events feed.WatchSink) error {
@@ -54,7 +54,8 @@ func TestWatchCutAmongEventsOfOneVersionLosesNone(t *testing.T) {
 	})
 }
 
-// TestFalseAlarmsEndTheOverlap checks the rules by which lists without a difference end the overlap.
+// TestFalseAlarmsEndTheOverlap checks the rules by which lists without a difference end the
+// overlap.
 func TestFalseAlarmsEndTheOverlap(t *testing.T) {
 	type list struct {
 		cause    evidence
@@ -90,8 +91,9 @@ func TestFalseAlarmsEndTheOverlap(t *testing.T) {
 	}
 }
 
-// runOverlap runs a reflector for d of fake time. It lists at 5, receives a change at 9, and resumes
-// with then. later answer the requests that follow the initial list. It returns the reported errors.
+// runOverlap runs a reflector for d of fake time. It lists at 5, receives a change at 9, and
+// resumes with then. later answer the requests that follow the initial list. It returns the
+// reported errors.
 func runOverlap(t *testing.T, d time.Duration, source *scriptedSource, then func(context.Context, feed.WatchSink) error, later ...func() (string, error)) (reported []error) {
 	t.Helper()
 	changed := func(_ context.Context, events feed.WatchSink) error {
@@ -136,8 +138,8 @@ func TestMissingChangesCauseAListAtOnce(t *testing.T) {
 }
 
 // TestUnansweredProbeProvesNothing resumes a watch at a server that is silent and answers no probe:
-// it receives one after the silence, and then no more than without an overlap: after one or two minutes
-// one in 30 to 40 seconds.
+// it receives one after the silence, and then no more than without an overlap: after one or two
+// minutes one in 30 to 40 seconds.
 func TestUnansweredProbeProvesNothing(t *testing.T) {
 	var source scriptedSource
 	reported := runOverlap(t, 4*time.Minute, &source, idleWatch, listError(apierrors.NewServiceUnavailable("")))
@@ -158,8 +160,8 @@ func TestListEmptiesTheJournal(t *testing.T) {
 	}
 }
 
-// TestNoOverlapWhereItIsNotAllowed checks that a fake of client-go, and a client that decodes itself,
-// are not asked to repeat changes.
+// TestNoOverlapWhereItIsNotAllowed checks that a fake of client-go, and a client that decodes
+// itself, are not asked to repeat changes.
 func TestNoOverlapWhereItIsNotAllowed(t *testing.T) {
 	for name, config := range map[string]Config{
 		"fake":          {Source: &scriptedSource{traits: feed.Traits{Fake: true}}},

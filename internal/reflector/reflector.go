@@ -21,12 +21,12 @@ import (
 type Config struct {
 	Source feed.Source
 	Sink   feed.Sink
-	// From, if set, is a resourceVersion whose state the sink holds. The reflector then starts with a
-	// watch from it instead of a list.
+	// From, if set, is a resourceVersion whose state the sink holds. The reflector then starts with
+	// a watch from it instead of a list.
 	From string
-	// NotOlderThan, if set, returns a resourceVersion that the next list must not be older than, such
-	// as the first one, which is at "0" otherwise. It is called for each attempt. An empty string does
-	// not bound the list.
+	// NotOlderThan, if set, returns a resourceVersion that the next list must not be older than,
+	// such as the first one, which is at "0" otherwise. It is called for each attempt. An empty
+	// string does not bound the list.
 	NotOlderThan func() string
 	// Start, if set, makes the first list not older than the most recent state at the start, whose
 	// version one more request asks for. The reflectors of an informer's scopes share it. It has no
@@ -42,14 +42,14 @@ type Config struct {
 	// PageSize is the limit of list requests. Zero selects DefaultPageSize, except for relists that
 	// the API server answers from its watch cache. Negative disables paging.
 	PageSize int64
-	// InFlight is the number of bytes of a list's objects that may be decoded and added at a time, and
-	// of those that the sink may keep to compare them before Commit. Zero or less selects
+	// InFlight is the number of bytes of a list's objects that may be decoded and added at a time,
+	// and of those that the sink may keep to compare them before Commit. Zero or less selects
 	// DefaultInFlight.
 	InFlight int
 	// MinWatchTimeout is the least timeoutSeconds of a watch, if that is more than five minutes.
 	MinWatchTimeout time.Duration
-	// Backoff spaces failed attempts. The zero value is DefaultBackoff. Any other one, whose Duration
-	// must be positive, takes the place of the request budget between failed attempts.
+	// Backoff spaces failed attempts. The zero value is DefaultBackoff. Any other one, whose
+	// Duration must be positive, takes the place of the request budget between failed attempts.
 	Backoff wait.Backoff
 	// Report, if set, is called with each failed attempt, an *AttemptError. The reflector waits for
 	// it to return.
@@ -58,12 +58,14 @@ type Config struct {
 	// once for that many attempts, with the time since the first of them failed. The reflector
 	// waits for it to return.
 	Recovered func(ctx context.Context, after time.Duration, attempts int)
-	// HoldInitial, if set, is called before the first list is committed, if the client has decoded its
-	// objects. The reflector calls the returned function once the source has answered the first watch.
+	// HoldInitial, if set, is called before the first list is committed, if the client has decoded
+	// its objects. The reflector calls the returned function once the source has answered the first
+	// watch.
 	HoldInitial func() (release func())
-	// Served, if set, returns what is known of whether the server serves the collection, nil if nothing
-	// is. It is called before each list. While the server does not, the reflector makes no requests, and
-	// has vacated Store, which is required then: the sink's, which other reflectors may feed, too.
+	// Served, if set, returns what is known of whether the server serves the collection, nil if
+	// nothing is. It is called before each list. While the server does not, the reflector makes no
+	// requests, and has vacated Store, which is required then: the sink's, which other reflectors
+	// may feed, too.
 	Served func() *served.Resource
 	Store  Vacatable
 	// Clock is the real clock if nil.
@@ -186,7 +188,8 @@ func (r *Reflector) Run(ctx context.Context) error {
 	return nil
 }
 
-// runWhileServed calls ListAndWatch once the server serves the collection, and waits for the backoff.
+// runWhileServed calls ListAndWatch once the server serves the collection, and waits for the
+// backoff.
 func (r *Reflector) runWhileServed(ctx context.Context) {
 	ctx, cancel := r.awaitServed(ctx)
 	defer cancel()

@@ -36,8 +36,8 @@ const (
 	RelistServerError RelistReason = "ServerError"
 	// RelistRefused: the server repeatedly answered the watch with a 4xx code.
 	RelistRefused RelistReason = "Refused"
-	// RelistWatchFailed: the watch repeatedly failed in another way, such as by an invalid event or an
-	// error of the program's own watch function.
+	// RelistWatchFailed: the watch repeatedly failed in another way, such as by an invalid event or
+	// an error of the program's own watch function.
 	RelistWatchFailed RelistReason = "WatchFailed"
 )
 

@@ -12,9 +12,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxFailedOverlaps is the number of watches with an overlap, in a row, that may fail before the next
-// one is resumed at the version reached. The server refuses them by another error than 410, or they
-// end while it repeats the last changes, such as behind a proxy that passes a few events of each.
+// maxFailedOverlaps is the number of watches with an overlap, in a row, that may fail before the
+// next one is resumed at the version reached. The server refuses them by another error than 410, or
+// they end while it repeats the last changes, such as behind a proxy that passes a few events of
+// each.
 const maxFailedOverlaps = 2
 
 // overlapResult is how the overlap of a watch ended.
@@ -29,15 +30,15 @@ type overlapResult struct {
 // failed reports whether the watch ended before all changes were repeated.
 func (o overlapResult) failed() bool { return o.began && !o.done }
 
-// wasSpentOnOverlap reports whether an open watch ended before all changes were repeated, or had too
-// little time for new events after that.
+// wasSpentOnOverlap reports whether an open watch ended before all changes were repeated, or had
+// too little time for new events after that.
 func (w watchResult) wasSpentOnOverlap() bool {
 	rest := w.overlap.rest
 	return w.overlap.failed() || !w.advanced && rest < shortWatch || w.overlap.took >= shortWatch && w.overlap.took > rest
 }
 
-// mayOverlap reports whether watches may start before the last changes received. A fake of client-go
-// has no history to repeat.
+// mayOverlap reports whether watches may start before the last changes received. A fake of
+// client-go has no history to repeat.
 func (r *Reflector) mayOverlap() bool {
 	return !r.config.Source.Traits().Fake && (r.config.Overlaps == nil || r.config.Overlaps())
 }

@@ -19,23 +19,24 @@ const (
 	// firstNotFoundDelay is the delay after the first 404 in a row of a resource that is served. It
 	// doubles with each further one.
 	firstNotFoundDelay = 100 * time.Millisecond
-	// maxNotFound is the number of 404s in a row that are not reported. The requests that follow them
-	// take 3.1 s.
+	// maxNotFound is the number of 404s in a row that are not reported. The requests that follow
+	// them take 3.1 s.
 	maxNotFound = 5
-	// maxAnswered is the number of requests that a replica of the server may answer after the resource
-	// is known to be absent, at the same delays. They take 0.7 s.
+	// maxAnswered is the number of requests that a replica of the server may answer after the
+	// resource is known to be absent, at the same delays. They take 0.7 s.
 	maxAnswered = 3
 )
 
-// Vacatable is a store whose objects leave it while the server does not serve the collection. Several
-// reflectors may feed it. A *store.Store is one.
+// Vacatable is a store whose objects leave it while the server does not serve the collection.
+// Several reflectors may feed it. A *store.Store is one.
 type Vacatable interface {
-	// Listed reports whether the collection, or a scope of it, has ever been listed, and whether it has
-	// been since Vacate.
+	// Listed reports whether the collection, or a scope of it, has ever been listed, and whether it
+	// has been since Vacate.
 	Listed() (ever, now bool)
-	// Vacate removes all objects. If why is nil, they are gone. Otherwise they may exist, and why, which
-	// wraps served.ErrNotServed, is the error of reads. It does nothing, and returns false, if ctx has
-	// ended, or if Listed reports a state now and no request has confirmed that the collection is absent.
+	// Vacate removes all objects. If why is nil, they are gone. Otherwise they may exist, and why,
+	// which wraps served.ErrNotServed, is the error of reads. It does nothing, and returns false,
+	// if ctx has ended, or if Listed reports a state now and no request has confirmed that the
+	// collection is absent.
 	Vacate(ctx context.Context, why error, confirmed bool) bool
 	// Expect makes why the error of reads before the next list, if the objects were gone.
 	Expect(why error)
@@ -64,8 +65,8 @@ func (c Config) WhyAbsent() error {
 	return nil
 }
 
-// errLearnedServed ends the watches of a collection that Config.Served did not know before the first
-// request, so that those that follow end with the verdict.
+// errLearnedServed ends the watches of a collection that Config.Served did not know before the
+// first request, so that those that follow end with the verdict.
 var errLearnedServed = errors.New("it is known whether the collection is served")
 
 // errNotListed is the error of reads of a collection that is served again, before its list.
@@ -94,12 +95,12 @@ func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.C
 	}
 }
 
-// leave enters the phase NotServed, and reports whether it did. If the store has a state, by whichever
-// reflector, it is vacated once a request has confirmed the verdict. leave returns false if several
-// requests prove the opposite. Then the collection is requested all the same, until that ends, or the
-// verdict changes, and its objects are no more those of which the verdict says that they are gone. It
-// also returns false if there is no verdict, or the collection is only unlisted, and the store has a
-// state. ctx ends with the verdict.
+// leave enters the phase NotServed, and reports whether it did. If the store has a state, by
+// whichever reflector, it is vacated once a request has confirmed the verdict. leave returns false
+// if several requests prove the opposite. Then the collection is requested all the same, until that
+// ends, or the verdict changes, and its objects are no more those of which the verdict says that
+// they are gone. It also returns false if there is no verdict, or the collection is only unlisted,
+// and the store has a state. ctx ends with the verdict.
 func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdict served.Verdict) bool {
 	_, listed := r.config.Store.Listed()
 	if r.served.lacksVerdict = (verdict.Outcome == served.Pending || verdict.Outcome == served.Unlisted) && listed; r.served.lacksVerdict {
@@ -129,8 +130,8 @@ func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdic
 	return true
 }
 
-// confirm requests the collection until an answer confirms the verdict, and reports whether one did.
-// Otherwise several have proved the opposite, or ctx has ended.
+// confirm requests the collection until an answer confirms the verdict, and reports whether one
+// did. Otherwise several have proved the opposite, or ctx has ended.
 func (r *Reflector) confirm(ctx context.Context, resource *served.Resource, verdict served.Verdict) bool {
 	for answered := 0; ; {
 		absent, err := resource.Confirm(ctx, verdict, r.probeAbsent)
@@ -174,9 +175,9 @@ func (r *Reflector) probeAbsent(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// isBeforeVerdict reports whether an attempt has failed with a 404 that the verdict does not explain
-// yet: that of a resource that has just appeared at one of several servers, or of one whose absence
-// is known soon. Such an attempt is repeated soon, and not reported.
+// isBeforeVerdict reports whether an attempt has failed with a 404 that the verdict does not
+// explain yet: that of a resource that has just appeared at one of several servers, or of one whose
+// absence is known soon. Such an attempt is repeated soon, and not reported.
 func (r *Reflector) isBeforeVerdict(err error) bool {
 	if r.served.notFound == maxNotFound || !apierrors.IsNotFound(err) {
 		return false

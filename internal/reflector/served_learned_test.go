@@ -16,8 +16,9 @@ import (
 	"github.com/kinformer/kinformer/internal/served"
 )
 
-// TestResourceLearnedFromARequestIsFollowed runs a reflector whose resource is known after the first
-// list, or while the first watch is open. The next watch ends with the verdict, or is not requested.
+// TestResourceLearnedFromARequestIsFollowed runs a reflector whose resource is known after the
+// first list, or while the first watch is open. The next watch ends with the verdict, or is not
+// requested.
 func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
 	notFound := apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{}, "", "", 0, true)
 	for name, knownAfterWatches := range map[string]int{"after the list": 0, "after the watch": 1} {
@@ -61,8 +62,9 @@ func learnedFromAList(source *scriptedSource, resource *served.Resource) func() 
 	}
 }
 
-// TestUnlistedResourceWithObjectsIsRequested runs a reflector that has listed a resource which another
-// server does not list yet, and whose next requests that server answers. It keeps its objects.
+// TestUnlistedResourceWithObjectsIsRequested runs a reflector that has listed a resource which
+// another server does not list yet, and whose next requests that server answers. It keeps its
+// objects.
 func TestUnlistedResourceWithObjectsIsRequested(t *testing.T) {
 	notFound := apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{}, "", "", 0, true)
 	resource, source := served.New(served.ErrNotServed), &scriptedSource{}
@@ -78,8 +80,8 @@ func TestUnlistedResourceWithObjectsIsRequested(t *testing.T) {
 	}
 }
 
-// TestFirstVerdictDoesNotListAgain runs a reflector that learns its resource after the first list, before
-// there is a verdict on it. The watch goes on from the version that was reached.
+// TestFirstVerdictDoesNotListAgain runs a reflector that learns its resource after the first list,
+// before there is a verdict on it. The watch goes on from the version that was reached.
 func TestFirstVerdictDoesNotListAgain(t *testing.T) {
 	resource, source := served.New(served.ErrNotServed), &scriptedSource{}
 	source.lists = lists{listAt("5")}
@@ -98,8 +100,8 @@ func TestFirstVerdictDoesNotListAgain(t *testing.T) {
 	}
 }
 
-// TestVacatedScopeIsListedBeforeItIsWatched runs a reflector that learns its resource while its watch
-// has ended, and whose store another reflector has vacated meanwhile.
+// TestVacatedScopeIsListedBeforeItIsWatched runs a reflector that learns its resource while its
+// watch has ended, and whose store another reflector has vacated meanwhile.
 func TestVacatedScopeIsListedBeforeItIsWatched(t *testing.T) {
 	resource, source, store := served.New(served.ErrNotServed), &scriptedSource{}, failIfVacated(t)
 	resource.Set(served.Served, nil)

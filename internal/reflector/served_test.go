@@ -22,7 +22,8 @@ import (
 	"github.com/kinformer/kinformer/internal/served"
 )
 
-// servedHarness is a server of a resource that comes and goes, and logs what a reflector does and when.
+// servedHarness is a server of a resource that comes and goes, and logs what a reflector does and
+// when.
 type servedHarness struct {
 	resource *served.Resource
 	start    time.Time
@@ -102,7 +103,8 @@ func (h *servedHarness) Watch(ctx context.Context, options metav1.ListOptions, e
 
 func (*servedHarness) Traits() feed.Traits { return feed.Traits{} }
 
-// A stream that joins others starts with a watch; one whose scopes were vacated meanwhile, with a list.
+// A stream that joins others starts with a watch; one whose scopes were vacated meanwhile, with a
+// list.
 func TestJoinedStreamFollowsVerdicts(t *testing.T) {
 	for _, row := range []struct{ steps, want string }{
 		{"before served; 1s phase", "0s watch; 1s Watching"},
@@ -165,8 +167,8 @@ func (h *servedHarness) do(step string) {
 	h.answer = step
 }
 
-// run takes steps such as "1s gone" or, before the start, "before gone", separated by semicolons. It
-// returns the log.
+// run takes steps such as "1s gone" or, before the start, "before gone", separated by semicolons.
+// It returns the log.
 func (h *servedHarness) run(t *testing.T, config Config, steps string) string {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -122,8 +122,8 @@ func (*hangingSource) List(ctx context.Context, _ metav1.ListOptions, _ func(fee
 	return metav1.ListMeta{}, ctx.Err()
 }
 
-// TestOneProbeForAllReflectorsOfAStart checks that reflectors with one Start wait for one probe, that
-// its failure is that of all that wait, and that a later one needs none.
+// TestOneProbeForAllReflectorsOfAStart checks that reflectors with one Start wait for one probe,
+// that its failure is that of all that wait, and that a later one needs none.
 func TestOneProbeForAllReflectorsOfAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := NewStart()

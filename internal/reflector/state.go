@@ -14,9 +14,9 @@ import (
 type state int
 
 const (
-	// stateCold: no list has been committed. The reflector lists not older than Config.Start, or else
-	// at resourceVersion "0" ("Any" in the API concepts), which the API server answers from its watch
-	// cache however old that is.
+	// stateCold: no list has been committed. The reflector lists not older than Config.Start, or
+	// else at resourceVersion "0" ("Any" in the API concepts), which the API server answers from
+	// its watch cache however old that is.
 	stateCold state = iota
 	// stateListed: a list has been committed. The reflector watches from its resourceVersion.
 	stateListed

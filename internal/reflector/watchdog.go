@@ -29,8 +29,8 @@ const (
 	probeInterval = 2 * time.Minute
 	// probeTimeout is how long a probe may take.
 	probeTimeout = 30 * time.Second
-	// overlapSilence is how long a watch may receive nothing, before all changes were repeated, until
-	// the server is probed.
+	// overlapSilence is how long a watch may receive nothing, before all changes were repeated,
+	// until the server is probed.
 	overlapSilence = 5 * time.Second
 	// overlapPoll is how often the watchdog checks for overlapSilence.
 	overlapPoll = time.Second
@@ -65,8 +65,8 @@ type sessionProbes struct {
 	afterSilence bool // the server was probed because it did not repeat the last changes
 }
 
-// pollInterval returns the longest time until the next poll. A server that was probed after a silence,
-// and did not answer, is probed no more often than others.
+// pollInterval returns the longest time until the next poll. A server that was probed after a
+// silence, and did not answer, is probed no more often than others.
 func (p *sessionProbes) pollInterval(limit time.Duration) time.Duration {
 	if due, scheduled := p.s.r.confirmation.wait(p.s.r.clock.Now()); scheduled {
 		limit = min(limit, due)

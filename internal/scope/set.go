@@ -28,13 +28,13 @@ const (
 	// Emptying: the scope was removed because its namespace was deleted. Its objects stay in the
 	// store until they are deleted.
 	Emptying
-	// HeldAgain: the scope was removed, and added again before the subscriber has taken the removal.
-	// Its objects leave the store, and are listed again.
+	// HeldAgain: the scope was removed, and added again before the subscriber has taken the
+	// removal. Its objects leave the store, and are listed again.
 	HeldAgain
 )
 
-// SetOf returns the set of a *cache.Scopes, or that of the informer of a cache.View, nil if there is
-// none. Package cache sets it.
+// SetOf returns the set of a *cache.Scopes, or that of the informer of a cache.View, nil if there
+// is none. Package cache sets it.
 var SetOf func(owner any) *Set //nolint:gochecknoglobals // set once, before main
 
 // Set is a set of disjoint scopes. Its methods are safe for concurrent use. The zero Set is empty.
@@ -146,8 +146,8 @@ func (s *Set) Add(scopes ...Scope) error {
 }
 
 // Remove removes scopes and passes their new state to the subscriptions, also for scopes that the
-// set no longer has: an informer may still hold one that is Emptying. One that is Replaced stays so.
-// Remove returns an error if scopes are invalid.
+// set no longer has: an informer may still hold one that is Emptying. One that is Replaced stays
+// so. Remove returns an error if scopes are invalid.
 func (s *Set) Remove(state State, scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,8 +204,8 @@ func canonical(scopes []Scope) ([]Scope, error) {
 	return result, errors.Join(errs...)
 }
 
-// join returns the scopes of held, and those of more that are not among them, with the array of held.
-// It returns an error if scopes are invalid or overlap. The caller holds mu.
+// join returns the scopes of held, and those of more that are not among them, with the array of
+// held. It returns an error if scopes are invalid or overlap. The caller holds mu.
 func (s *Set) join(held, more []Scope) ([]Scope, error) {
 	more, err := canonical(more)
 	if err != nil {

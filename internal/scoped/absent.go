@@ -28,9 +28,9 @@ const (
 	Covered                    // it does not exist, or not in the selections of the scopes
 )
 
-// CoverageOf returns the coverage of the object with a key and a UID, which may be empty. A scope that
-// is in the set, and not held yet, has not been listed. It takes O(scopes) unless one has exactly the
-// namespace.
+// CoverageOf returns the coverage of the object with a key and a UID, which may be empty. A scope
+// that is in the set, and not held yet, has not been listed. It takes O(scopes) unless one has
+// exactly the namespace.
 func (l *Loop) CoverageOf(key, uid string) Coverage {
 	namespace, name := splitKey(key)
 	holds := func(held scope.Scope) (may, all bool) {
@@ -51,8 +51,8 @@ func (l *Loop) CoverageOf(key, uid string) Coverage {
 	return result
 }
 
-// coverageOf is CoverageOf for the scopes that the loop holds. knowsUID reports whether holds knows the
-// object's UID, which then decides which range of hashes may have it.
+// coverageOf is CoverageOf for the scopes that the loop holds. knowsUID reports whether holds knows
+// the object's UID, which then decides which range of hashes may have it.
 func (l *Loop) coverageOf(namespace string, knowsUID bool, holds func(scope.Scope) (may, all bool)) Coverage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,8 +80,8 @@ func (l *Loop) coverageOf(namespace string, knowsUID bool, holds func(scope.Scop
 	return result
 }
 
-// hasAllHashes reports whether the listed scopes that differ only in their ranges have all hashes. The
-// caller holds mu.
+// hasAllHashes reports whether the listed scopes that differ only in their ranges have all hashes.
+// The caller holds mu.
 func (l *Loop) hasAllHashes(group scope.Scope) bool {
 	if all, known := l.allHashes[group]; known {
 		return all

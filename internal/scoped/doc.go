@@ -1,8 +1,8 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scoped runs the reflectors of an informer that has scopes: the parts of its collection that
-// may be added and removed while it runs.
+// Package scoped runs the reflectors of an informer that has scopes: the parts of its collection
+// that may be added and removed while it runs.
 //
 //	scope.Set ── Change ──▶ Loop: one goroutine starts, joins and ends streams
 //	                          │
@@ -12,11 +12,11 @@
 //	                                               ▼    │
 //	                                          store ◀───┘
 //
-// A stream is a reflector of one scope, or of several that differ only in their ranges of hashes: up to
-// 16 ranges, of which adjacent ones count as one (chunks, in join.go). Its source restricts each request to its
-// scopes (scope.WithRequest). Streams whose scopes have been listed
-// are joined: one more stream watches all of their ranges from the lowest version, beside the others,
-// and takes their place once it has caught up.
+// A stream is a reflector of one scope, or of several that differ only in their ranges of hashes:
+// up to 16 ranges, of which adjacent ones count as one (chunks, in join.go). Its source restricts
+// each request to its scopes (scope.WithRequest). Streams whose scopes have been listed are joined:
+// one more stream watches all of their ranges from the lowest version, beside the others, and takes
+// their place once it has caught up.
 //
 // A scope that leaves the set has one of three states; see scope.State:
 //
@@ -25,13 +25,13 @@
 //	           store was vacated
 //	Emptying   removed once it is empty or refused; its objects are deleted without LeftScope
 //
-// The Loop also says what an absent key means: that no scope may hold it, that one which may hold it has
-// not been listed, or that the object does not exist. GetByKey reports false for all three. The methods
-// that return an error wrap ErrNoScope for the first two, and the text says which. Hashes of UIDs do not
-// show in a key: unless the ranges cover all hashes, an absent key is ErrNoScope, except if the store has
-// seen its deletion within the last hour.
+// The Loop also says what an absent key means: that no scope may hold it, that one which may hold
+// it has not been listed, or that the object does not exist. GetByKey reports false for all three.
+// The methods that return an error wrap ErrNoScope for the first two, and the text says which.
+// Hashes of UIDs do not show in a key: unless the ranges cover all hashes, an absent key is
+// ErrNoScope, except if the store has seen its deletion within the last hour.
 //
-// The goroutine of Run owns the streams and the states of scopes. Loop.mu guards what other goroutines
-// read of them, and is held for O(scopes). Under it, only the version of the store and the status of
-// reflectors are read.
+// The goroutine of Run owns the streams and the states of scopes. Loop.mu guards what other
+// goroutines read of them, and is held for O(scopes). Under it, only the version of the store and
+// the status of reflectors are read.
 package scoped

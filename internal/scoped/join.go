@@ -17,10 +17,10 @@ import (
 // joinRetryInterval is the time after which watches that could not be joined are joined again.
 const joinRetryInterval = 30 * time.Second
 
-// join joins the streams of listed scopes that differ only in their ranges of hashes. Scopes
-// that were replaced are left out, as they overlap with others. If the joined stream fails before it has
-// received an event or a bookmark, for example because the server no longer has the version, it is ended
-// alone.
+// join joins the streams of listed scopes that differ only in their ranges of hashes. Scopes that
+// were replaced are left out, as they overlap with others. If the joined stream fails before it has
+// received an event or a bookmark, for example because the server no longer has the version, it is
+// ended alone.
 func (l *Loop) join(ctx context.Context) {
 	if l.joinFailed.CompareAndSwap(true, false) {
 		l.retryJoin = l.clock.Now().Add(joinRetryInterval)
@@ -99,9 +99,9 @@ func (l *Loop) hasStream(chunk []*heldScope) bool {
 	})
 }
 
-// finishJoins replaces streams by the joined streams that have caught up with them. It ends a joined
-// stream that no longer feeds all its scopes, because another stream has noticed a restore of the
-// server.
+// finishJoins replaces streams by the joined streams that have caught up with them. It ends a
+// joined stream that no longer feeds all its scopes, because another stream has noticed a restore
+// of the server.
 func (l *Loop) finishJoins(ctx context.Context) {
 	streams := l.allStreams()
 	for _, joined := range streams {
@@ -142,8 +142,8 @@ func (l *Loop) stopStreams(scopes []*heldScope) {
 	}
 }
 
-// stopFeeding detaches a stream from those of scopes that it feeds, and ends the stream if it has no
-// others.
+// stopFeeding detaches a stream from those of scopes that it feeds, and ends the stream if it has
+// no others.
 func (l *Loop) stopFeeding(stream *stream, scopes []*heldScope) {
 	stopped := sets.New(scopes...)
 	var gone, rest []*heldScope

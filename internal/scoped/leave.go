@@ -50,10 +50,10 @@ func (l *Loop) finishLeaving(ctx context.Context) {
 	l.remove(deleted, false)
 }
 
-// finishReplacing reports whether to remove a scope that was replaced: every scope that may have its
-// objects has been listed, the scope has reached the versions of these lists, and they have reached
-// its own. Every deletion is then known to one of them. In a vacated store, no scope has objects that
-// others could take over.
+// finishReplacing reports whether to remove a scope that was replaced: every scope that may have
+// its objects has been listed, the scope has reached the versions of these lists, and they have
+// reached its own. Every deletion is then known to one of them. In a vacated store, no scope has
+// objects that others could take over.
 func (l *Loop) finishReplacing(held *heldScope) bool {
 	if l.store.IsVacant() && !l.store.ScopeState(held.part).Synced {
 		return true
@@ -79,7 +79,8 @@ func (l *Loop) finishReplacing(held *heldScope) bool {
 	return l.store.HaveReached(others, held.part)
 }
 
-// isEmpty reports whether the store has no object of a scope. It returns true for a scope that was never listed.
+// isEmpty reports whether the store has no object of a scope. It returns true for a scope that was
+// never listed.
 func (l *Loop) isEmpty(held *heldScope) bool { return l.store.ScopeState(held.part).Objects == 0 }
 
 // isFailing reports whether no stream of a scope makes progress.

@@ -27,8 +27,8 @@ type Config struct {
 	Stopped   <-chan struct{} // closed once the informer has stopped
 }
 
-// Loop feeds the store of an informer that has scopes, in place of a reflector. Its methods are safe
-// for concurrent use.
+// Loop feeds the store of an informer that has scopes, in place of a reflector. Its methods are
+// safe for concurrent use.
 type Loop struct {
 	config  Config
 	store   *store.Store
@@ -55,8 +55,8 @@ type Loop struct {
 	allHashes map[scope.Scope]bool
 }
 
-// heldScope is a scope of the informer. Fields without a guard belong to the loop's goroutine, or do
-// not change.
+// heldScope is a scope of the informer. Fields without a guard belong to the loop's goroutine, or
+// do not change.
 type heldScope struct {
 	name    scope.Scope
 	part    *store.Scope
@@ -168,8 +168,8 @@ func (l *Loop) find(name scope.Scope) *heldScope {
 	return l.held[name]
 }
 
-// hold adds a scope and returns it, or nil if the informer holds it. A scope that was replaced is added
-// again beside the retiring one: it is listed, as other scopes may have taken objects over.
+// hold adds a scope and returns it, or nil if the informer holds it. A scope that was replaced is
+// added again beside the retiring one: it is listed, as other scopes may have taken objects over.
 func (l *Loop) hold(name scope.Scope) *heldScope {
 	if held := l.find(name); held != nil && held.state != scope.Replaced {
 		held.state = scope.Held
@@ -187,8 +187,8 @@ func (l *Loop) hold(name scope.Scope) *heldScope {
 	return held
 }
 
-// noteSynced closes the channel of each listed scope and, once all initial scopes are listed, that of
-// the informer.
+// noteSynced closes the channel of each listed scope and, once all initial scopes are listed, that
+// of the informer.
 func (l *Loop) noteSynced() {
 	all := l.complete
 	for _, held := range l.all() {
@@ -211,8 +211,8 @@ func (l *Loop) noteSynced() {
 	}
 }
 
-// awaitsProgress reports whether a scope waits for its removal, or a joined stream to replace others:
-// progress of a stream then matters.
+// awaitsProgress reports whether a scope waits for its removal, or a joined stream to replace
+// others: progress of a stream then matters.
 func (l *Loop) awaitsProgress() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -50,8 +50,8 @@ func (s *laggingSource) Watch(ctx context.Context, _ metav1.ListOptions, events 
 
 func (*laggingSource) Traits() feed.Traits { return feed.Traits{} }
 
-// A watch that lags behind deletions that the store has forgotten ends, and the scope is listed at a
-// version that shows them.
+// A watch that lags behind deletions that the store has forgotten ends, and the scope is listed at
+// a version that shows them.
 func TestOutdatedEventCausesAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store.New(store.Config{

@@ -53,8 +53,8 @@ func (s requestSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 	return s.Source.Watch(scope.WithRequest(ctx, s.request), options, events)
 }
 
-// vacatableStore is the store of a stream. The loop settles after it was vacated: scopes may wait for
-// their removal.
+// vacatableStore is the store of a stream. The loop settles after it was vacated: scopes may wait
+// for their removal.
 type vacatableStore struct {
 	reflector.Vacatable
 

@@ -16,8 +16,8 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// ErrNoScope reports a scope that is not in the informer's set, or an object that no listed scope of
-// the informer may hold, or may hold without the store having seen its deletion.
+// ErrNoScope reports a scope that is not in the informer's set, or an object that no listed scope
+// of the informer may hold, or may hold without the store having seen its deletion.
 var ErrNoScope = errors.New("the informer does not hold the scope")
 
 // ErrStopped reports that an informer has stopped.
@@ -112,8 +112,8 @@ func (l *Loop) heldScope(ctx context.Context, name scope.Scope) (*heldScope, err
 	}
 }
 
-// WaitForScopeVersion blocks until a scope has been listed and has reached a version. Its errors are
-// those of CheckVersion and WaitForScope.
+// WaitForScopeVersion blocks until a scope has been listed and has reached a version. Its errors
+// are those of CheckVersion and WaitForScope.
 func (l *Loop) WaitForScopeVersion(ctx context.Context, name scope.Scope, version string) error {
 	if err := CheckVersion(l.config.Name, version); err != nil {
 		return err

@@ -11,9 +11,10 @@
 //
 // A verdict that the resource is absent ends the requests of a reflector. If its store has objects,
 // the reflector makes one more request, whose 404 confirms the verdict: the evidence of a follower
-// may come from another server than the one that answers the reflector. A verdict that the resource is no
-// longer selected needs no confirmation. While there is no verdict, or the resource is only unlisted, a
-// reflector whose store has objects goes on. If requests prove the opposite of a verdict, the resource is requested all the same: a
-// [Disproof] remembers for each store that its objects are not those of which the verdict says that they
-// are gone. Package cache declares cache.Served, which holds a Resource.
+// may come from another server than the one that answers the reflector. A verdict that the resource
+// is no longer selected needs no confirmation. While there is no verdict, or the resource is only
+// unlisted, a reflector whose store has objects goes on. If requests prove the opposite of a
+// verdict, the resource is requested all the same: a [Disproof] remembers for each store that its
+// objects are not those of which the verdict says that they are gone. Package cache declares
+// cache.Served, which holds a Resource.
 package served

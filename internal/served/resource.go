@@ -13,8 +13,8 @@ import (
 // ErrNotServed reports a resource that the server does not serve.
 var ErrNotServed = errors.New("the server does not serve the resource")
 
-// Publish returns the *cache.Served of a resource, and ResourceOf the resource of a *cache.Served, nil
-// if that is nil. Package cache sets them.
+// Publish returns the *cache.Served of a resource, and ResourceOf the resource of a *cache.Served,
+// nil if that is nil. Package cache sets them.
 //
 //nolint:gochecknoglobals // set once, before main
 var (
@@ -40,8 +40,8 @@ const (
 	// Unselected: informers do not request the resource, whether or not it is served. The verdict
 	// needs no confirmation, and is final.
 	Unselected
-	// Unlisted: informers do not request the resource, unless they have objects. Its definition exists,
-	// and the server that was asked may not know it yet.
+	// Unlisted: informers do not request the resource, unless they have objects. Its definition
+	// exists, and the server that was asked may not know it yet.
 	Unlisted
 )
 
@@ -86,8 +86,8 @@ func (r *Resource) Verdict() Verdict {
 	return r.verdict
 }
 
-// Set records a verdict, unless the last one is Unselected, which is final. err is why the resource is
-// absent, or may be.
+// Set records a verdict, unless the last one is Unselected, which is final. err is why the resource
+// is absent, or may be.
 func (r *Resource) Set(outcome Outcome, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,9 +178,9 @@ func (r *Resource) IsDisproved(verdict Verdict) bool {
 	return r.disproved == verdict.changes && verdict.changes > 0
 }
 
-// Disproof remembers the last verdict that a resource is absent under which the reflectors of one store
-// have requested it all the same: the objects of that store are not those of which the verdict says that
-// they are gone. It is safe for concurrent use.
+// Disproof remembers the last verdict that a resource is absent under which the reflectors of one
+// store have requested it all the same: the objects of that store are not those of which the
+// verdict says that they are gone. It is safe for concurrent use.
 type Disproof struct{ changes atomic.Uint64 }
 
 // Add notes a verdict.

@@ -185,7 +185,8 @@ func TestDisproofIsOfOneVerdict(t *testing.T) {
 	}
 }
 
-// A caller that waits for another one's probe ends with its context, and the lock is released after a panic.
+// A caller that waits for another one's probe ends with its context, and the lock is released after
+// a panic.
 func TestConfirmEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(errWhy)

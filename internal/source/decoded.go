@@ -48,8 +48,8 @@ func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add
 	return s.addAll(list, add)
 }
 
-// request requests a list. The caller redacts the error by ObjectType.WithoutValues, once a tap does not
-// hide its text any more.
+// request requests a list. The caller redacts the error by ObjectType.WithoutValues, once a tap
+// does not hide its text any more.
 func (s decodedSource) request(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	request := s.traits.trace(ctx)
 	return await(ctx, "List", func() (runtime.Object, error) { return s.lw.List(request, options) }, nil)
@@ -152,8 +152,8 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	return item, nil
 }
 
-// named returns the item of an object without the object. With errNoName, it has the object's UID and
-// resourceVersion.
+// named returns the item of an object without the object. With errNoName, it has the object's UID
+// and resourceVersion.
 func (s decodedSource) named(obj runtime.Object) (feed.Item, error) {
 	object, err := meta.Accessor(obj)
 	if err != nil {

@@ -38,8 +38,8 @@ type traits struct {
 	unversioned atomic.Bool // the last one was
 }
 
-// trace returns the context of a request. A client that receives an HTTP response by it is that of a
-// server, whatever its ListerWatcher declares.
+// trace returns the context of a request. A client that receives an HTTP response by it is that of
+// a server, whatever its ListerWatcher declares.
 func (t *traits) trace(ctx context.Context) context.Context {
 	if t.server.Load() {
 		return ctx

@@ -106,8 +106,8 @@ func (d silentDecoder) Decode() (watch.EventType, runtime.Object, error) {
 
 func (d silentDecoder) Close() { close(d.closed) }
 
-// TestServerIsNoFake checks that a list over HTTP takes a declaration back, whether its response was
-// split or not, and also without the tap.
+// TestServerIsNoFake checks that a list over HTTP takes a declaration back, whether its response
+// was split or not, and also without the tap.
 func TestServerIsNoFake(t *testing.T) {
 	for name, test := range map[string]struct {
 		streaming source.Streaming

@@ -119,8 +119,8 @@ func TestRequestsThatFailBeforeTheTapLeaveTheModeUnknown(t *testing.T) {
 	}
 }
 
-// TestUnreadableResponseDoesNotEndStreaming lists, and gets the page of a proxy for a watch. What the
-// server sends next is split as before.
+// TestUnreadableResponseDoesNotEndStreaming lists, and gets the page of a proxy for a watch. What
+// the server sends next is split as before.
 func TestUnreadableResponseDoesNotEndStreaming(t *testing.T) {
 	config := answering(t, func(r *http.Request) (string, []byte, []byte) {
 		if r.URL.Query().Has("watch") {

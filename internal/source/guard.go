@@ -28,8 +28,8 @@ var ErrOmittedFields = errors.New("the update would delete fields that the infor
 type StoreState struct {
 	// Running reports whether the store has a running informer.
 	Running func() bool
-	// Has reports whether the store has an object in the state of a resourceVersion, and fields of it
-	// were omitted.
+	// Has reports whether the store has an object in the state of a resourceVersion, and fields of
+	// it were omitted.
 	Has func(key, uid, resourceVersion string) bool
 }
 

@@ -25,8 +25,8 @@ import (
 const (
 	heapPods = 20_000
 	// heapLimit is how much the heap may grow during a relist: by the new table, which shares its
-	// objects with the old one (3 MB), batches of items and buffers (a few, by what was being decoded
-	// at a measurement). The body has 65 MB.
+	// objects with the old one (3 MB), batches of items and buffers (a few, by what was being
+	// decoded at a measurement). The body has 65 MB.
 	heapLimit = 10 << 20
 )
 

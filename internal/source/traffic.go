@@ -33,8 +33,8 @@ type traffic struct {
 	requests map[feed.Request]uint64
 }
 
-// record counts a request by its response or, without one, by err. It is called once the request has
-// failed or its response begins.
+// record counts a request by its response or, without one, by err. It is called once the request
+// has failed or its response begins.
 func (t *traffic) record(verb string, response tap.Response, err error) {
 	request := feed.Request{Verb: verb, Code: statusCode(response, err)}
 	t.mu.Lock()

@@ -50,8 +50,8 @@ func (s *Store) apply(e event) feed.Outcome {
 	return outcome
 }
 
-// decide returns what becomes of an event, and makes its entries: the only step that calls functions
-// of the program.
+// decide returns what becomes of an event, and makes its entries: the only step that calls
+// functions of the program.
 func (s *Store) decide(e *event) (feed.Outcome, write) {
 	none := write{}
 	if e.item.Repeated && !s.hasVersionUnderKey(e.item, new(Entry)) {
@@ -151,9 +151,9 @@ func (s *Store) judgeDeletion(e *event, id identity, old *Entry) verdict {
 	return elsewhere
 }
 
-// alsoDeletedBy reports whether a deletion in another scope may delete the entry, too: the entry's scope
-// retires, or the filter refuses the object in the other scope. It returns false for a nil entry and for
-// one in no scope.
+// alsoDeletedBy reports whether a deletion in another scope may delete the entry, too: the entry's
+// scope retires, or the filter refuses the object in the other scope. It returns false for a nil
+// entry and for one in no scope.
 func (e *Entry) alsoDeletedBy(by *event) bool {
 	return e != nil && e.scope() != nil && (e.scope().retiring || by.refused)
 }
@@ -184,8 +184,8 @@ func (s *Store) retag(e *event, old *Entry) write {
 	return write{kind: silent, key: e.item.Key, old: old, next: old.inScope(e.scope, &s.maker.interner)}
 }
 
-// decideFailure returns what becomes of a state that could not be stored, or is to be ignored, and of
-// old, the last good state, which may be nil; see doc.go.
+// decideFailure returns what becomes of a state that could not be stored, or is to be ignored, and
+// of old, the last good state, which may be nil; see doc.go.
 func (s *Store) decideFailure(e *event, id identity, old *Entry) (feed.Outcome, write) {
 	f := failure{version: e.item.ResourceVersion, uid: id.uid, err: e.err, scope: e.scope.mark()}
 	w := write{key: e.item.Key, old: old, tombstone: e.tombstone()}
@@ -218,8 +218,8 @@ func (s *Store) decideFailure(e *event, id identity, old *Entry) (feed.Outcome, 
 }
 
 // decideDeletion returns what becomes of a deletion. The logged deletion carries the object's final
-// state, with the version of the deletion, unless that state cannot be decoded, is to be ignored, or
-// is another object's. The entry of the final state is stored in *last.
+// state, with the version of the deletion, unless that state cannot be decoded, is to be ignored,
+// or is another object's. The entry of the final state is stored in *last.
 func (s *Store) decideDeletion(e *event, id identity, old, last *Entry) (feed.Outcome, write) {
 	w := write{key: e.item.Key, old: old, release: []string{e.itemKey}, server: true}
 	if old == nil {
@@ -241,8 +241,8 @@ func (s *Store) decideDeletion(e *event, id identity, old, last *Entry) (feed.Ou
 	return feed.Applied, w
 }
 
-// makeFinal sets *last to the entry of the state at deletion, and reports whether it could. It reports
-// the error of one that cannot be decoded.
+// makeFinal sets *last to the entry of the state at deletion, and reports whether it could. It
+// reports the error of one that cannot be decoded.
 func (s *Store) makeFinal(e *event, last, old *Entry, effect feed.Effect) bool {
 	if e.err == nil && old == nil {
 		e.err = s.makeUnindexed(last, &s.maker, e.item, e.value, nil)
@@ -298,9 +298,9 @@ func (s *Store) judge(c passed, old *Entry) verdict {
 	return accepted
 }
 
-// shows reports whether the state is in a list that is not older than a version. What it has of a key
-// is then newer than a state of that version in another scope: if its own version is lower, a restore
-// of the server has undone the other one.
+// shows reports whether the state is in a list that is not older than a version. What it has of a
+// key is then newer than a state of that version in another scope: if its own version is lower, a
+// restore of the server has undone the other one.
 func (c passed) shows(version string) bool {
 	return c.list != "" && !feed.IsOlder(c.list, version)
 }
@@ -354,8 +354,8 @@ func (s *Store) hasVersionUnderKey(item feed.Item, entry *Entry) bool {
 		s.compare(entry.identity(), identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
 }
 
-// hasVersionOf reports whether the store has an item's version or, if Decode may change keys, whether
-// Decode ignores it.
+// hasVersionOf reports whether the store has an item's version or, if Decode may change keys,
+// whether Decode ignores it.
 func (s *Store) hasVersionOf(item feed.Item) bool {
 	var entry Entry
 	if s.hasVersionUnderKey(item, &entry) {
@@ -386,8 +386,8 @@ func (s *Store) compare(old, next identity, item feed.Item) feed.Outcome {
 	return feed.Applied
 }
 
-// isOf reports whether a live entry, which may be nil, is one of a scope. One that none of the store's
-// scopes may hold is one of any.
+// isOf reports whether a live entry, which may be nil, is one of a scope. One that none of the
+// store's scopes may hold is one of any.
 func (s *Store) isOf(c *Scope, key string, e *Entry) bool {
 	switch {
 	case e == nil:

@@ -14,10 +14,10 @@ import (
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// commit replaces the entries of scopes by those of a list, or removes scopes. The next state is the
-// list itself, if the list replaces every entry, and otherwise a fork of the live state, which the commit
-// changes key by key while readers go on with the live one. What is written in its pauses goes to the
-// live state alone.
+// commit replaces the entries of scopes by those of a list, or removes scopes. The next state is
+// the list itself, if the list replaces every entry, and otherwise a fork of the live state, which
+// the commit changes key by key while readers go on with the live one. What is written in its
+// pauses goes to the live state alone.
 type commit struct {
 	*Store
 	list     *Replacement // nil if scopes are removed
@@ -37,14 +37,15 @@ type commit struct {
 	stays  map[string]bool    // keys with a waiting deletion of which the list shows the object
 }
 
-// placed is an entry that a commit has decided to put into its fork, nil to remove the one under key.
+// placed is an entry that a commit has decided to put into its fork, nil to remove the one under
+// key.
 type placed struct {
 	key   string
 	entry *Entry
 }
 
-// Commit implements feed.Replacement. Each snapshot shows all of the list or none. The changes are one
-// batch of the log, deletions first. It fails if one of the newest unchanged objects has other
+// Commit implements feed.Replacement. Each snapshot shows all of the list or none. The changes are
+// one batch of the log, deletions first. It fails if one of the newest unchanged objects has other
 // contents than the store's, or if a scope must have a list that is not older than a later version.
 func (r *Replacement) Commit(resourceVersion string) error {
 	if err := r.checkNewest(); err != nil {
@@ -63,9 +64,9 @@ func (r *Replacement) Commit(resourceVersion string) error {
 	return nil
 }
 
-// RemoveScopes removes scopes that no longer have a feed, with their entries. Their deletions are one
-// batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay until
-// it no longer does. exist reports whether the others exist: their deletions have LeftScope.
+// RemoveScopes removes scopes that no longer have a feed, with their entries. Their deletions are
+// one batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay
+// until it no longer does. exist reports whether the others exist: their deletions have LeftScope.
 func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
 	c := &commit{Store: s, exist: exist, inPieces: true, scopes: make(map[*Scope]bool, len(scopes))}
 	size := 0
@@ -101,8 +102,8 @@ func (s *Store) Replace(values []any, resourceVersion string) error {
 	return nil
 }
 
-// run decides on every key and publishes the next state. It holds the lock of commits, and the writer's
-// except in pauses.
+// run decides on every key and publishes the next state. It holds the lock of commits, and the
+// writer's except in pauses.
 func (c *commit) run() error {
 	c.lockCommit()
 	defer c.unlockCommit()
@@ -127,8 +128,8 @@ func (c *commit) run() error {
 	return nil
 }
 
-// mayBeOutrun reports whether another feed has a scope of the list. It may bring the scope to a later
-// version in a pause, and begin has decided before that the list replaces the scope.
+// mayBeOutrun reports whether another feed has a scope of the list. It may bring the scope to a
+// later version in a pause, and begin has decided before that the list replaces the scope.
 func (c *commit) mayBeOutrun() bool {
 	return c.list != nil && slices.ContainsFunc(c.feed.Scopes(), func(scope *Scope) bool { return len(scope.feeds) > 1 })
 }
@@ -143,8 +144,8 @@ func (c *commit) isOutdated() bool {
 	return false
 }
 
-// pause gives the writer's lock back, and writes the fork meanwhile. The errors of the commit are not
-// reported before it has released its locks.
+// pause gives the writer's lock back, and writes the fork meanwhile. The errors of the commit are
+// not reported before it has released its locks.
 func (c *commit) pause() {
 	reports := c.endWriteSilently()
 	c.yield()
@@ -153,8 +154,8 @@ func (c *commit) pause() {
 	c.reports = reports
 }
 
-// writeFork puts what was decided into the fork, which no other goroutine uses yet. It takes most of
-// the time of a commit, and needs no lock.
+// writeFork puts what was decided into the fork, which no other goroutine uses yet. It takes most
+// of the time of a commit, and needs no lock.
 func (c *commit) writeFork() {
 	for _, p := range c.placed {
 		c.next.put(p.key, p.entry)
@@ -197,8 +198,8 @@ func (c *commit) decideAll() error {
 	return nil
 }
 
-// decideAgain decides again on the keys that were written during pauses. When they are few, it does so
-// without a pause.
+// decideAgain decides again on the keys that were written during pauses. When they are few, it does
+// so without a pause.
 func (c *commit) decideAgain() {
 	const rounds = 4
 	for round := 1; len(c.written) > 0; round++ {
@@ -284,8 +285,8 @@ func (c *commit) beginScopes() error {
 	return nil
 }
 
-// steps yields what to do for each key: the list's states that could not be stored, then the entries
-// that the list lacks, then those that it has, in list order.
+// steps yields what to do for each key: the list's states that could not be stored, then the
+// entries that the list lacks, then those that it has, in list order.
 func (c *commit) steps(view entryView) iter.Seq[func()] {
 	return func(yield func(func()) bool) {
 		gone := c.keysFrom(view) // before anything is written
@@ -318,8 +319,8 @@ func (c *commit) steps(view entryView) iter.Seq[func()] {
 // entryView is a view of a state's entries.
 type entryView = snapmap.View[valueRef, entryMeta]
 
-// keysFrom returns the keys of the entries that the commit may replace. It is called before the commit
-// has written into its fork: what is written later is written to copies of these sets.
+// keysFrom returns the keys of the entries that the commit may replace. It is called before the
+// commit has written into its fork: what is written later is written to copies of these sets.
 func (c *commit) keysFrom(view entryView) (all []iter.Seq[string]) {
 	if c.scopes == nil {
 		return []iter.Seq[string]{func(yield func(string) bool) {
@@ -393,8 +394,9 @@ func (c *commit) replaces(key string, old *Entry) bool {
 	return false
 }
 
-// process decides on a key by its live entry, the list's entry, its tombstone and its failure. made reports
-// whether the list's entry was made for the list, and is not one of the live state at Begin.
+// process decides on a key by its live entry, the list's entry, its tombstone and its failure. made
+// reports whether the list's entry was made for the list, and is not one of the live state at
+// Begin.
 func (c *commit) process(key string, made bool) {
 	old := new(Entry).fromMap(c.entries.Item(key))
 	var entry *Entry
@@ -467,8 +469,8 @@ func (c *commit) drop(change Change) {
 	c.gone = append(c.gone, change)
 }
 
-// putEntry puts the list's entry of a key into the next state, unless the rules of doc.go say that the
-// list's state is not the newest.
+// putEntry puts the list's entry of a key into the next state, unless the rules of doc.go say that
+// the list's state is not the newest.
 func (c *commit) putEntry(key string, old, entry *Entry, made bool) {
 	own := old != nil && c.replaces(key, old)
 	if c.scopes != nil {
@@ -506,16 +508,17 @@ func (c *commit) putEntry(key string, old, entry *Entry, made bool) {
 	c.put = append(c.put, Change{Key: key, Old: old, New: entry, Initial: initial})
 }
 
-// place puts an entry into the next state, or removes that one if entry is nil, unless the next state
-// is the list.
+// place puts an entry into the next state, or removes that one if entry is nil, unless the next
+// state is the list.
 func (c *commit) place(key string, entry *Entry) {
 	if c.scopes != nil {
 		c.placed = append(c.placed, placed{key, entry})
 	}
 }
 
-// isInitial reports whether changes of the entries of a scope are part of its first list or, if scope is
-// nil, of the first full state of the store. A write of the program into the store of an informer is not.
+// isInitial reports whether changes of the entries of a scope are part of its first list or, if
+// scope is nil, of the first full state of the store. A write of the program into the store of an
+// informer is not.
 func (c *commit) isInitial(scope *Scope) bool {
 	switch {
 	case c.feed == nil:
@@ -526,9 +529,9 @@ func (c *commit) isInitial(scope *Scope) bool {
 	return !scope.synced
 }
 
-// sameState reports whether entry is the same state of its object as old, the live entry. made reports
-// whether entry was made for the replacement. Values are compared, and not index values, which change
-// if an index was added since Begin.
+// sameState reports whether entry is the same state of its object as old, the live entry. made
+// reports whether entry was made for the replacement. Values are compared, and not index values,
+// which change if an index was added since Begin.
 func (c *commit) sameState(key string, old, entry *Entry, made bool) bool {
 	if c.list.compareContents || !made && old.ref == entry.ref {
 		return old.ref == entry.ref
@@ -582,8 +585,8 @@ func (c *commit) settleFailure(key string) {
 	c.kept[at] = true
 }
 
-// lastGood returns the live entry of the object of a rejected state, nil if there is none or the list
-// has another state under its key, and its key: a transform may have renamed the object.
+// lastGood returns the live entry of the object of a rejected state, nil if there is none or the
+// list has another state under its key, and its key: a transform may have renamed the object.
 func (c *commit) lastGood(key string, old *Entry, id identity) (at string, kept *Entry) {
 	if c.renames.Load() && id.uid != 0 && (old == nil || old.uid != id.uid) {
 		for other, item := range c.entries.All() {
@@ -599,8 +602,8 @@ func (c *commit) lastGood(key string, old *Entry, id identity) (at string, kept 
 	return key, old
 }
 
-// resolved returns the quarantined keys to release, of those that failed in scopes of the commit: all
-// but those whose live entry the list keeps and a reader found unreadable after it was added.
+// resolved returns the quarantined keys to release, of those that failed in scopes of the commit:
+// all but those whose live entry the list keeps and a reader found unreadable after it was added.
 func (c *commit) resolved() (keys []string) {
 	if c.list == nil {
 		return nil
@@ -618,9 +621,9 @@ func (c *commit) resolved() (keys []string) {
 	return keys
 }
 
-// publish makes the next state live, releases the resolved keys, and appends the changes to the log,
-// before the version is reached: a caller that waits for that reads nothing older. The caller holds the
-// writer's lock. It holds mu for O(resolved keys and scopes).
+// publish makes the next state live, releases the resolved keys, and appends the changes to the
+// log, before the version is reached: a caller that waits for that reads nothing older. The caller
+// holds the writer's lock. It holds mu for O(resolved keys and scopes).
 func (c *commit) publish(resolved []string) {
 	changes := c.put
 	if len(c.gone) > 0 {
@@ -651,8 +654,8 @@ func (c *commit) publish(resolved []string) {
 	}
 }
 
-// quarantineFailed quarantines the keys whose newest states could not be stored. The caller holds the
-// writer's lock.
+// quarantineFailed quarantines the keys whose newest states could not be stored. The caller holds
+// the writer's lock.
 func (c *commit) quarantineFailed() {
 	if c.list == nil {
 		return
@@ -716,12 +719,13 @@ func (c *commit) forgetScopes() {
 	c.endAbsence()
 }
 
-// Vacate removes every entry, as the server no longer serves the collection; see doc.go. If why is nil,
-// the objects are gone. Otherwise they may exist, and why is the error of reads. The deletions are one
-// batch of the log.
+// Vacate removes every entry, as the server no longer serves the collection; see doc.go. If why is
+// nil, the objects are gone. Otherwise they may exist, and why is the error of reads. The deletions
+// are one batch of the log.
 //
-// It does nothing, and returns false, if ctx has ended, as the server serves the collection again, or if
-// a scope has been listed, and confirmed is false: a list proves that the server serves the collection.
+// It does nothing, and returns false, if ctx has ended, as the server serves the collection again,
+// or if a scope has been listed, and confirmed is false: a list proves that the server serves the
+// collection.
 func (s *Store) Vacate(ctx context.Context, why error, confirmed bool) bool {
 	s.lockCommit()
 	defer s.unlockCommit()

@@ -16,7 +16,8 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// pauseAfter makes the next commit pause after a number of keys, calls meanwhile then, and pauses no more.
+// pauseAfter makes the next commit pause after a number of keys, calls meanwhile then, and pauses
+// no more.
 func (h *scopedHarness) pauseAfter(keys int, meanwhile func()) {
 	h.Store.pieceSize = 1
 	h.Store.yield = func() {
@@ -27,8 +28,9 @@ func (h *scopedHarness) pauseAfter(keys int, meanwhile func()) {
 	}
 }
 
-// TestCommitSeesWhatIsWrittenInItsPauses writes while a list of scope a pauses, which has decided on
-// key k: z is another key of the list, and comes later. The objects can move between the scopes a and b.
+// TestCommitSeesWhatIsWrittenInItsPauses writes while a list of scope a pauses, which has decided
+// on key k: z is another key of the list, and comes later. The objects can move between the scopes
+// a and b.
 func TestCommitSeesWhatIsWrittenInItsPauses(t *testing.T) {
 	for name, c := range map[string]struct {
 		before    []string
@@ -95,8 +97,9 @@ func TestCommitSeesWhatIsWrittenInItsPauses(t *testing.T) {
 	}
 }
 
-// TestRenamedObjectMakesACommitBeginAgain renames an object, r, in a pause: it is the last good state of
-// m. What the commit had decided before is undone, also for n, whose state could not be stored.
+// TestRenamedObjectMakesACommitBeginAgain renames an object, r, in a pause: it is the last good
+// state of m. What the commit had decided before is undone, also for n, whose state could not be
+// stored.
 func TestRenamedObjectMakesACommitBeginAgain(t *testing.T) {
 	h := newScopedHarness(true)
 	h.run(t, "a put k/1@11; a put l/1@12; b put n/4@11; a put w/5@13; a delete w/5@14")
@@ -178,8 +181,8 @@ func TestCommitReportsWithoutLocks(t *testing.T) {
 	}
 }
 
-// TestEventsPassDuringCommits lists one scope again and again beside a writer and a reader of another
-// one. Every snapshot has all objects of one list.
+// TestEventsPassDuringCommits lists one scope again and again beside a writer and a reader of
+// another one. Every snapshot has all objects of one list.
 func TestEventsPassDuringCommits(t *testing.T) {
 	const objects, lists = 300, 10
 	h := newScopedHarness(false)

@@ -41,15 +41,15 @@ type Config struct {
 	Scoped bool
 	// Now, if set, returns the time. Without it, HasSeenDeletion remembers nothing.
 	Now func() time.Time
-	// Absent, if set, returns why the store may lack an existing object that has a key, and nil if the
-	// object does not exist or the key does not decide it. It is called for keys that are not stored,
-	// without a lock of the store.
+	// Absent, if set, returns why the store may lack an existing object that has a key, and nil if
+	// the object does not exist or the key does not decide it. It is called for keys that are not
+	// stored, without a lock of the store.
 	Absent func(key string) error
 	// Packer, if set, keeps entries as bytes, which are decoded when they are read.
 	Packer Packer
-	// PointerType, if set, is the pointer type of all values: an entry is then the pointer, without an
-	// interface around it. With a Packer, it is that of the packed values: all readers share a decoded
-	// one for as long as one references it.
+	// PointerType, if set, is the pointer type of all values: an entry is then the pointer, without
+	// an interface around it. With a Packer, it is that of the packed values: all readers share a
+	// decoded one for as long as one references it.
 	PointerType reflect.Type
 	// Indexers are the initial indexes.
 	Indexers map[string]IndexFunc
@@ -64,13 +64,13 @@ type Config struct {
 	// leaves unchanged, too. Such an object is decoded and indexed again: Old and New of an
 	// update of equal content are the same state.
 	EmitUnchanged bool
-	// EmitUnseenDeletions makes Feed.Apply append the deletion of an object that is not stored to the
-	// log, as client-go's informers deliver it, unless its absence is explained: Decode ignores the
-	// state at deletion, the last state could not be stored, or the collection has reached the
+	// EmitUnseenDeletions makes Feed.Apply append the deletion of an object that is not stored to
+	// the log, as client-go's informers deliver it, unless its absence is explained: Decode ignores
+	// the state at deletion, the last state could not be stored, or the collection has reached the
 	// version of the deletion before. It requires Log, and has no effect on feeds of scopes.
 	EmitUnseenDeletions bool
-	// CompareBytes is the number of bytes of a list's unchanged objects that are kept, to compare the
-	// newest of them with the stored ones. Zero compares none.
+	// CompareBytes is the number of bytes of a list's unchanged objects that are kept, to compare
+	// the newest of them with the stored ones. Zero compares none.
 	CompareBytes int
 	// Log, if set, receives every change. The store is then an informer's: its resourceVersion is
 	// moved by a feed only, not by Put, Remove and Replace.

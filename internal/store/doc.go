@@ -8,9 +8,9 @@
 // holds a value, without an interface around it if all are of the Config.PointerType, or the bytes
 // from which a Packer decodes one when it is read. A decoded value of that type is shared by the
 // readers of its entry while one of them references it, and the log references those of its newest
-// changes that were decoded to be packed (recentValues). Each entry also records the object's identity
-// and index values when it is stored, so neither a transform that drops fields nor a caller that
-// modifies a cached object can corrupt the store's bookkeeping.
+// changes that were decoded to be packed (recentValues). Each entry also records the object's
+// identity and index values when it is stored, so neither a transform that drops fields nor a
+// caller that modifies a cached object can corrupt the store's bookkeeping.
 //
 //	one reflector each                        readers
 //	      │                                      ▲
@@ -18,13 +18,13 @@
 //	      │                                      ▲
 //	      └──── Begin ──▶ Replacement ─▶ commit ─┘       Put, Remove, Replace: the program
 //
-// A [Feed] is the way in for what a server sends. It finds the [Scope] of each item, passes over items
-// that are in none, and applies the filter. A stored object whose new state the filter refuses is
-// removed: its [Change] has LeftScope, and carries the refused state if an event brought it, or the last
-// accepted one if a list did. An event is decided and made, which may call functions of the program, and
-// then published under one hold of mu. A list is collected as a [Replacement] beside the live state. Its
-// commit makes the list itself the live state or, with scopes, changes a fork of the live state key by
-// key and then makes the fork live.
+// A [Feed] is the way in for what a server sends. It finds the [Scope] of each item, passes over
+// items that are in none, and applies the filter. A stored object whose new state the filter
+// refuses is removed: its [Change] has LeftScope, and carries the refused state if an event brought
+// it, or the last accepted one if a list did. An event is decided and made, which may call
+// functions of the program, and then published under one hold of mu. A list is collected as a
+// [Replacement] beside the live state. Its commit makes the list itself the live state or, with
+// scopes, changes a fork of the live state key by key and then makes the fork live.
 //
 // The files, from the bottom up: each uses what those above it in this list declare.
 //
@@ -38,19 +38,20 @@
 //
 // # Scopes
 //
-// A scope is a part of the collection that is listed and watched on its own: a namespace, a label and a
-// field selector, and a range of hashes, each of which may be absent (package scope). A store of a whole
-// collection has one scope, which no entry records, and pays for none of what follows: an event that is
-// older than the stored state, or repeats it, is ignored (compare, in apply.go), and a list replaces
-// everything, also what the program has written. Older means a lower resourceVersion, compared as a
-// number, whatever the UID; a state without one is never older. The same object has the same key and UID.
+// A scope is a part of the collection that is listed and watched on its own: a namespace, a label
+// and a field selector, and a range of hashes, each of which may be absent (package scope). A store
+// of a whole collection has one scope, which no entry records, and pays for none of what follows:
+// an event that is older than the stored state, or repeats it, is ignored (compare, in apply.go),
+// and a list replaces everything, also what the program has written. Older means a lower
+// resourceVersion, compared as a number, whatever the UID; a state without one is never older. The
+// same object has the same key and UID.
 //
-// An object that moves from one scope to another is updated, and never deleted in between (its deletion
-// waits; see Tombstones). One that moves into no scope is deleted, without LeftScope: the server sends a
-// deletion. The scopes of an informer are disjoint, except that a retiring scope, which others replace,
-// overlaps with those that take its objects over. But two scopes may pass states of one key: an object
-// that is recreated, or whose labels change, may enter another scope, and the feed of one scope may be
-// ahead of the other's. The life of a scope:
+// An object that moves from one scope to another is updated, and never deleted in between (its
+// deletion waits; see Tombstones). One that moves into no scope is deleted, without LeftScope: the
+// server sends a deletion. The scopes of an informer are disjoint, except that a retiring scope,
+// which others replace, overlaps with those that take its objects over. But two scopes may pass
+// states of one key: an object that is recreated, or whose labels change, may enter another scope,
+// and the feed of one scope may be ahead of the other's. The life of a scope:
 //
 //	AddScope      it has no objects. Its first list must not be older than the version that removed
 //	              scopes, or scopes that may hold the same keys, have reached (Feed.NotOlderThan).
@@ -62,11 +63,11 @@
 //	RetireScope   other scopes take its objects over; it takes over none
 //	RemoveScopes  one commit removes its entries, except those whose deletion waits
 //
-// An event is dropped if its scope has reached its version before, as by another feed. What becomes of
-// another state, or of a deletion, depends on what is known of its key: the live entry, the state that
-// could not be stored, if there is one (see Failures), and the tombstone. An entry is one of a scope if it
-// is in that scope, or if the program has written it and the scope may hold it. The rules, of which the
-// first that applies decides (judge and judgeDeletion, in apply.go):
+// An event is dropped if its scope has reached its version before, as by another feed. What becomes
+// of another state, or of a deletion, depends on what is known of its key: the live entry, the
+// state that could not be stored, if there is one (see Failures), and the tombstone. An entry is
+// one of a scope if it is in that scope, or if the program has written it and the scope may hold
+// it. The rules, of which the first that applies decides (judge and judgeDeletion, in apply.go):
 //
 //	a state that                                            is
 //	──────────────────────────────────────────────────────  ─────────────────────────────────────────
@@ -92,53 +93,54 @@
 //	retires, or the filter refuses the state
 //	anything else, such as a predecessor's                  records a tombstone
 //
-// An object that the program writes is in the scope of the entry that it replaces. If it replaces none,
-// it is in no scope. It then counts as an entry of every scope that may hold its key and UID, or of every
-// scope if none may: a list of such a scope that lacks the object removes it, also a list from before the
-// write, and so does the removal of the last such scope, which may be a retiring one. A list that has the
-// object with the UID and resourceVersion of the written one keeps the written one, as any unchanged entry
-// (see Invariants).
+// An object that the program writes is in the scope of the entry that it replaces. If it replaces
+// none, it is in no scope. It then counts as an entry of every scope that may hold its key and UID,
+// or of every scope if none may: a list of such a scope that lacks the object removes it, also a
+// list from before the write, and so does the removal of the last such scope, which may be a
+// retiring one. A list that has the object with the UID and resourceVersion of the written one
+// keeps the written one, as any unchanged entry (see Invariants).
 //
 // # Tombstones
 //
-// A tombstone says that states of a key before a version are superseded: by a deletion, or by a newer
-// state that left the scope, could not be stored, or is ignored. It is kept until all scopes of the store,
-// whatever keys they may hold, have reached the version at which that was seen. There are at most 10,000,
-// or as many as there are objects if these are more. Beyond that, the oldest is dropped (giveUp), which
-// raises Scope.minVersion of the scopes that may hold the key and have not passed it: Feed.Apply returns
-// feed.Outdated for an older event, Commit feed.ErrOutdated for an older list, and the reflector lists
-// again, not older than Feed.NotOlderThan. A restore of the server drops those of later versions than its
-// own.
+// A tombstone says that states of a key before a version are superseded: by a deletion, or by a
+// newer state that left the scope, could not be stored, or is ignored. It is kept until all scopes
+// of the store, whatever keys they may hold, have reached the version at which that was seen. There
+// are at most 10,000, or as many as there are objects if these are more. Beyond that, the oldest is
+// dropped (giveUp), which raises Scope.minVersion of the scopes that may hold the key and have not
+// passed it: Feed.Apply returns feed.Outdated for an older event, Commit feed.ErrOutdated for an
+// older list, and the reflector lists again, not older than Feed.NotOlderThan. A restore of the
+// server drops those of later versions than its own.
 //
-// The server sends the same event for a deletion and for a move to other selectors. So the deletion of an
-// entry, by an event or since a list lacks the object, waits at its tombstone while a scope of another
-// selector that may hold the key has not reached its version, by an event, a bookmark or a list. It waits
-// for a scope that was not listed or fails, too, until that is listed or removed, and giveUp does not end
-// the wait. Readers have the entry meanwhile. The deletion is dropped if the entry has changed when the
-// wait ends, which includes its scope. A state that a list stores cancels any deletion that waits at its
-// key: after a restore, it may be the state that was deleted.
+// The server sends the same event for a deletion and for a move to other selectors. So the deletion
+// of an entry, by an event or since a list lacks the object, waits at its tombstone while a scope
+// of another selector that may hold the key has not reached its version, by an event, a bookmark or
+// a list. It waits for a scope that was not listed or fails, too, until that is listed or removed,
+// and giveUp does not end the wait. Readers have the entry meanwhile. The deletion is dropped if
+// the entry has changed when the wait ends, which includes its scope. A state that a list stores
+// cancels any deletion that waits at its key: after a restore, it may be the state that was
+// deleted.
 //
 // # A collection that is not served
 //
 // Vacate removes all entries at once, as the server no longer serves the collection, unless it does
-// again, or a scope has been listed which the caller does not know of. If its objects may exist, their
-// deletions have LeftScope, and what reads one key or an index returns the reason (Absence) until every
-// scope has been listed again. If they are gone, reads return no error until the server serves the
-// collection again (Expect). Feeds keep their versions, but what they have received before is refused as
-// outdated: each must begin another list. What the program writes meanwhile is stored, until another
-// Vacate or a list removes it.
+// again, or a scope has been listed which the caller does not know of. If its objects may exist,
+// their deletions have LeftScope, and what reads one key or an index returns the reason (Absence)
+// until every scope has been listed again. If they are gone, reads return no error until the server
+// serves the collection again (Expect). Feeds keep their versions, but what they have received
+// before is refused as outdated: each must begin another list. What the program writes meanwhile is
+// stored, until another Vacate or a list removes it.
 //
 // # Failures
 //
-// A state that cannot be decoded, transformed, filtered or keyed is not stored, and its key is quarantined
-// until a later state is stored or ignored, the object is deleted, a list has a state that can be stored
-// or lacks the object, or its scope is removed. The last good entry stays, over a list, too; it is removed
-// if it has another UID, unless a transform has renamed an object. Without an entry, the key is absent,
-// and KeyError has the cause. The reflector lists the objects again when its watch ends, then less and
-// less often (retryQuarantined, in internal/reflector/watch.go). The failed state still decides the scope
-// of its object, as does one that a transform ignores: the last good entry moves to that scope, and a
-// deletion of it no longer waits. An entry whose packed bytes cannot be decoded by a reader is
-// quarantined, too.
+// A state that cannot be decoded, transformed, filtered or keyed is not stored, and its key is
+// quarantined until a later state is stored or ignored, the object is deleted, a list has a state
+// that can be stored or lacks the object, or its scope is removed. The last good entry stays, over
+// a list, too; it is removed if it has another UID, unless a transform has renamed an object.
+// Without an entry, the key is absent, and KeyError has the cause. The reflector lists the objects
+// again when its watch ends, then less and less often (retryQuarantined, in
+// internal/reflector/watch.go). The failed state still decides the scope of its object, as does one
+// that a transform ignores: the last good entry moves to that scope, and a deletion of it no longer
+// waits. An entry whose packed bytes cannot be decoded by a reader is quarantined, too.
 //
 // # Concurrency
 //
@@ -159,26 +161,27 @@
 //	         and for the tombstones, waiting deletions and quarantined keys that a change resolves;
 //	         after a restore of the server, for all tombstones. Only Config.Now runs under it.
 //
-// In comments, both locks are writer and mu, and a lock of the store is either of these. The scopes and
-// tombstones are written under both locks, and may be read under either. The quarantine and the waiters
-// each have a lock of their own, which may be taken under the others and takes no other.
+// In comments, both locks are writer and mu, and a lock of the store is either of these. The scopes
+// and tombstones are written under both locks, and may be read under either. The quarantine and the
+// waiters each have a lock of their own, which may be taken under the others and takes no other.
 //
-// Get takes no lock, except briefly to report a value that it cannot decode. Reads of several objects
-// use a Snapshot, which all readers share until the next write; its first one after a write takes mu
-// for O(1). Reads of an entry's metadata, and of versions, take mu. FindStored and a Snapshot's Stored
-// return values as they are kept, for readers that decode a part of them.
+// Get takes no lock, except briefly to report a value that it cannot decode. Reads of several
+// objects use a Snapshot, which all readers share until the next write; its first one after a write
+// takes mu for O(1). Reads of an entry's metadata, and of versions, take mu. FindStored and a
+// Snapshot's Stored return values as they are kept, for readers that decode a part of them.
 //
 // # Invariants
 //
 //   - A change is published in the maps before it is appended to the log, and mu is held until
 //     both are done. A snapshot and a cursor taken together under mu therefore show each change
 //     exactly once: either in the snapshot or at the cursor.
-//   - A list, and the removal of scopes, is swapped in under mu. A snapshot shows all of it or none.
-//   - A list keeps the entry of an object whose UID and version are the store's, and does not decode
-//     the item, unless CompareContents or EmitUnchanged is set. Commit first compares the contents of
-//     the newest such objects, up to twice maxNewest within Config.CompareBytes. It fails if one
-//     differs: a restored server has used the version again, and any other entry may differ, too. The
-//     list is then repeated with CompareContents.
-//   - Each index has a key under exactly the values that its entry records, and the set of a scope has
-//     exactly the keys whose entries record it. An index has no value without keys.
+//   - A list, and the removal of scopes, is swapped in under mu. A snapshot shows all of it or
+//     none.
+//   - A list keeps the entry of an object whose UID and version are the store's, and does not
+//     decode the item, unless CompareContents or EmitUnchanged is set. Commit first compares the
+//     contents of the newest such objects, up to twice maxNewest within Config.CompareBytes. It
+//     fails if one differs: a restored server has used the version again, and any other entry may
+//     differ, too. The list is then repeated with CompareContents.
+//   - Each index has a key under exactly the values that its entry records, and the set of a scope
+//     has exactly the keys whose entries record it. An index has no value without keys.
 package store

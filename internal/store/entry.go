@@ -27,8 +27,8 @@ type entryMeta struct {
 	shortIdentity
 }
 
-// sharedMeta is the part of an entryMeta that many entries have in common. Equal ones are stored once
-// (see metaInterner).
+// sharedMeta is the part of an entryMeta that many entries have in common. Equal ones are stored
+// once (see metaInterner).
 type sharedMeta struct {
 	byIndex [][]string // the values under each index, in the order of the indexSet
 	claim              // zero if the store has the whole collection
@@ -96,9 +96,9 @@ func (e *Entry) serverVersion() string {
 	return e.identity().versionText()
 }
 
-// forgetVersion forgets the version of an entry that is kept instead of a newer state, if the entry's
-// is the higher one. The server was then restored from a backup, and the states that follow, too, may
-// have lower versions than the entry.
+// forgetVersion forgets the version of an entry that is kept instead of a newer state, if the
+// entry's is the higher one. The server was then restored from a backup, and the states that
+// follow, too, may have lower versions than the entry.
 func (e *Entry) forgetVersion(newer identity) {
 	if newer.before(e.identity()) {
 		e.version = 0
@@ -176,8 +176,8 @@ func (e *Entry) inScope(c *Scope, in *metaInterner) *Entry {
 	return e.with(in, func(m *sharedMeta) { m.claim = claim{scope: c} })
 }
 
-// identity is an object's UID and resourceVersion as sent by the server. An entry records it when the
-// object is stored, so later changes to the value do not affect it.
+// identity is an object's UID and resourceVersion as sent by the server. An entry records it when
+// the object is stored, so later changes to the value do not affect it.
 type identity struct {
 	shortIdentity
 	text string // the version, if it is a number of 2^63 or more
@@ -263,7 +263,7 @@ func (a identity) versionText() string {
 //   - an any on the heap that holds the value, if the store has none and does not pack,
 //   - a packed struct, if the store packs.
 //
-// The case is the same for all entries of a store, and only value.go converts between a valueRef and a
-// value. A valueRef is never dereferenced. Its type is smaller than any memory it may point to, and the
-// garbage collector follows the allocated memory, not the pointer's type.
+// The case is the same for all entries of a store, and only value.go converts between a valueRef
+// and a value. A valueRef is never dereferenced. Its type is smaller than any memory it may point
+// to, and the garbage collector follows the allocated memory, not the pointer's type.
 type valueRef struct{ _ byte }

@@ -15,8 +15,8 @@ import (
 )
 
 // Feed is the sink of a reflector, and the only way in for what a server sends. It feeds the whole
-// collection of a store, or scopes of it that differ in their ranges of hashes alone. Items that are in
-// none of these are out of scope: they are counted and passed over, undecoded.
+// collection of a store, or scopes of it that differ in their ranges of hashes alone. Items that
+// are in none of these are out of scope: they are counted and passed over, undecoded.
 type Feed struct {
 	store      *Store
 	config     FeedConfig
@@ -33,11 +33,11 @@ type Feed struct {
 type FeedConfig struct {
 	// Scopes are the scopes to feed. Empty for the whole collection, of a store that has no scopes.
 	Scopes []*Scope
-	// From is the version at which the feed starts: every scope must have reached it. It is empty if
-	// the feed starts with a list.
+	// From is the version at which the feed starts: every scope must have reached it. It is empty
+	// if the feed starts with a list.
 	From string
-	// Progressed, if set, is called after each event, bookmark and list, and Listed after each list,
-	// before Progressed.
+	// Progressed, if set, is called after each event, bookmark and list, and Listed after each
+	// list, before Progressed.
 	Progressed, Listed func()
 }
 
@@ -104,8 +104,8 @@ func (f *Feed) FeedsAllScopes() bool {
 	return !slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return !f.feeds(c) })
 }
 
-// HasCaughtUp reports whether the feed has reached the versions of its scopes, by whichever feed. A feed
-// that must be listed after Vacate has not.
+// HasCaughtUp reports whether the feed has reached the versions of its scopes, by whichever feed. A
+// feed that must be listed after Vacate has not.
 func (f *Feed) HasCaughtUp() bool {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
@@ -113,9 +113,10 @@ func (f *Feed) HasCaughtUp() bool {
 		!slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return feed.IsOlder(f.progress.version, c.reached()) })
 }
 
-// NotOlderThan returns the version that the next list of the scopes must not be older than. The first
-// list could have objects that a scope which may hold the same keys, or was removed, has seen deleted
-// before. Later lists are bounded only if the store has forgotten deletions that a scope has not seen.
+// NotOlderThan returns the version that the next list of the scopes must not be older than. The
+// first list could have objects that a scope which may hold the same keys, or was removed, has seen
+// deleted before. Later lists are bounded only if the store has forgotten deletions that a scope
+// has not seen.
 func (f *Feed) NotOlderThan() string {
 	s := f.store
 	s.lockBoth()
@@ -155,14 +156,15 @@ func (f *Feed) sharesKeysWith(c *Scope) bool {
 // Scopes returns the scopes that the feed has now. The slice must not be modified.
 func (f *Feed) Scopes() []*Scope { return *f.scopes.Load() }
 
-// OutOfScope returns the number of items that were passed over. It does not count items of scopes that
-// the feed has had.
+// OutOfScope returns the number of items that were passed over. It does not count items of scopes
+// that the feed has had.
 func (f *Feed) OutOfScope() uint64 { return f.outOfScope.Load() }
 
 // scopeOf returns the scope of an item, or nil if the item is out of scope.
 func (f *Feed) scopeOf(item feed.Item) *Scope { return f.scopeAmong(f.Scopes(), item) }
 
-// countOutOfScope counts an item that is out of scope, unless it is in a scope that the feed has had.
+// countOutOfScope counts an item that is out of scope, unless it is in a scope that the feed has
+// had.
 func (f *Feed) countOutOfScope(item feed.Item) {
 	if f.scopeAmong(f.had, item) == nil {
 		f.outOfScope.Add(1)
@@ -197,8 +199,8 @@ func (f *Feed) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 	return scopes[i]
 }
 
-// Apply implements feed.Sink. The collection's resourceVersion advances, too, if the state cannot be
-// stored or is to be ignored.
+// Apply implements feed.Sink. The collection's resourceVersion advances, too, if the state cannot
+// be stored or is to be ignored.
 func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	defer f.config.Progressed()
 	s := f.store
@@ -322,9 +324,9 @@ func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
 }
 
 // wasUndone reports whether a consistent read of a feed at a version shows that the server was
-// restored from a backup: the listed scopes, or others that may hold the same keys, or removed ones,
-// have reached a later version. It does not if another server, which lagged behind, had refused the
-// previous request. The caller holds a lock of the store.
+// restored from a backup: the listed scopes, or others that may hold the same keys, or removed
+// ones, have reached a later version. It does not if another server, which lagged behind, had
+// refused the previous request. The caller holds a lock of the store.
 func (s *Store) wasUndone(by *Feed, version string) bool {
 	return feed.IsOlder(version, s.scopes.removedVersion) || slices.ContainsFunc(s.scopes.held, func(c *Scope) bool {
 		return (slices.Contains(by.Scopes(), c) || by.sharesKeysWith(c)) && feed.IsOlder(version, c.reached())

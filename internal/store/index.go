@@ -84,8 +84,8 @@ type indexes struct {
 	set    *indexSet
 	pages  *snapmap.Generation
 	values []*postings // in the order of set
-	// scopes has the keys of each scope by its id, and under "" those that the program has written and
-	// that are in no scope. It is nil if the store has the whole collection.
+	// scopes has the keys of each scope by its id, and under "" those that the program has written
+	// and that are in no scope. It is nil if the store has the whole collection.
 	scopes *postings
 }
 
@@ -166,8 +166,8 @@ func (ix *indexes) scopeSize(c *Scope) int {
 	return 0
 }
 
-// valuesUnder returns an entry's values under the index at position i, or nil if the index was added after
-// the entry was made.
+// valuesUnder returns an entry's values under the index at position i, or nil if the index was
+// added after the entry was made.
 func valuesUnder(byIndex [][]string, i int) []string {
 	if i < len(byIndex) {
 		return byIndex[i]

@@ -19,7 +19,8 @@ type maker struct {
 	report       func(key string, err error) // receives the errors of index functions
 }
 
-// metaOf returns the entryMeta of an item's entry. It shares what it can with old, which may be nil.
+// metaOf returns the entryMeta of an item's entry. It shares what it can with old, which may be
+// nil.
 func metaOf(m *maker, item feed.Item, byIndex [][]string, old *Entry) entryMeta {
 	id := identityOf(item.UID, item.ResourceVersion)
 	shared := sharedMeta{byIndex: byIndex, claim: m.claim, omitted: item.Omitted, version: id.text}
@@ -45,8 +46,8 @@ func (v *valueCodec) makeIndexed(entry *Entry, set *indexSet, maker *maker, item
 	return nil
 }
 
-// packEntry is makeIndexed for a store that packs. It decodes the value only if an index function or
-// the packer needs it.
+// packEntry is makeIndexed for a store that packs. It decodes the value only if an index function
+// or the packer needs it.
 func (v *valueCodec) packEntry(entry *Entry, set *indexSet, maker *maker, item feed.Item, value *any, old *Entry) error {
 	decode := func() (any, error) { // once
 		decoded, err := v.valueOf(item, value)
@@ -155,7 +156,8 @@ func (v *valueCodec) skips(item feed.Item) bool {
 }
 
 // filter returns the decoded item, and whether it passes the filter. An item that cannot be decoded
-// or filtered passes with an ErrorCodec, so that the error is reported and its last good state stays.
+// or filtered passes with an ErrorCodec, so that the error is reported and its last good state
+// stays.
 func (v *valueCodec) filter(item feed.Item) (_ feed.Item, passes bool) {
 	obj, err := feed.CatchPanic(item.Decoded)
 	if err == nil {

@@ -32,8 +32,8 @@ func TestLongReadsWriteNoCacheLineOfGet(t *testing.T) {
 	}
 }
 
-// TestValueOfAnotherTypeIsNoEntry checks that a value that is not of the PointerType, which would be
-// read as if it were, does not become an entry.
+// TestValueOfAnotherTypeIsNoEntry checks that a value that is not of the PointerType, which would
+// be read as if it were, does not become an entry.
 func TestValueOfAnotherTypeIsNoEntry(t *testing.T) {
 	h := newHarness()
 	for _, value := range []any{nil, new(string), object{}} {

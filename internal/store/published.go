@@ -27,11 +27,11 @@ type published struct {
 	quarantine   quarantine
 	waiters      waiters      // for the store's version
 	scopeWaiters atomic.Int32 // number of callers that wait for the version of a scope
-	// absence is nil if the server's objects are there. Otherwise it points to the error that says why they
-	// are not, which is nil if they are gone. It is written under both locks.
+	// absence is nil if the server's objects are there. Otherwise it points to the error that says
+	// why they are not, which is nil if they are gone. It is written under both locks.
 	absence atomic.Pointer[error]
-	// written has the keys that were written since a commit has forked the live state; it is nil if none
-	// has. The writer's lock guards it.
+	// written has the keys that were written since a commit has forked the live state; it is nil if
+	// none has. The writer's lock guards it.
 	written map[string]struct{}
 
 	mu         sync.Mutex               // guards the fields below, including the maps of the live state
@@ -198,8 +198,8 @@ func (s *published) Synced() (events uint64, ok bool) {
 // IsVacant reports whether a scope has not been listed since Vacate.
 func (s *published) IsVacant() bool { return s.absence.Load() != nil }
 
-// Absence returns the error of Vacate or Expect, nil if the store shows the collection, or its objects
-// are gone.
+// Absence returns the error of Vacate or Expect, nil if the store shows the collection, or its
+// objects are gone.
 func (s *published) Absence() error {
 	if absence := s.absence.Load(); absence != nil {
 		return *absence
@@ -218,8 +218,8 @@ func (s *published) Listed() (ever, now bool) {
 	return ever, now
 }
 
-// KeyError returns the Absence or the Failure of key. If there is none, and the key is not stored, it
-// returns the error of Config.Absent.
+// KeyError returns the Absence or the Failure of key. If there is none, and the key is not stored,
+// it returns the error of Config.Absent.
 func (s *published) KeyError(key string) error {
 	if err := cmp.Or(s.Absence(), s.Failure(key)); err != nil {
 		return err
@@ -326,8 +326,8 @@ func (s *published) HasSeenDeletion(key string) bool {
 	return ok && s.config.Now().Sub(at) < deletedFor
 }
 
-// Await returns a channel that is closed once the store, or a scope of it if c is not nil, has reached
-// a version, which must be valid or AnyVersion. The caller must call cancel in any case.
+// Await returns a channel that is closed once the store, or a scope of it if c is not nil, has
+// reached a version, which must be valid or AnyVersion. The caller must call cancel in any case.
 func (s *published) Await(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -348,8 +348,9 @@ func (s *published) Await(c *Scope, version string) (reached <-chan struct{}, ca
 	}
 }
 
-// AwaitPresent is Await, unless the objects are not in the store: then it waits for any version, and the
-// caller must check again. A caller that waits for a scope then waits for the other scopes as well.
+// AwaitPresent is Await, unless the objects are not in the store: then it waits for any version,
+// and the caller must check again. A caller that waits for a scope then waits for the other scopes
+// as well.
 func (s *published) AwaitPresent(c *Scope, version string) (reached <-chan struct{}, cancel func()) {
 	if s.Absence() != nil {
 		return s.Await(nil, AnyVersion)
@@ -364,9 +365,10 @@ func (s *published) Notify() {
 	}
 }
 
-// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the error,
-// unless that is known. It does not quarantine the key of an entry that was deleted or replaced, and is
-// read from a snapshot or the log: fetching the object again would not help its reader.
+// reportUnreadable quarantines the key of an entry that could not be decoded, and reports the
+// error, unless that is known. It does not quarantine the key of an entry that was deleted or
+// replaced, and is read from a snapshot or the log: fetching the object again would not help its
+// reader.
 func (s *published) reportUnreadable(key string, ref *valueRef, err error, report func(string, error)) {
 	err = fmt.Errorf("decode cached object: %w", err)
 	isNew := true
@@ -386,7 +388,8 @@ func (s *published) withMu(f func()) {
 	f()
 }
 
-// state is the entries and indexes of a store, with their version. A replacement swaps it as a whole.
+// state is the entries and indexes of a store, with their version. A replacement swaps it as a
+// whole.
 type state struct {
 	pages   *snapmap.Generation // of entries and of every index
 	entries *entryMap           // published.entries once the state is live
@@ -408,8 +411,8 @@ func newState(set *indexSet, scoped, packs bool) *state {
 	return &state{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped), packs: packs}
 }
 
-// fork returns a state with the same contents, which a commit writes beside this one. It takes O(1). The
-// caller holds both locks.
+// fork returns a state with the same contents, which a commit writes beside this one. It takes
+// O(1). The caller holds both locks.
 func (s *state) fork() *state {
 	pages := s.pages.Fork()
 	fork := &state{pages: pages, entries: s.entries.Fork(pages), indexes: s.indexes.fork(pages), packs: s.packs}

@@ -155,8 +155,8 @@ const (
 	eventItem                 // a MODIFIED event of an initial state
 )
 
-// enter sets the scope of the entries that are made next to that of an item. It returns false if the
-// item is out of scope.
+// enter sets the scope of the entries that are made next to that of an item. It returns false if
+// the item is out of scope.
 func (r *Replacement) enter(item feed.Item) bool {
 	if found, ok := item.Known.(*foundItem); ok {
 		r.scope = found.scope
@@ -209,8 +209,9 @@ func (r *Replacement) add(item feed.Item, kind itemKind) {
 	r.accept(itemKey, item, &pair.next, true, kind)
 }
 
-// filter returns the decoded item, and whether to add it: it passes the filter, and no newer state of
-// its object in the list does not. An item whose version the store has passes without being decoded.
+// filter returns the decoded item, and whether to add it: it passes the filter, and no newer state
+// of its object in the list does not. An item whose version the store has passes without being
+// decoded.
 func (r *Replacement) filter(item feed.Item) (_ feed.Item, passes bool) {
 	s := r.store
 	if s.config.Filter == nil {
@@ -235,7 +236,8 @@ func (r *Replacement) filter(item feed.Item) (_ feed.Item, passes bool) {
 }
 
 // refuse records that an item's object exists, and that the filter refuses its state. It removes an
-// earlier state of the list that has passed. If the store has the object, its deletion has LeftScope.
+// earlier state of the list that has passed. If the store has the object, its deletion has
+// LeftScope.
 func (r *Replacement) refuse(item feed.Item) {
 	if !feed.IsOlder(item.ResourceVersion, r.refused[item.Key].version) {
 		r.refused[item.Key] = refusedState{item.ResourceVersion, hashUID(item.UID)}
@@ -376,9 +378,9 @@ func (r *Replacement) removeState(item feed.Item) {
 	r.repeats = true
 }
 
-// maxNewest is the number of unchanged objects that a replacement compares by content. If a restored
-// server has used versions again, objects with these versions are among the newest that the store
-// and the list share. One object would be enough, unless the same write was made again.
+// maxNewest is the number of unchanged objects that a replacement compares by content. If a
+// restored server has used versions again, objects with these versions are among the newest that
+// the store and the list share. One object would be enough, unless the same write was made again.
 const maxNewest = 8
 
 // newestItems holds the newest of the items of a list whose versions the store has. It is not safe

@@ -89,7 +89,8 @@ func (k *scopes) forget(gone []*Scope) {
 	k.oldest = nil
 }
 
-// holding yields the scopes that may hold an object with a key. The caller holds a lock of the store.
+// holding yields the scopes that may hold an object with a key. The caller holds a lock of the
+// store.
 func (k *scopes) holding(key string) iter.Seq[*Scope] {
 	return func(yield func(*Scope) bool) {
 		namespace := namespaceOf(key)
@@ -148,16 +149,16 @@ func (c *Scope) reached() string {
 	return version
 }
 
-// hasReached reports whether the scope has been listed and has reached a version. Every scope has reached
-// the empty version. The caller holds a lock of the store.
+// hasReached reports whether the scope has been listed and has reached a version. Every scope has
+// reached the empty version. The caller holds a lock of the store.
 func (c *Scope) hasReached(version string) bool {
 	return version == "" || c.synced && !feed.IsOlder(c.reached(), version)
 }
 
 // findOldest finds the scope with the lowest version, whose version is that of the store: none
 // before the first full state is complete, or without scopes. A scope that was added later counts
-// once it has synced. It also finds the watermark. isComplete reports whether the first full state is
-// complete. The caller holds both locks.
+// once it has synced. It also finds the watermark. isComplete reports whether the first full state
+// is complete. The caller holds both locks.
 func (k *scopes) findOldest(isComplete bool) {
 	k.oldest, k.watermark, k.unbounded = nil, "", true
 	var last *progress
@@ -210,8 +211,8 @@ func (c *Scope) relistIfUndone(stored *Scope) {
 	}
 }
 
-// claim is which scope an entry is in. The labels of one in no scope, which the program has written, do
-// not count, as the server may have others.
+// claim is which scope an entry is in. The labels of one in no scope, which the program has
+// written, do not count, as the server may have others.
 type claim struct {
 	scope   *Scope
 	written bool // the program has written the entry: its version says nothing of other scopes' states

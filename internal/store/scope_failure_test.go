@@ -14,8 +14,8 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// An object that moves to another scope in a state that cannot be stored, or is to be ignored, still
-// exists: its last good state stays, and if it has none, readers receive the cause.
+// An object that moves to another scope in a state that cannot be stored, or is to be ignored,
+// still exists: its last good state stays, and if it has none, readers receive the cause.
 func TestFailedStateOfAnotherScopeKeepsTheObject(t *testing.T) {
 	for _, row := range []struct {
 		name   string

@@ -14,8 +14,9 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// Scopes that come and go, of which two are held at a time, leave no memory behind. What still refers
-// to a removed scope, as an index value of an old entry, must not keep those that came after it.
+// Scopes that come and go, of which two are held at a time, leave no memory behind. What still
+// refers to a removed scope, as an index value of an old entry, must not keep those that came after
+// it.
 func TestRemovedScopesAreFreed(t *testing.T) {
 	h := newHarness(scoped)
 	added := 0

@@ -16,8 +16,8 @@ import (
 )
 
 // scopesMachine is a server, whose objects have a label, and a store with a scope for each value of
-// the label, or for two values. Each scope has a feed, which lags behind the server by any number of
-// events. Some states of objects cannot be stored, and some are to be ignored.
+// the label, or for two values. Each scope has a feed, which lags behind the server by any number
+// of events. Some states of objects cannot be stored, and some are to be ignored.
 type scopesMachine struct {
 	*harness
 	version int
@@ -207,8 +207,8 @@ func (m *scopesMachine) doMeanwhile() {
 	}
 }
 
-// noteFailure records that the store knows that the state of an object cannot be stored. It may know
-// that of an earlier object of the key instead, from a scope that is behind.
+// noteFailure records that the store knows that the state of an object cannot be stored. It may
+// know that of an earlier object of the key instead, from a scope that is behind.
 func (m *scopesMachine) noteFailure(o *object) {
 	if f, failed := m.quarantine.failed(o.Key); o.Fault == "decode" && failed && f.uid == hashUID(o.UID) {
 		m.lives[o.UID].failed = true

@@ -48,8 +48,8 @@ func (h *scopedHarness) joinScope(name string, of scope.Scope) {
 	h.feeds[name].Begin().Commit("10")
 }
 
-// stateOf returns the item of "key/uid@version" or, if a function of the Config fails for the state,
-// "key/uid@version!fault".
+// stateOf returns the item of "key/uid@version" or, if a function of the Config fails for the
+// state, "key/uid@version!fault".
 func stateOf(id string) feed.Item {
 	id, fault, _ := strings.Cut(id, "!")
 	return obj(id).with(fault).item()
@@ -102,8 +102,8 @@ func (h *scopedHarness) run(t *testing.T, steps string) {
 	}
 }
 
-// scopedBatches returns the batches of the log. A scope's objects leave in the order of a map: these
-// are sorted.
+// scopedBatches returns the batches of the log. A scope's objects leave in the order of a map:
+// these are sorted.
 func (h *scopedHarness) scopedBatches() []string {
 	batches := h.batches()
 	for i, batch := range batches {

@@ -306,8 +306,8 @@ type keyRef struct {
 	ref *valueRef
 }
 
-// Stored returns an iterator over all keys and values as they are kept. Packed ones that share a base
-// follow one another, so that it is unpacked once.
+// Stored returns an iterator over all keys and values as they are kept. Packed ones that share a
+// base follow one another, so that it is unpacked once.
 func (v *snapshotData) Stored() iter.Seq2[string, pack.Stored] {
 	refs := make([]keyRef, 0, v.entries.Len())
 	for key, item := range v.entries.All() {

@@ -21,8 +21,8 @@ type Store struct {
 	renames atomic.Bool // an item had another key than its value
 
 	commits sync.Mutex // serializes commits, and changes of scopes and indexes; taken before writer
-	// A commit gives the writer's lock back after pieceSize keys, and calls yield, so that a goroutine
-	// that waits for the lock on the same processor runs: runtime.Gosched, but in tests.
+	// A commit gives the writer's lock back after pieceSize keys, and calls yield, so that a
+	// goroutine that waits for the lock on the same processor runs: runtime.Gosched, but in tests.
 	pieceSize int
 	yield     func()
 
@@ -207,8 +207,8 @@ func (s *Store) makeUnindexed(entry *Entry, maker *maker, item feed.Item, value 
 	return s.makeIndexed(entry, &indexSet{}, maker, item, value, old)
 }
 
-// Put adds or replaces a value, regardless of its version. The next list of a scope that may hold it,
-// and lacks it, removes it; see claim.
+// Put adds or replaces a value, regardless of its version. The next list of a scope that may hold
+// it, and lacks it, removes it; see claim.
 func (s *Store) Put(value any) error {
 	key, err := s.keyOfValue(value)
 	if err != nil {
@@ -244,8 +244,8 @@ func (s *Store) Remove(value any) error {
 	return nil
 }
 
-// makeOwn makes the entry of a value that the program writes, in pair.next, and returns the live entry
-// and the value's version.
+// makeOwn makes the entry of a value that the program writes, in pair.next, and returns the live
+// entry and the value's version.
 func (s *Store) makeOwn(pair *entryPair, maker *maker, key string, value *any) (old *Entry, version string, err error) {
 	uid, version := s.config.Identity(*value)
 	old = pair.old.fromMap(s.entries.Item(key))
@@ -254,8 +254,8 @@ func (s *Store) makeOwn(pair *entryPair, maker *maker, key string, value *any) (
 	return old, version, s.makeEntry(&pair.next, maker, item, value, old)
 }
 
-// claimOf returns the scope of the entry of a value that the program writes: that of old, the entry that it
-// replaces, or none if old is nil, is in no scope, or is in a removed one.
+// claimOf returns the scope of the entry of a value that the program writes: that of old, the entry
+// that it replaces, or none if old is nil, is in no scope, or is in a removed one.
 func (s *Store) claimOf(uid string, old *Entry) claim {
 	switch {
 	case !s.config.Scoped:
@@ -266,8 +266,8 @@ func (s *Store) claimOf(uid string, old *Entry) claim {
 	return claim{written: true, hasUID: uid != "", hash: scope.HashOf(uid)}
 }
 
-// publishOwn publishes a write of the program. A store without a feed is then at the written version.
-// The caller holds the writer's lock.
+// publishOwn publishes a write of the program. A store without a feed is then at the written
+// version. The caller holds the writer's lock.
 func (s *Store) publishOwn(w write, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,8 +277,8 @@ func (s *Store) publishOwn(w write, version string) {
 	}
 }
 
-// Expect makes why the error of reads until all scopes have been listed again, if the objects were gone:
-// the server serves the collection again, and may have others.
+// Expect makes why the error of reads until all scopes have been listed again, if the objects were
+// gone: the server serves the collection again, and may have others.
 func (s *Store) Expect(why error) {
 	isGone := func(absent *error) bool { return absent != nil && *absent == nil }
 	if !isGone(s.absence.Load()) {

@@ -12,8 +12,8 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// tombstone records that states of a key before a version are superseded. A scope that has not reached the
-// version shown may still pass such states; see doc.go.
+// tombstone records that states of a key before a version are superseded. A scope that has not
+// reached the version shown may still pass such states; see doc.go.
 type tombstone struct {
 	key     string
 	version string // states before it are superseded
@@ -48,8 +48,8 @@ type deletedKey struct {
 }
 
 const (
-	// minUnseen is the number of tombstones that are kept for scopes that have not passed them, if the
-	// store does not have more objects.
+	// minUnseen is the number of tombstones that are kept for scopes that have not passed them, if
+	// the store does not have more objects.
 	minUnseen = 10_000
 	// maxDeleted and deletedFor bound the keys that are kept to answer reads of deleted objects.
 	maxDeleted = 100_000
@@ -62,16 +62,16 @@ func (t *tombstone) supersedes(version string) bool {
 	return feed.IsOlder(version, t.version) || t.last && version == t.version
 }
 
-// isSuperseded reports whether a state of a key at a version is older than what is known of the key.
-// A list, whose version is list, may show that a restore of the server has undone that; it is empty
-// for the state of an event. The caller holds a lock of the store.
+// isSuperseded reports whether a state of a key at a version is older than what is known of the
+// key. A list, whose version is list, may show that a restore of the server has undone that; it is
+// empty for the state of an event. The caller holds a lock of the store.
 func (g *tombstones) isSuperseded(key, version, list string) bool {
 	t := g.byKey[key]
 	return t != nil && t.supersedes(version) && (list == "" || feed.IsOlder(list, t.shown))
 }
 
-// record adds a tombstone of a state of a scope, unless no other scope can pass what it supersedes. If
-// there are more than limit, it drops the oldest. The caller holds both locks.
+// record adds a tombstone of a state of a scope, unless no other scope can pass what it supersedes.
+// If there are more than limit, it drops the oldest. The caller holds both locks.
 func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
 	if t.version == "" || k.havePassed(t.shown) || !k.hasPeer(by, t.key) {
 		return
@@ -97,8 +97,8 @@ func (g *tombstones) put(t *tombstone) {
 	g.byKey[t.key] = t
 }
 
-// giveUp drops a tombstone, as there are too many. It raises minVersion of the scopes that may hold the
-// key and have not passed it: they need a list that is not older. The caller holds both locks.
+// giveUp drops a tombstone, as there are too many. It raises minVersion of the scopes that may hold
+// the key and have not passed it: they need a list that is not older. The caller holds both locks.
 func (g *tombstones) giveUp(t *tombstone, k *scopes) {
 	if g.byKey[t.key] != t {
 		return
@@ -123,8 +123,8 @@ func (g *tombstones) drop(t *tombstone) {
 	delete(g.byKey, t.key)
 }
 
-// expire forgets the tombstones that every scope has passed, in the order in which they were recorded.
-// The caller holds both locks.
+// expire forgets the tombstones that every scope has passed, in the order in which they were
+// recorded. The caller holds both locks.
 func (g *tombstones) expire(k *scopes) {
 	n := 0
 	for n < len(g.unseen) && k.havePassed(g.unseen[n].shown) {
@@ -138,8 +138,8 @@ func (g *tombstones) expire(k *scopes) {
 }
 
 // forgetUndone forgets tombstones of versions after that to which the server was restored. Waiting
-// deletions in listed scopes no longer wait, as the lists show what was deleted. Those in scopes that
-// were removed are let go: no list of such a scope follows. The caller holds both locks.
+// deletions in listed scopes no longer wait, as the lists show what was deleted. Those in scopes
+// that were removed are let go: no list of such a scope follows. The caller holds both locks.
 func (g *tombstones) forgetUndone(listed []*Scope, version string) {
 	for _, t := range slices.Collect(maps.Values(g.byKey)) {
 		if w := t.waiting; w != nil && slices.Contains(listed, w.scope) {
@@ -177,8 +177,8 @@ func (g *tombstones) isWaiting(key string, old *Entry) bool {
 	return w != nil && w.scope == old.scope() && w.object == old.shortIdentity
 }
 
-// waitingAt returns the deletion that waits at a key, of its entry or of an earlier one, or nil. The caller
-// holds a lock.
+// waitingAt returns the deletion that waits at a key, of its entry or of an earlier one, or nil.
+// The caller holds a lock.
 func (g *tombstones) waitingAt(key string) *waitingDeletion {
 	if t := g.byKey[key]; t != nil {
 		return t.waiting
@@ -197,8 +197,8 @@ func block(k *scopes, t *tombstone) bool {
 	return other != nil
 }
 
-// dequeue removes the deletions that no longer wait for a scope from its queue, and returns them, the oldest
-// first. The caller holds both locks.
+// dequeue removes the deletions that no longer wait for a scope from its queue, and returns them,
+// the oldest first. The caller holds both locks.
 func (g *tombstones) dequeue(c *Scope) (released []waitingKey) {
 	n := 0
 	for _, w := range c.waiting {
@@ -216,9 +216,9 @@ func (g *tombstones) dequeue(c *Scope) (released []waitingKey) {
 	return released
 }
 
-// noteDeleted records, for HasSeenDeletion, that the object of a key was deleted in a scope. It does
-// nothing unless the scope is a range of hashes of UIDs: only there may an absent object be in a range that
-// no scope has. The caller holds both locks.
+// noteDeleted records, for HasSeenDeletion, that the object of a key was deleted in a scope. It
+// does nothing unless the scope is a range of hashes of UIDs: only there may an absent object be in
+// a range that no scope has. The caller holds both locks.
 func (g *tombstones) noteDeleted(key string, c *Scope, clock func() time.Time) {
 	if c.Name.Hash.Field != scope.UID || clock == nil {
 		return

@@ -332,7 +332,8 @@ func TestVacateWakesWaiters(t *testing.T) {
 	}
 }
 
-// An aggregated API may have another backend, whose versions are lower. A consistent read shows that.
+// An aggregated API may have another backend, whose versions are lower. A consistent read shows
+// that.
 func TestVacatedScopeIsListedAtLowerVersion(t *testing.T) {
 	h := newScopedHarness(false)
 	h.run(t, "a put k/1@100; b reach 100")

@@ -18,8 +18,8 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-// valueCodec converts between values and their references, and calls the functions of the configuration
-// that read values.
+// valueCodec converts between values and their references, and calls the functions of the
+// configuration that read values.
 type valueCodec struct {
 	nilPointer    any  // of Config.PointerType, nil without it
 	direct        bool // a value is a pointer, and is its own valueRef
@@ -77,9 +77,9 @@ func (v *valueCodec) equal(a, b *valueRef) bool {
 	return err == nil && equal
 }
 
-// compareValues reports whether the values of two references are equal. It decodes packed values only
-// if their bytes differ, and decodes them anew, because a caller may have modified a shared decoded
-// object. It returns an error if the values cannot be decoded or compared.
+// compareValues reports whether the values of two references are equal. It decodes packed values
+// only if their bytes differ, and decodes them anew, because a caller may have modified a shared
+// decoded object. It returns an error if the values cannot be decoded or compared.
 func (v *valueCodec) compareValues(a, b *valueRef) (equal bool, err error) {
 	if v.config.Packer == nil {
 		return equalValues(v.value(a), v.value(b))
@@ -191,8 +191,8 @@ func (v *valueCodec) packedLabels(ref *valueRef) (labels map[string]string, ok b
 }
 
 // Load returns an entry's value, which it decodes if the entry is packed. An entry that cannot be
-// decoded is reported, once while it is the live one, and its key is quarantined, so that the object
-// is fetched again.
+// decoded is reported, once while it is the live one, and its key is quarantined, so that the
+// object is fetched again.
 func (v *valueCodec) Load(key string, entry *Entry) (any, bool) { return v.load(key, entry.ref) }
 
 func (v *valueCodec) load(key string, ref *valueRef) (any, bool) {
@@ -210,8 +210,8 @@ func (v *valueCodec) TryLoad(entry *Entry) (any, bool) {
 	return value, err == nil
 }
 
-// read returns the value of an entry, which it decodes if the entry is packed. If share is set, other
-// readers share what it has decoded.
+// read returns the value of an entry, which it decodes if the entry is packed. If share is set,
+// other readers share what it has decoded.
 func (v *valueCodec) read(ref *valueRef, share bool) (any, error) {
 	if v.config.Packer == nil {
 		return v.value(ref), nil
@@ -310,16 +310,17 @@ func (v *valueCodec) EndIfAbandoned() {
 // maxRecent is how many of the newest changes keep the decoded value of a packed entry alive.
 const maxRecent = 1000
 
-// recentValues keeps the values that were decoded for the newest events of a store that packs, so that
-// handlers that follow soon find them decoded. The log holds them, in the entryPair of a change, and
-// so drops each once all handlers have passed it; recentValues drops those that are older.
+// recentValues keeps the values that were decoded for the newest events of a store that packs, so
+// that handlers that follow soon find them decoded. The log holds them, in the entryPair of a
+// change, and so drops each once all handlers have passed it; recentValues drops those that are
+// older.
 type recentValues struct {
 	pairs [maxRecent]weak.Pointer[entryPair]
 	next  int // index of the oldest
 }
 
-// keep keeps the value of a pair's next entry, if it was decoded. The caller holds the writer's lock, and
-// has not published the pair, which may be nil.
+// keep keeps the value of a pair's next entry, if it was decoded. The caller holds the writer's
+// lock, and has not published the pair, which may be nil.
 func (r *recentValues) keep(pair *entryPair) {
 	if pair == nil || pair.next.ref == nil {
 		return

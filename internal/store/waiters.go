@@ -74,8 +74,8 @@ func (v *waiters) remove(w *waiter) {
 	}
 }
 
-// isBefore reports whether version is older than other, which must be valid or AnyVersion. A version
-// that is empty or cannot be compared is older.
+// isBefore reports whether version is older than other, which must be valid or AnyVersion. A
+// version that is empty or cannot be compared is older.
 func isBefore(version, other string) bool {
 	if other == AnyVersion {
 		return false

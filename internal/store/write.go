@@ -57,8 +57,8 @@ func (s *published) publish(w write, by *Scope) {
 	}
 }
 
-// publishEntry changes the entry and the log, and records whether the object is known to be deleted. The
-// caller holds both locks.
+// publishEntry changes the entry and the log, and records whether the object is known to be
+// deleted. The caller holds both locks.
 func (s *published) publishEntry(w write, by *Scope) {
 	if w.kind != unseenDeletion {
 		s.dropSnapshot()
@@ -122,9 +122,9 @@ func (s *published) deferDeletion(key string, old, tagged, final *Entry, version
 	block(&s.scopes, t)
 }
 
-// settleMoves applies the deletions that no longer wait for a scope. Each event of a scope looks only
-// at the first deletion that waits for the scope, and at those that it lets go. The caller holds both
-// locks.
+// settleMoves applies the deletions that no longer wait for a scope. Each event of a scope looks
+// only at the first deletion that waits for the scope, and at those that it lets go. The caller
+// holds both locks.
 func (s *published) settleMoves() {
 	g := &s.tombstones
 	if g.waiting == 0 {
@@ -179,8 +179,8 @@ func (s *published) dropSnapshot() {
 	s.live.Load().writes++
 }
 
-// noteWritten tells a commit that has begun of a key whose entry, failure or tombstone may have changed.
-// The caller holds the writer's lock.
+// noteWritten tells a commit that has begun of a key whose entry, failure or tombstone may have
+// changed. The caller holds the writer's lock.
 func (s *published) noteWritten(key string) {
 	if s.written != nil {
 		s.written[key] = struct{}{}
@@ -253,9 +253,9 @@ func (s *published) notify() {
 	}
 }
 
-// beginAbsence begins the error of reads, unless why is nil, and refuses what feeds received before. It
-// precedes the removal of the entries: a reader that finds none must find the error. The caller holds
-// both locks.
+// beginAbsence begins the error of reads, unless why is nil, and refuses what feeds received
+// before. It precedes the removal of the entries: a reader that finds none must find the error. The
+// caller holds both locks.
 func (s *published) beginAbsence(why error) {
 	s.vacations++
 	for _, scope := range s.scopes.held {
@@ -265,7 +265,8 @@ func (s *published) beginAbsence(why error) {
 	s.current.Store(nil)
 }
 
-// endAbsence ends the error of reads once no scope is left to be listed. The caller holds both locks.
+// endAbsence ends the error of reads once no scope is left to be listed. The caller holds both
+// locks.
 func (s *published) endAbsence() {
 	if s.absence.Load() == nil {
 		return

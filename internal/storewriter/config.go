@@ -51,8 +51,8 @@ type Config[T any] struct {
 	Report func(key string, err error)
 }
 
-// IdentityOnly returns an object of goType, a pointer type, that has only the identity of an item. It
-// returns false if there is no type, or the key has no name.
+// IdentityOnly returns an object of goType, a pointer type, that has only the identity of an item.
+// It returns false if there is no type, or the key has no name.
 func IdentityOnly[T any](item feed.Item, goType reflect.Type) (obj T, ok bool) {
 	namespace, name := path.Split(item.Key)
 	if goType == nil || name == "" || strings.Count(namespace, "/") > 1 {

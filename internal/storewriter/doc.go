@@ -10,7 +10,8 @@
 //
 // A [Sink] decodes each item and keeps nothing but the failures: the keys whose newest state could
 // not be stored. The store keeps the last good state of such an object, also over a list. It does
-// not keep the state of a predecessor, an object of the same key and another UID, which was deleted.
+// not keep the state of a predecessor, an object of the same key and another UID, which was
+// deleted.
 //
 // cache and clientgo differ in Config.Compare: cache's stores receive only changes, in the order
 // of their versions; client-go's receive every event.

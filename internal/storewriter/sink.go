@@ -163,9 +163,9 @@ func (s *Sink[T]) written(item feed.Item, err error) (feed.Outcome, error) {
 }
 
 // stored returns the stored object of an item, and Unchanged if that has the item's version, Stale
-// if the item is older, and Applied otherwise. If the object's newest state could not be stored, the
-// item is compared with that one: the stored object may be of before a restore of the server, with a
-// higher version.
+// if the item is older, and Applied otherwise. If the object's newest state could not be stored,
+// the item is compared with that one: the stored object may be of before a restore of the server,
+// with a higher version.
 func (s *Sink[T]) stored(item feed.Item) (old T, held bool, outcome feed.Outcome, err error) {
 	if item.Object == nil || !s.config.Compare { // the store may not be made for such calls
 		defer feed.RecoverPanic("Get", &err)

@@ -76,8 +76,8 @@ func Detect(ctx context.Context) (request context.Context, hasTap func() bool) {
 
 type detectKey struct{}
 
-// WithPath returns a context of requests whose paths are passed to a function, each before it is sent,
-// if they pass through a transport returned by Wrap.
+// WithPath returns a context of requests whose paths are passed to a function, each before it is
+// sent, if they pass through a transport returned by Wrap.
 func WithPath(ctx context.Context, record func(path string)) context.Context {
 	return context.WithValue(ctx, pathKey{}, record)
 }

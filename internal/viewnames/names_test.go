@@ -20,8 +20,8 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestOwnersKeepTheirNames checks that owners have different names, which do not change while others
-// end, and that a name is given again once its owner has ended.
+// TestOwnersKeepTheirNames checks that owners have different names, which do not change while
+// others end, and that a name is given again once its owner has ended.
 func TestOwnersKeepTheirNames(t *testing.T) {
 	ended := make([]bool, 4)
 	owners := make([]*Owner, len(ended))

@@ -55,8 +55,8 @@ func Parse(raw []byte, format Format) (Item, error) {
 	return item, item.errorAt(0, errFormat(format))
 }
 
-// Located is Parse for bytes whose layout is known: it does not parse them, and JSON is not checked.
-// It returns false if the bytes cannot have the layout.
+// Located is Parse for bytes whose layout is known: it does not parse them, and JSON is not
+// checked. It returns false if the bytes cannot have the layout.
 func Located(raw []byte, format Format, at layout.Object) (item Item, ok bool) {
 	if !at.Fits(raw) {
 		return Item{}, false

@@ -10,9 +10,9 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// This file skips oversized objects, and in JSON those nested too deeply. It reads the identity from the beginning of the object and
-// skips the rest without holding it. API servers write an object's kind and metadata first, and in
-// the metadata the identity first or nearly so.
+// This file skips oversized objects, and in JSON those nested too deeply. It reads the identity
+// from the beginning of the object and skips the rest without holding it. API servers write an
+// object's kind and metadata first, and in the metadata the identity first or nearly so.
 
 // maxPrefix is the maximum part of an oversized object that is read in protobuf, where the size is
 // known in advance. In JSON it is Options.MaxItemSize.

@@ -15,19 +15,23 @@
 //
 // # What differs from production
 //
-//   - The manager listens on no port: metrics, probes, pprof and webhooks are not served. Webhooks can be
-//     registered, and are not called.
-//   - It logs nothing unless the options have a Logger. The first call of [Start] silences the global logger of
-//     controller-runtime, unless the test has called ctrl.SetLogger before.
-//   - A Lease lasts for 6 minutes and is renewed every 2 minutes, instead of 15 and 2 seconds, unless the options have
-//     durations. Each renewal is a request, and a program is at rest after 20 minutes. A Lease that was not released
-//     is taken over within 15 minutes. If there are several replicas, Test.Rest must not be shorter.
+//   - The manager listens on no port: metrics, probes, pprof and webhooks are not served. Webhooks
+//     can be registered, and are not called.
+//   - It logs nothing unless the options have a Logger. The first call of [Start] silences the
+//     global logger of controller-runtime, unless the test has called ctrl.SetLogger before.
+//   - A Lease lasts for 6 minutes and is renewed every 2 minutes, instead of 15 and 2 seconds,
+//     unless the options have durations. Each renewal is a request, and a program is at rest after
+//     20 minutes. A Lease that was not released is taken over within 15 minutes. If there are
+//     several replicas, Test.Rest must not be shorter.
 //   - Controllers recover panics, which fail the run, even if the options say otherwise.
-//   - The queues of controllers have no metrics and no names. They are not priority queues, unless the options of a
-//     controller ask for one: a priority queue of controller-runtime v0.24.1 that is shut down may block forever
-//     with its lock held, since it waits for a worker that has ended. Such a run hangs.
-//   - A controller that the program starts itself, such as one of controller.NewUnmanaged, is not changed.
-//   - The names of controllers are not checked to be unique in the process, since each run has the same.
-//   - A manager whose context is cancelled before its cache has synced returns. Without this package it runs a
-//     loop without end, until the process is killed.
+//   - The queues of controllers have no metrics and no names. They are not priority queues, unless
+//     the options of a controller ask for one: a priority queue of controller-runtime v0.24.1 that
+//     is shut down may block forever with its lock held, since it waits for a worker that has
+//     ended. Such a run hangs.
+//   - A controller that the program starts itself, such as one of controller.NewUnmanaged, is not
+//     changed.
+//   - The names of controllers are not checked to be unique in the process, since each run has the
+//     same.
+//   - A manager whose context is cancelled before its cache has synced returns. Without this
+//     package it runs a loop without end, until the process is killed.
 package simulatecr

@@ -13,7 +13,8 @@ import (
 	"github.com/kinformer/kinformer/simulate/simulatecr"
 )
 
-// The options and the function that adds the controllers are those that main passes to ctrl.NewManager and calls.
+// The options and the function that adds the controllers are those that main passes to
+// ctrl.NewManager and calls.
 func ExampleStart() {
 	var t *testing.T // of the test
 	options := ctrl.Options{LeaderElection: true, LeaderElectionID: "copy-to-secret"}

@@ -18,9 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// Start returns a function for simulate.Test.Start that runs a manager with the controllers that setUp adds. The
-// options are those of the program, and are adapted to a simulation as the package's documentation says. They are
-// used in each run, and so must hold nothing that belongs to one.
+// Start returns a function for simulate.Test.Start that runs a manager with the controllers that
+// setUp adds. The options are those of the program, and are adapted to a simulation as the
+// package's documentation says. They are used in each run, and so must hold nothing that belongs to
+// one.
 func Start(options ctrl.Options, setUp func(ctrl.Manager) error) func(context.Context, *rest.Config) error {
 	ctrl.SetLogger(logr.Discard()) // without effect if the test has set another
 	return func(ctx context.Context, config *rest.Config) error {
@@ -35,8 +36,8 @@ func Start(options ctrl.Options, setUp func(ctrl.Manager) error) func(context.Co
 	}
 }
 
-// Another replica takes over within leaseDuration and twice 2.2 retryPeriods, which is shorter than the default of
-// simulate.Test.Rest.
+// Another replica takes over within leaseDuration and twice 2.2 retryPeriods, which is shorter than
+// the default of simulate.Test.Rest.
 const (
 	leaseDuration = 6 * time.Minute
 	renewDeadline = 4 * time.Minute
@@ -71,8 +72,8 @@ func adapt(ctx context.Context, o ctrl.Options) ctrl.Options {
 	return o
 }
 
-// manager is a manager whose controllers have queues without metrics, which are updated twice a second of the bubble's
-// clock. An hour of it would take longer than the controller.
+// manager is a manager whose controllers have queues without metrics, which are updated twice a
+// second of the bubble's clock. An hour of it would take longer than the controller.
 type manager struct{ ctrl.Manager }
 
 // Add implements ctrl.Manager.
@@ -81,12 +82,13 @@ func (m manager) Add(runnable ctrlmanager.Runnable) error {
 	return m.Manager.Add(runnable)
 }
 
-// controllers is the package of controller-runtime that has the type of controllers. It is internal.
+// controllers is the package of controller-runtime that has the type of controllers. It is
+// internal.
 const controllers = "sigs.k8s.io/controller-runtime/pkg/internal/controller"
 
-// adaptController makes a controller construct a queue without a name, which has no metrics, and recover panics. No option
-// of a manager does the former, and options of a controller come before those of its manager. It has no effect on other
-// runnables.
+// adaptController makes a controller construct a queue without a name, which has no metrics, and
+// recover panics. No option of a manager does the former, and options of a controller come before
+// those of its manager. It has no effect on other runnables.
 func adaptController(runnable ctrlmanager.Runnable) {
 	c := reflect.Indirect(reflect.ValueOf(runnable))
 	if c.Kind() != reflect.Struct || c.Type().PkgPath() != controllers {
@@ -105,8 +107,9 @@ func adaptController(runnable ctrlmanager.Runnable) {
 	}))
 }
 
-// cache is a cache that is reported as synced once the manager's context is cancelled. A manager that is cancelled
-// while it starts its cache selects on its context without end, until the cache has synced.
+// cache is a cache that is reported as synced once the manager's context is cancelled. A manager
+// that is cancelled while it starts its cache selects on its context without end, until the cache
+// has synced.
 type cache struct {
 	ctrlcache.Cache
 

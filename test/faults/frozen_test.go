@@ -12,8 +12,9 @@ import (
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// untilGivenUp is longer than a watch without bookmarks lasts that receives nothing: at most 10 minutes
-// for its own timeout, 15 s beyond it, 40 s until its opening is noticed, and 30 s for a last probe.
+// untilGivenUp is longer than a watch without bookmarks lasts that receives nothing: at most 10
+// minutes for its own timeout, 15 s beyond it, 40 s until its opening is noticed, and 30 s for a
+// last probe.
 const untilGivenUp = 12 * time.Minute
 
 // freeze makes the server accept every further request and answer none. Open watches receive

@@ -89,7 +89,8 @@ func (s *faultySource) editLists(edit func(options metav1.ListOptions, list meta
 	}
 }
 
-// editLists returns a source whose lists are edited, and a function that makes it that of a harness.
+// editLists returns a source whose lists are edited, and a function that makes it that of a
+// harness.
 func editLists(edit func(options metav1.ListOptions, list metav1.ListInterface) error) (between func(h *cachetest.Harness), source *faultySource) {
 	source = &faultySource{}
 	source.editLists(edit)
@@ -246,9 +247,9 @@ var lastingFaults = map[string]lastingFault{
 }
 
 // runFaulty runs a test with an informer whose source begins to fail before it runs, or after its
-// initial list, and checks the rate of requests during the failure, and that of lists if limitsLists
-// is true. Once the source is repaired, the store becomes equal to the server's state within some
-// time.
+// initial list, and checks the rate of requests during the failure, and that of lists if
+// limitsLists is true. Once the source is repaired, the store becomes equal to the server's state
+// within some time.
 func runFaulty(t *testing.T, mode cache.ListMode, synced, limitsLists bool, lasting, within time.Duration, faults ...lastingFault) {
 	t.Helper()
 	var source *faultySource
@@ -303,9 +304,9 @@ func recoveryFrom(names ...string) time.Duration {
 }
 
 // TestRequestRateIsBoundedForEachLastingFault lets every list, every watch, or both fail for twelve
-// minutes, which is longer than an informer waits for a watch. The informer makes at most 22 requests
-// in any minute, and 130 in any ten minutes, from the first one on, and at most four lists in any
-// minute from the second one on.
+// minutes, which is longer than an informer waits for a watch. The informer makes at most 22
+// requests in any minute, and 130 in any ten minutes, from the first one on, and at most four lists
+// in any minute from the second one on.
 func TestRequestRateIsBoundedForEachLastingFault(t *testing.T) {
 	for kind, faults := range map[string]map[string]lastingFault{"lists": lastingListFaults, "watches": lastingWatchFaults, "both": lastingFaults} {
 		for name, fault := range faults {

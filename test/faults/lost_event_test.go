@@ -35,8 +35,8 @@ var lostChanges = map[string]lostChange{
 
 // TestLostEventIsRepairedByTheNextList makes the server lose the events of a change, as a defect of
 // its watch cache does. Nothing that follows in the stream shows it, so the store stays wrong about
-// that object until the next list: after a 410 or a restart of the server, or because a resumed watch
-// repeats the event that was lost. The list delivers what was lost, once.
+// that object until the next list: after a 410 or a restart of the server, or because a resumed
+// watch repeats the event that was lost. The list delivers what was lost, once.
 func TestLostEventIsRepairedByTheNextList(t *testing.T) {
 	for name, lost := range lostChanges {
 		for reason, relist := range map[string]func(h *cachetest.Harness){

@@ -81,8 +81,8 @@ func (s *transfer) count(server *podLister) {
 }
 
 // TestOverlapCostsAtMostOneListPerRestart counts the lists of informers whose API servers restart
-// every hour, and which resume their watches before the last changes. There is at most one list more
-// for each informer and restart than without that. With -v, the test prints a table.
+// every hour, and which resume their watches before the last changes. There is at most one list
+// more for each informer and restart than without that. With -v, the test prints a table.
 func TestOverlapCostsAtMostOneListPerRestart(t *testing.T) {
 	asLists(t)
 	var table strings.Builder
@@ -106,8 +106,8 @@ func TestOverlapCostsAtMostOneListPerRestart(t *testing.T) {
 	t.Logf("lists, and MB without the changes, per hour\n%s", &table)
 }
 
-// transferred returns the number of lists, and the bytes of JSON that are not of new changes, which a
-// server sends to a follower in some hours.
+// transferred returns the number of lists, and the bytes of JSON that are not of new changes, which
+// a server sends to a follower in some hours.
 func transferred(t *testing.T, run follower, every time.Duration, hours int, restart func(*podLister)) (lists int64, bytes float64) {
 	t.Helper()
 	var sent transfer

@@ -70,8 +70,8 @@ func TestBrokenConnectionsUnderChangesCauseNoList(t *testing.T) {
 	})
 }
 
-// TestUnavailableOverlapIsConfirmedOnce restarts API servers, which then have no history. Each watch
-// is resumed at once, and one list in half an hour confirms what was missed. It is no error.
+// TestUnavailableOverlapIsConfirmedOnce restarts API servers, which then have no history. Each
+// watch is resumed at once, and one list in half an hour confirms what was missed. It is no error.
 func TestUnavailableOverlapIsConfirmedOnce(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		h.ExpectSynced()

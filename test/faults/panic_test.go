@@ -124,8 +124,8 @@ func (b *logBuffer) expectPanicLogged(t *testing.T) {
 	}
 }
 
-// expectPanicInRun runs an informer for an hour at most. Run must panic, and the log have the panic,
-// its own stack, and the informer's name.
+// expectPanicInRun runs an informer for an hour at most. Run must panic, and the log have the
+// panic, its own stack, and the informer's name.
 func expectPanicInRun(t *testing.T, source cache.ListerWatcher) {
 	t.Helper()
 	var logged logBuffer
@@ -206,8 +206,9 @@ func TestPanicOfSourceIsAFailedAttempt(t *testing.T) {
 	}
 }
 
-// TestBrokenFunctionOfSourceIsAFailedAttempt makes the first call of a function of the source end its
-// goroutine, or return a nil pointer in place of a list, whose responses may be streamed, or a watch.
+// TestBrokenFunctionOfSourceIsAFailedAttempt makes the first call of a function of the source end
+// its goroutine, or return a nil pointer in place of a list, whose responses may be streamed, or a
+// watch.
 func TestBrokenFunctionOfSourceIsAFailedAttempt(t *testing.T) {
 	exitOnce := func() func() {
 		var once sync.Once

@@ -81,8 +81,8 @@ func follow(t *testing.T, run follower, n int, pageSize int64, test func(server 
 type recovery struct {
 	name     string
 	pageSize int64
-	// delays injects the fault into a server that has been watched for a minute. It returns, for each
-	// time, how long it took until the next watch.
+	// delays injects the fault into a server that has been watched for a minute. It returns, for
+	// each time, how long it took until the next watch.
 	delays func(server *podLister) []time.Duration
 	// limit is the longest delay in place of client-go's, if it is not zero.
 	limit time.Duration
@@ -194,8 +194,9 @@ func untilWatched(server *podLister) time.Duration {
 }
 
 // TestRecoveryIsAsFastAsClientGos runs an informer and a reflector of client-go through the same
-// faults, 100 times. The informer's median delay before the next watch is at most 0.2 s longer, after
-// the first fault and after each that follows; with -v, the test prints the table of docs/faults.md.
+// faults, 100 times. The informer's median delay before the next watch is at most 0.2 s longer,
+// after the first fault and after each that follows; with -v, the test prints the table of
+// docs/faults.md.
 func TestRecoveryIsAsFastAsClientGos(t *testing.T) {
 	const runs = 100 // medians of twenty differ by half a second between runs of the test
 	asLists(t)

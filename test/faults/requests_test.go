@@ -71,8 +71,8 @@ func TestWatchListRequestOptions(t *testing.T) {
 	})
 }
 
-// The first page of a list has its options and the limit, and one at a version resourceVersionMatch.
-// Later pages have the token and the limit, and neither version nor match.
+// The first page of a list has its options and the limit, and one at a version
+// resourceVersionMatch. Later pages have the token and the limit, and neither version nor match.
 func TestPagedListRequestOptions(t *testing.T) {
 	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{PageSize: 2}, func(h *cachetest.Harness) {
 		h.InjectListFault(1, fake.Fault{Err: fake.Expired()})

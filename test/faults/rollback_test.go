@@ -21,8 +21,8 @@ import (
 )
 
 // rollBackAndOvertake takes the server to a@5 with one label, back to version 4, again to a@5 with
-// another label, and past the version that the informer has reached, from which a watch has expired.
-// No list is older than before.
+// another label, and past the version that the informer has reached, from which a watch has
+// expired. No list is older than before.
 func rollBackAndOvertake(h *cachetest.Harness) {
 	h.Update(cachetest.Pod("a", cachetest.WithLabel("epoch", "lost")))
 	h.SkipVersions(50)
@@ -95,8 +95,8 @@ func TestRelistOfAScopeFindsAVersionThatWasUsedTwice(t *testing.T) {
 	}
 }
 
-// A list that finds a version used twice is followed by a consistent read at once, and if that fails
-// by another one. A relist without a difference is one request.
+// A list that finds a version used twice is followed by a consistent read at once, and if that
+// fails by another one. A relist without a difference is one request.
 func TestVersionThatWasUsedTwiceCausesAConsistentRead(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		h.ExpectSynced()

@@ -19,8 +19,8 @@ import (
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// TestWrongKindHasNoContentInLogs lists and watches Secrets whose kind or apiVersion is a value that
-// must not be shown.
+// TestWrongKindHasNoContentInLogs lists and watches Secrets whose kind or apiVersion is a value
+// that must not be shown.
 func TestWrongKindHasNoContentInLogs(t *testing.T) {
 	list := func(kind, apiVersion string) *body {
 		return &body{runtime.ContentTypeJSON, `{"kind":"` + kind + `","apiVersion":"` + apiVersion + `","metadata":{"resourceVersion":"4"},"items":[]}`}

@@ -280,8 +280,8 @@ func expectNoContent(t *testing.T, list, watch *body, streams bool, run func(con
 	expectNoContentOf(t, func(n *network) { serveSecrets(n, list, watch) }, streams, run)
 }
 
-// expectNoContentOf checks the content of an informer that runs with a client of a server, which has
-// a credential.
+// expectNoContentOf checks the content of an informer that runs with a client of a server, which
+// has a credential.
 func expectNoContentOf(t *testing.T, serve func(n *network), streams bool, run func(context.Context, *rest.Config) string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,8 +24,8 @@ var (
 	debugPages    = debug.Handler(debug.Options{ShowObjects: true}, &shownInformer)
 )
 
-// shown returns the metrics of an informer and its debug pages, two in HTML and one in JSON. They may
-// show the content of objects that are not Secrets.
+// shown returns the metrics of an informer and its debug pages, two in HTML and one in JSON. They
+// may show the content of objects that are not Secrets.
 func shown(informer cache.Viewable) string {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics.NewCollector(informer))

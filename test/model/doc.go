@@ -21,7 +21,8 @@
 //     rollback_test.go restores the server.
 //     recorder_test.go is a handler, which checks each event. invariants_test.go and
 //     goroutines_test.go check the rest.
-//   - served_test.go has whether the server serves the resource, and the verdict that the informer has.
+//   - served_test.go has whether the server serves the resource, and the verdict that the informer
+//     has.
 //   - versions_test.go has the texts of versions, which may be larger than 2^63.
 //   - scopes_*_test.go have random programs for an informer over scopes: scopes_program_test.go
 //     draws one, scopes_world_test.go is the history, scopes_server_test.go, scopes_watch_test.go
@@ -47,16 +48,16 @@
 //
 // # Invariants
 //
-//   - store: it has one state of the server's history, except for states that cannot be stored. Of an
-//     informer of some fields, a state is the projection of the whole object.
-//   - version: it never goes back but to a restored server's. start: the first list of package cache
-//     is not older than the server was when the informer was started.
+//   - store: it has one state of the server's history, except for states that cannot be stored. Of
+//     an informer of some fields, a state is the projection of the whole object.
+//   - version: it never goes back but to a restored server's. start: the first list of package
+//     cache is not older than the server was when the informer was started.
 //   - snapshot, held snapshot: a snapshot, also one taken during a write, is one such state, and
 //     remains it.
 //   - index: it is that of the stored objects. quarantine: Status has the states not stored.
 //   - event: it may follow those before it. old state: it is the one delivered last.
-//   - absence: while the resource is known not to be served, the store is empty, reads and waits say
-//     why, and there are no requests. A 404 has confirmed it.
+//   - absence: while the resource is known not to be served, the store is empty, reads and waits
+//     say why, and there are no requests. A 404 has confirmed it.
 //   - fold: the events of an idle handler add up to the store, and it has synced. At the end, the
 //     store is the server's (convergence).
 //   - backlog: a flood that a handler missed costs it few events.

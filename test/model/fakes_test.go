@@ -126,7 +126,8 @@ func runClientGo(ctx context.Context, informer clientcache.SharedIndexInformer, 
 	return informer.GetStore().List
 }
 
-// typedFake is a fake for package cache. Like the fakes that it reads, it does not support WatchList.
+// typedFake is a fake for package cache. Like the fakes that it reads, it does not support
+// WatchList.
 type typedFake struct {
 	clientcache.ListerWatcherWithContext
 }
@@ -170,7 +171,8 @@ func runTypedInformer[T cache.Object](ctx context.Context, lw clientcache.Lister
 // fakeRecorder is the handler. It also writes.
 type fakeRecorder struct {
 	source fakeSource
-	// waits makes a handler write once the watch is open. client-go loses earlier writes in some runs.
+	// waits makes a handler write once the watch is open. client-go loses earlier writes in some
+	// runs.
 	waits bool
 
 	mu     sync.Mutex // guards the fields below

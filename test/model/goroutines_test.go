@@ -11,8 +11,8 @@ import (
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
-// library is a function of the product: internal/testing, where the server of the model stands, is left
-// out.
+// library is a function of the product: internal/testing, where the server of the model stands, is
+// left out.
 var library = regexp.MustCompile(`(?m)^github\.com/kinformer/kinformer/(cache|clientgo|internal/(?:[^t]|t[^e]))`)
 
 // userFrames are in the stacks of goroutines that are inside a function of the program.

@@ -61,7 +61,8 @@ func optionsOf(r *http.Request) (options metav1.ListOptions) {
 	return options
 }
 
-// formatOf returns the format of the answer to a request: the preferred one if the client accepts it.
+// formatOf returns the format of the answer to a request: the preferred one if the client accepts
+// it.
 func formatOf(r *http.Request, preferred cachetest.Format) cachetest.Format {
 	if strings.Contains(r.Header.Get("Accept"), preferred.ListType) {
 		return preferred

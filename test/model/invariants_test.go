@@ -71,7 +71,8 @@ func (x *execution) noteStart() {
 }
 
 // checkStart checks that the first list is not older than the server's state when the informer was
-// started, whichever replica has answered. client-go's list at version 0, and the adapter's, may be.
+// started, whichever replica has answered. client-go's list at version 0, and the adapter's, may
+// be.
 func (x *execution) checkStart(v view) {
 	first := x.last.version == "" && v.version != ""
 	if !first || x.program.Options.Adapter || x.startEpoch != len(x.server.world.epochs) {

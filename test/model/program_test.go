@@ -66,8 +66,8 @@ type step struct {
 	Fault   *fault        `json:",omitempty"`
 	Handler *handlerSpec  `json:",omitempty"`
 	// Overtake says how the versions of a restored server pass those of the lost history before the
-	// next request, and Pattern with which writes. Without it, they stay below until the informer has
-	// noticed the restore.
+	// next request, and Pattern with which writes. Without it, they stay below until the informer
+	// has noticed the restore.
 	Overtake string `json:",omitempty"`
 	Pattern  int    `json:",omitempty"`
 	Verdict  string `json:",omitempty"` // of opVerdict: verdictUnknown, ...; that of the truth if empty

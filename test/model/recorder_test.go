@@ -62,8 +62,8 @@ func (r *recorder) batch(events []cache.Event[cache.Object]) {
 	})
 }
 
-// checkDeletion checks that the old state of a deletion is the one that was delivered last, unless the
-// handler reads none.
+// checkDeletion checks that the old state of a deletion is the one that was delivered last, unless
+// the handler reads none.
 func (r *recorder) checkDeletion(e cache.Event[cache.Object]) {
 	r.run.checked("old state")
 	last := r.delivered[e.Key]
@@ -174,9 +174,9 @@ func (r *recorder) check(kind cache.EventType, old, pod cache.Object) {
 	}
 }
 
-// mayDeleteUnseen reports whether an object may be deleted that was never added. The adapter delivers
-// its deletion as client-go does, and a history that overtook the store's has objects that it never
-// received.
+// mayDeleteUnseen reports whether an object may be deleted that was never added. The adapter
+// delivers its deletion as client-go does, and a history that overtook the store's has objects that
+// it never received.
 func (r *recorder) mayDeleteUnseen() bool {
 	return r.run.program.Options.Adapter && r.run.rollback.epoch > 0
 }

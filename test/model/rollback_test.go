@@ -16,9 +16,9 @@ type rollback struct {
 	journal bool // the server must repeat the last changes
 }
 
-// restore restores the server. Its versions pass those of the store if the informer can notice that.
-// If it can notice the restore before only by a 410, and has not, there is no other one: the watch
-// might then go on.
+// restore restores the server. Its versions pass those of the store if the informer can notice
+// that. If it can notice the restore before only by a 410, and has not, there is no other one: the
+// watch might then go on.
 func (x *execution) restore(s step) {
 	if x.isDoubtful() && !x.rollback.journal {
 		return

@@ -60,8 +60,8 @@ func (n *scopedNetwork) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// encodeConfigMaps returns the bytes of a ConfigMap or a list. Those of a state that cannot be decoded
-// are corrupt.
+// encodeConfigMaps returns the bytes of a ConfigMap or a list. Those of a state that cannot be
+// decoded are corrupt.
 func encodeConfigMaps(format cachetest.Format, obj runtime.Object) []byte {
 	return corrupt(format.Encode(cachetest.WithType(obj)), "bad", "\x12", badBytes)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// scopedAbsence is what a scopedExecution remembers of whether the resource is served. The execution's mu
-// guards the fields without another guard.
+// scopedAbsence is what a scopedExecution remembers of whether the resource is served. The
+// execution's mu guards the fields without another guard.
 type scopedAbsence struct {
 	possible bool  // a verdict was that the resource is absent, since the informer last had the state of the server
 	notFound int64 // the number of 404s before the first such verdict
@@ -36,7 +36,8 @@ type scopedQuiet struct {
 // scopedRequests counts requests.
 type scopedRequests struct{ all, notFound atomic.Int64 }
 
-// refuse returns the error of a request with a fault, or whose lane does not serve the resource. The caller holds mu.
+// refuse returns the error of a request with a fault, or whose lane does not serve the resource.
+// The caller holds mu.
 func (s *scopedServer) refuse(options metav1.ListOptions, fault string) error {
 	err := requestErrors[fault]
 	if err == nil && s.lanes[laneOf(options)].absent {
@@ -106,8 +107,8 @@ func (x *scopedExecution) decide(verdict string) {
 	a.resource.Set(outcome, why)
 }
 
-// serveAgain makes the server serve the resource, and the informer know it. If it did not, the informer
-// first comes to know that.
+// serveAgain makes the server serve the resource, and the informer know it. If it did not, the
+// informer first comes to know that.
 func (x *scopedExecution) serveAgain() {
 	a := &x.server.availability
 	if a.resource == nil {
@@ -121,7 +122,8 @@ func (x *scopedExecution) serveAgain() {
 	x.decide("")
 }
 
-// misjudges returns how the informer differs from one that knows that the resource is absent, or "".
+// misjudges returns how the informer differs from one that knows that the resource is absent, or
+// "".
 func (x *scopedExecution) misjudges() string {
 	for _, status := range x.informer.ScopeStatus() {
 		if status.Phase != cache.PhaseNotServed {
@@ -136,8 +138,8 @@ func (x *scopedExecution) isAbsent() bool {
 	return x.server.availability.resource != nil && len(x.informer.ScopeStatus()) > 0 && x.misjudges() == ""
 }
 
-// checkAbsence checks that a store of which no scope is served is empty, but for what the program has
-// written, and that there are no requests meanwhile. The caller holds mu.
+// checkAbsence checks that a store of which no scope is served is empty, but for what the program
+// has written, and that there are no requests meanwhile. The caller holds mu.
 func (x *scopedExecution) checkAbsence(stored map[string]scopedState) {
 	if !x.isAbsent() {
 		x.absence.quiet = nil
@@ -164,13 +166,14 @@ func (x *scopedExecution) noteServed() {
 	x.absence.possible = a.resource != nil && (x.absence.possible && a.saysAbsent())
 }
 
-// mayBeVacated reports whether the store may have been vacated: after a verdict and a 404. The caller
-// holds mu.
+// mayBeVacated reports whether the store may have been vacated: after a verdict and a 404. The
+// caller holds mu.
 func (x *scopedExecution) mayBeVacated() bool {
 	return x.absence.possible && x.server.requests.notFound.Load() > x.absence.notFound
 }
 
-// mayRefuse reports whether err is the error of reads while the resource may be absent. The caller holds mu.
+// mayRefuse reports whether err is the error of reads while the resource may be absent. The caller
+// holds mu.
 func (x *scopedExecution) mayRefuse(err error) bool {
 	return errors.Is(err, cache.ErrNotServed) && x.absence.possible && len(x.scopes.All()) > 0
 }

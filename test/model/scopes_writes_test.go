@@ -53,8 +53,8 @@ type storeWriting struct {
 	touched map[string]bool      // keys that may differ from the server's objects until all scopes were listed again
 	own     map[int]*ownedObject // the objects that the program has written, by their values, which are negative
 
-	// When the informer was last at rest: the number of lists sent, and the scopes that the informer
-	// had, in the set or not.
+	// When the informer was last at rest: the number of lists sent, and the scopes that the
+	// informer had, in the set or not.
 	lists int
 	held  []cache.Scope
 	// Since then: the sets of scopes, the first one at rest, and the scopes that have left the set,

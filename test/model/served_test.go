@@ -29,8 +29,8 @@ var errNotListed = fmt.Errorf("the model: %w", served.ErrNotServed)
 // errNoResource is the answer of a server that does not serve the resource.
 var errNoResource = apierrors.NewGenericServerResponse(http.StatusNotFound, "get", cachetest.PodResource, "", "404 page not found", 0, true)
 
-// availability is whether the server serves the resource, and the verdict that the informer has. The
-// server's mutex guards it.
+// availability is whether the server serves the resource, and the verdict that the informer has.
+// The server's mutex guards it.
 type availability struct {
 	absent    bool             // the servers that do not lag answer 404
 	gone      bool             // the definition was deleted, and the objects with it
@@ -101,8 +101,8 @@ func (x *execution) stepServed(st step) {
 	}
 }
 
-// updateReplicas lets the replicas that do not lag know whether the resource is served. Those that no
-// longer serve it end their watches. The caller holds the mutex.
+// updateReplicas lets the replicas that do not lag know whether the resource is served. Those that
+// no longer serve it end their watches. The caller holds the mutex.
 func (s *server) updateReplicas() {
 	for i := range s.replicas {
 		if !s.replicas[i].lags {
@@ -154,8 +154,8 @@ func (x *execution) isAbsent() bool {
 	return x.server.availability.resource != nil && x.subject.Status().Phase == cache.PhaseNotServed
 }
 
-// checkAbsence checks that a store whose resource is not served is empty, that reads say so, and that
-// there are no requests meanwhile.
+// checkAbsence checks that a store whose resource is not served is empty, that reads say so, and
+// that there are no requests meanwhile.
 func (x *execution) checkAbsence(v view) {
 	if !x.isAbsent() {
 		x.quiet = nil

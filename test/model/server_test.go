@@ -235,8 +235,8 @@ func answer[R any](ctx context.Context, s *server, target string, options metav1
 	return readServed(s, a, read)
 }
 
-// readServed answers a request that has arrived, with 404 if the replica does not serve the resource.
-// The caller holds the mutex.
+// readServed answers a request that has arrived, with 404 if the replica does not serve the
+// resource. The caller holds the mutex.
 func readServed[R any](s *server, a arrival, read func(arrival) (R, error)) (result R, err error) {
 	if s.replicas[a.replica].absent {
 		return result, errNoResource
@@ -368,9 +368,9 @@ func (s *server) listed(version uint64) {
 	s.listVersion = max(s.listVersion, version)
 }
 
-// forgets reports whether an informer that watches from a version has forgotten its last changes: the
-// watch before was answered with 410, and the last change is older than a server keeps changes in any
-// case. That the server does not have them is then no sign of a restore.
+// forgets reports whether an informer that watches from a version has forgotten its last changes:
+// the watch before was answered with 410, and the last change is older than a server keeps changes
+// in any case. That the server does not have them is then no sign of a restore.
 func (s *server) forgets(version uint64) bool {
 	if !s.gone || s.listEpoch == 0 {
 		return false
@@ -385,7 +385,8 @@ func (s *server) forgets(version uint64) bool {
 }
 
 // resume answers a request for a watch from a version. An informer that has forgotten its last
-// changes need not notice that a restore has undone them (contract 3): the server answers it with 410.
+// changes need not notice that a restore has undone them (contract 3): the server answers it with
+// 410.
 func (s *server) resume(version uint64) error {
 	if !s.forgets(version) {
 		return nil

@@ -82,7 +82,8 @@ func simplifications(p program) (all []func(*program)) {
 	return all
 }
 
-// setZero sets a field of the options to its zero value, to the smallest version, or to one replica.
+// setZero sets a field of the options to its zero value, to the smallest version, or to one
+// replica.
 func setZero(p *program, field int) {
 	o := &p.Options
 	reflect.ValueOf(o).Elem().Field(field).SetZero()

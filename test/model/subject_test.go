@@ -73,8 +73,8 @@ type adapter struct {
 }
 
 // watchListGate is client-go's feature gates, of which the feature WatchListClient is that of the
-// program that runs. A ListerWatcher that declared that it does not support WatchList would be taken
-// for a fake of client-go, whose requests are not limited.
+// program that runs. A ListerWatcher that declared that it does not support WatchList would be
+// taken for a fake of client-go, whose requests are not limited.
 type watchListGate struct {
 	features.Gates
 	enabled atomic.Bool

@@ -162,7 +162,8 @@ func (x *execution) checkHeld() {
 
 // healing is how long it takes the informer at most to become equal to the server: it may have to
 // give up a silent watch first. confirming is how much longer it takes if the server was restored
-// and has answered 410 for the overlap: at most once in 30 minutes, the informer then lists within 5.
+// and has answered 410 for the overlap: at most once in 30 minutes, the informer then lists within
+// 5.
 const (
 	healing    = 16 * time.Minute
 	confirming = 36 * time.Minute
@@ -206,7 +207,8 @@ func (x *execution) restored() bool {
 	return len(x.server.world.epochs) > 1
 }
 
-// describeView describes the objects of a view, and those that are not as the informer has stored them.
+// describeView describes the objects of a view, and those that are not as the informer has stored
+// them.
 func describeView(v view, o options) string {
 	text := v.version + describe(v.pods)
 	for _, key := range sortedKeys(v.pods) {

@@ -35,8 +35,8 @@ func TestReadmeListsEachDocument(t *testing.T) {
 	}
 }
 
-// TestReadmeHasTheBasicExample checks that the program in README.md is the Example of package cache,
-// except for the client and the end.
+// TestReadmeHasTheBasicExample checks that the program in README.md is the Example of package
+// cache, except for the client and the end.
 func TestReadmeHasTheBasicExample(t *testing.T) {
 	_, example, found := strings.Cut(readText(t, "cache/example_test.go"), "\tnodes := ")
 	example, _, ends := strings.Cut(example, "\n\n\tcancel()\n")
@@ -68,8 +68,8 @@ func TestLinksOfDocuments(t *testing.T) {
 	}
 }
 
-// TestFilesOfDocuments checks that each Go file that a document names exists. A name without a folder is
-// one of the folder that was named before it in the line.
+// TestFilesOfDocuments checks that each Go file that a document names exists. A name without a
+// folder is one of the folder that was named before it in the line.
 func TestFilesOfDocuments(t *testing.T) {
 	span, files := regexp.MustCompile("`([\\w/.-]+\\.go)`"), 0
 	for _, document := range documents(t) {

@@ -73,7 +73,8 @@ func functionsAndUses(t *testing.T, dir string) (functions []string, used map[st
 	return functions, used
 }
 
-// isEntryPoint reports whether a function is one of a package, or a method of one of its main types.
+// isEntryPoint reports whether a function is one of a package, or a method of one of its main
+// types.
 func isEntryPoint(dir string, function *ast.FuncDecl) bool {
 	return function.Recv == nil || slices.Contains(mainTypes[dir], receiverOf(function))
 }

@@ -14,8 +14,8 @@ import (
 const module = "github.com/kinformer/kinformer"
 
 // mayImport lists, for each package of the module, which packages of the module it may import, and
-// "client-go" if it may import k8s.io/client-go. A package without a line has that of the folder above
-// it, in which a folder stands for all of its packages. Test files may import any package.
+// "client-go" if it may import k8s.io/client-go. A package without a line has that of the folder
+// above it, in which a folder stands for all of its packages. Test files may import any package.
 //
 // The order is that of the data flow from the bottom up: leaves, stages, what a user imports, and
 // what is built on that.

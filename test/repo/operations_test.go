@@ -192,8 +192,8 @@ func logMessages(t *testing.T) (messages []string) {
 
 func inMessage(r rune) bool { return !strings.ContainsRune(",;:.", r) }
 
-// messageOf returns the string literal that the message of a call of a logger begins with, or "" for
-// another node. The method Error of an error has no argument.
+// messageOf returns the string literal that the message of a call of a logger begins with, or ""
+// for another node. The method Error of an error has no argument.
 func messageOf(node ast.Node) string {
 	call, ok := node.(*ast.CallExpr)
 	if !ok {

@@ -143,7 +143,8 @@ func TestIncompatibleReleaseIsAMajorOneFromV1On(t *testing.T) {
 	r.release("v2.0.0", "")
 }
 
-// addNested adds the nested module that is released with the library, which requires a version of it.
+// addNested adds the nested module that is released with the library, which requires a version of
+// it.
 func (r *repository) addNested(version string) {
 	r.t.Helper()
 	dir := filepath.Join(r.dir, "simulate", "simulatecr")

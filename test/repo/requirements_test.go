@@ -22,8 +22,9 @@ var leastVersions = map[string]string{
 	"pgregory.net/rapid":                  "v1.3.0", // tests
 }
 
-// TestRequirementsRaiseNothing checks that go.mod requires what client-go requires, at client-go's own
-// versions. A program that requires client-go keeps its modules as they are when it imports kinformer.
+// TestRequirementsRaiseNothing checks that go.mod requires what client-go requires, at client-go's
+// own versions. A program that requires client-go keeps its modules as they are when it imports
+// kinformer.
 func TestRequirementsRaiseNothing(t *testing.T) {
 	own := requirements(t, "go.mod")
 	clientGo := own["k8s.io/client-go"]
@@ -51,8 +52,8 @@ func TestRequirementsRaiseNothing(t *testing.T) {
 	}
 }
 
-// TestNestedModuleHasNoReplacement checks that simulate/simulatecr is the same in a program, which ignores the directives
-// replace and exclude of the modules that it requires, and the go.work.
+// TestNestedModuleHasNoReplacement checks that simulate/simulatecr is the same in a program, which
+// ignores the directives replace and exclude of the modules that it requires, and the go.work.
 func TestNestedModuleHasNoReplacement(t *testing.T) {
 	var file struct{ Replace, Exclude []any }
 	if err := json.Unmarshal([]byte(output(t, "go", "mod", "edit", "-json", "simulate/simulatecr/go.mod")), &file); err != nil {

@@ -32,8 +32,8 @@ var (
 	configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
 )
 
-// TestSyncFollowsConfigAndServer changes what Configs name and what the server serves. Neither Configs
-// nor Widgets are served at the start.
+// TestSyncFollowsConfigAndServer changes what Configs name and what the server serves. Neither
+// Configs nor Widgets are served at the start.
 func TestSyncFollowsConfigAndServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t)

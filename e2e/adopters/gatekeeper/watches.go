@@ -40,8 +40,8 @@ type Watch struct {
 }
 
 // Add calls handler with the events of a kind: the objects that are there first, and deletions once
-// the server no longer serves the kind. The resource is guessed from the kind, as gatekeeper's Config
-// does not name it, and no server knows a kind that is not installed.
+// the server no longer serves the kind. The resource is guessed from the kind, as gatekeeper's
+// Config does not name it, and no server knows a kind that is not installed.
 func (w *Watches) Add(kind schema.GroupVersionKind, handler func(cache.Event[Object])) (*Watch, error) {
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	example := &unstructured.Unstructured{}

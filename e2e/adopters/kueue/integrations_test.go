@@ -24,8 +24,8 @@ import (
 
 var jobs = fake.CustomResource{Group: "example.com", Versions: []string{"v1"}, Kind: "TrainJob"}
 
-// TestIntegrationStartsWhenItsDefinitionAppears installs the definition of jobs after the manager has
-// started, and deletes and installs it again. The controller is added once, and follows.
+// TestIntegrationStartsWhenItsDefinitionAppears installs the definition of jobs after the manager
+// has started, and deletes and installs it again. The controller is added once, and follows.
 func TestIntegrationStartsWhenItsDefinitionAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})

@@ -151,8 +151,8 @@ func TestQueriesOfAlerts(t *testing.T) {
 	}
 }
 
-// TestQueriesOfTheDocument checks the queries of docs/observing.md, and that its text names no metric
-// that does not exist.
+// TestQueriesOfTheDocument checks the queries of docs/observing.md, and that its text names no
+// metric that does not exist.
 func TestQueriesOfTheDocument(t *testing.T) {
 	text, err := os.ReadFile(document)
 	if err != nil {

@@ -87,13 +87,15 @@ func TestJobSet(t *testing.T) {
 	simulate.Run(t, jobSets((*simulate.World).Settle, simulate.Crash{}, simulate.Conflict{}, simulate.Lag{}, simulate.Gap{}))
 }
 
-// Reconcile drops the error of a status update, unless it is a conflict: the err of the if statement hides the one that is
-// returned. The Jobs of a failed JobSet are not restarted before the next event.
+// Reconcile drops the error of a status update, unless it is a conflict: the err of the if
+// statement hides the one that is returned. The Jobs of a failed JobSet are not restarted before
+// the next event.
 func TestErrorOfStatusUpdateIsDropped(t *testing.T) {
 	simulated.Finds(t, jobSets((*simulate.World).Settle, simulate.ServerError{}), `status.restarts is "0", and "1" in the undisturbed run`, "ServerError")
 }
 
-// The owner of a Service is not looked at: that of a deleted JobSet is taken for the new one's, and is deleted, too.
+// The owner of a Service is not looked at: that of a deleted JobSet is taken for the new one's, and
+// is deleted, too.
 func TestServiceOfDeletedJobSetIsUsed(t *testing.T) {
 	lag := simulate.Lag{After: "1st delete of services default/train by cluster"}
 	simulated.Finds(t, jobSets(recreate, lag), "Service default/train is missing")

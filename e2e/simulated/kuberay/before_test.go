@@ -21,7 +21,8 @@ func setUp(m ctrl.Manager) error {
 	return ray.NewReconciler(context.Background(), m, ray.RayClusterReconcilerOptions{}, v1alpha1.Configuration{}).SetupWithManager(m, 1)
 }
 
-// A worker that is terminating counts as one that runs, so that another one is deleted (ray-project/kuberay#3286).
+// A worker that is terminating counts as one that runs, so that another one is deleted
+// (ray-project/kuberay#3286).
 func TestKnownBugIsFound(t *testing.T) {
 	simulated.Finds(t, rayClusters(t, func(w *simulate.World) { w.Update(sized("2", "")) }), "1 workers are left")
 }

@@ -53,7 +53,8 @@ func rayClusters(t *testing.T, scaleDown func(*simulate.World), disturb ...simul
 	}
 }
 
-// keepWorkers returns an error if a write leaves less than two workers, which each RayCluster that is scaled down has.
+// keepWorkers returns an error if a write leaves less than two workers, which each RayCluster that
+// is scaled down has.
 func keepWorkers(w simulate.Write) error {
 	workers := slices.DeleteFunc(simulate.All[*corev1.Pod](w.After), func(pod *corev1.Pod) bool {
 		return pod.DeletionTimestamp != nil || pod.Labels["ray.io/node-type"] != "worker"

@@ -25,7 +25,8 @@ func setUp(m ctrl.Manager) error {
 // index is the label of a worker with a number, from 0 to the number of replicas less one.
 const index = "ray.io/worker-group-replica-index"
 
-// scaleDown deletes the worker with the highest index, as Ray's autoscaler deletes one that is idle.
+// scaleDown deletes the worker with the highest index, as Ray's autoscaler deletes one that is
+// idle.
 func scaleDown(w *simulate.World) {
 	for _, pod := range simulate.All[*corev1.Pod](w.State()) {
 		if pod.Labels[index] == "2" {
@@ -40,14 +41,14 @@ func TestRayCluster(t *testing.T) {
 	simulate.Run(t, rayClusters(t, scaleDown, simulate.Crash{}, simulate.Conflict{}, simulate.ServerError{}, simulate.TooManyRequests{}, simulate.Lag{}, simulate.Gap{}))
 }
 
-// The name of the head Pod is generated: if the response of its create is lost, there are two, and the RayCluster is not
-// reconciled any more.
+// The name of the head Pod is generated: if the response of its create is lost, there are two, and
+// the RayCluster is not reconciled any more.
 func TestLostResponseMakesTwoHeads(t *testing.T) {
 	simulated.Finds(t, rayClusters(t, scaleDown, simulate.LostResponse{To: "1st create of pods default/ray-head-*"}), "Pod default/ray-head-*2 is there, and should not be")
 }
 
-// Without a worker to delete, the first of the cache's list is deleted, whose order is random: the indexes that stay are
-// not 0 and 1.
+// Without a worker to delete, the first of the cache's list is deleted, whose order is random: the
+// indexes that stay are not 0 and 1.
 func TestIndexesOfWorkersHaveGap(t *testing.T) {
 	test := rayClusters(t, func(w *simulate.World) { w.Update(sized("2", "")) })
 	test.Disturb = []simulate.Disturbance{}

@@ -79,8 +79,8 @@ func TestMPIJob(t *testing.T) {
 	simulate.Run(t, mpiJobs(t, simulate.Crash{}, simulate.LostResponse{}, simulate.Lag{}, simulate.Gap{}))
 }
 
-// The controller writes into the launcher Job that it has got from the lister. If the update that suspends it fails, the
-// cache says that it is suspended, and it is not tried again.
+// The controller writes into the launcher Job that it has got from the lister. If the update that
+// suspends it fails, the cache says that it is suspended, and it is not tried again.
 func TestFailedUpdateStaysInCache(t *testing.T) {
 	simulated.Finds(t, mpiJobs(t, simulate.ServerError{}), `Job default/pi-launcher: spec.suspend is "false", and "true" in the undisturbed run`)
 }

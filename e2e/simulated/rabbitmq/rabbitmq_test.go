@@ -81,21 +81,23 @@ func TestRabbitmqCluster(t *testing.T) {
 	))
 }
 
-// After a restart of the Pods the queues are rebalanced only if the operator has seen the StatefulSet while it was updated.
-// The annotation that says so is copied to all objects of the RabbitmqCluster, and stays there.
+// After a restart of the Pods the queues are rebalanced only if the operator has seen the
+// StatefulSet while it was updated. The annotation that says so is copied to all objects of the
+// RabbitmqCluster, and stays there.
 func TestQueuesAreNotRebalanced(t *testing.T) {
 	test := clusters(t, reconfigure)
 	test.Ignore = []string{"Secret data"}
 	simulated.Finds(t, test, "metadata.annotations."+rebalance)
 }
 
-// The finalizer is removed by controllerutil.CreateOrUpdate, which creates a RabbitmqCluster if the cache has none any more.
+// The finalizer is removed by controllerutil.CreateOrUpdate, which creates a RabbitmqCluster if the
+// cache has none any more.
 func TestDeletedClusterIsCreatedAgain(t *testing.T) {
 	simulated.Finds(t, clusters(t, func(w *simulate.World) { w.Delete(sized("2", "1Gi", "")) }), "RabbitmqCluster default/queue is")
 }
 
-// The ConfigMap of a changed configuration is annotated by a second write. If the first one is the last before a crash, no
-// Pod is restarted.
+// The ConfigMap of a changed configuration is annotated by a second write. If the first one is the
+// last before a crash, no Pod is restarted.
 func TestPodsKeepOldConfiguration(t *testing.T) {
 	test := clusters(t, reconfigure)
 	test.Disturb = []simulate.Disturbance{simulate.Crash{Before: "2nd update of configmaps default/queue-server-conf"}}

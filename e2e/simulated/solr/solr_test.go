@@ -64,13 +64,14 @@ func TestSolrCloud(t *testing.T) {
 	simulate.Run(t, test)
 }
 
-// Reconcile does not end for a SolrCloud that is deleted: with a cache that is a moment old it creates the StatefulSet once
-// more, whose claims stay, although their reclaim policy is Delete.
+// Reconcile does not end for a SolrCloud that is deleted: with a cache that is a moment old it
+// creates the StatefulSet once more, whose claims stay, although their reclaim policy is Delete.
 func TestDeletedCloudLeavesClaims(t *testing.T) {
 	simulated.Finds(t, solrClouds(t, func(w *simulate.World) { w.Delete(sized("1", "9.6")) }), "PersistentVolumeClaim default/data-search-solrcloud-0 is")
 }
 
-// The error of the patch that scales the StatefulSet is overwritten by that of the retry queue, which is nil.
+// The error of the patch that scales the StatefulSet is overwritten by that of the retry queue,
+// which is nil.
 func TestErrorOfScalingIsDropped(t *testing.T) {
 	test := solrClouds(t, func(w *simulate.World) { w.Update(sized("3", "9.6")) })
 	test.Disturb = []simulate.Disturbance{ // the second one is that of the next event

@@ -59,8 +59,8 @@ func (o *options) factories(config *rest.Config) (*factories, error) {
 		return nil, fmt.Errorf("create a metadata client: %w", err)
 	}
 	if kinformer {
-		// Streaming, because kube-scheduler lists and watches Pods by functions of its own, which return
-		// the server's response.
+		// Streaming, because kube-scheduler lists and watches Pods by functions of its own, which
+		// return the server's response.
 		return kinformerFactories(typed, objects, partial, clientgo.Options{Packed: o.informers == informersPacked, Streaming: o.streaming}), nil
 	}
 	return clientGoFactories(typed, objects, partial), nil

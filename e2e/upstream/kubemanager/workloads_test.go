@@ -113,9 +113,9 @@ func (w *workloadTest) surviveRestarts() {
 }
 
 // touchingService returns a check that also updates the Service twice a minute. The EndpointSlice
-// controller fails while its informer of EndpointSlices is behind that of Pods, as it may be by some
-// seconds after a restart of the server. It drops a Service that has failed 15 times, within half a
-// second, until there is an event of the Service or of its Pods.
+// controller fails while its informer of EndpointSlices is behind that of Pods, as it may be by
+// some seconds after a restart of the server. It drops a Service that has failed 15 times, within
+// half a second, until there is an event of the Service or of its Pods.
 func (w *workloadTest) touchingService(check func(context.Context) error) func(context.Context) error {
 	const interval = 30 * time.Second
 	next := time.Now().Add(interval)

@@ -20,7 +20,8 @@ import (
 	"github.com/kinformer/kinformer/simulate"
 )
 
-// program is a random sequence of what users do. It is the same each time that it runs with equal states.
+// program is a random sequence of what users do. It is the same each time that it runs with equal
+// states.
 type program struct {
 	random *rand.Rand
 	world  *simulate.World
@@ -234,7 +235,8 @@ func (p *program) updateJob() string {
 	})
 }
 
-// toggleHold creates or deletes a ConfigMap: "release" lets the Pods of Jobs end, and "owner" owns Jobs.
+// toggleHold creates or deletes a ConfigMap: "release" lets the Pods of Jobs end, and "owner" owns
+// Jobs.
 func (p *program) toggleHold() string {
 	marker := &corev1.ConfigMap{ObjectMeta: p.named("release", "owner")}
 	if p.world.Get(marker) {
@@ -283,9 +285,10 @@ func (p *program) delete(obj fake.Object) string {
 	return strings.TrimSpace(fmt.Sprintf("delete %T %s %s", obj, stableName(obj), policy))
 }
 
-// relabelPod takes a Pod from its controller, or brings it back. Those of StatefulSets stay: while a Pod that is not its
-// own has the name of one, the controller of StatefulSets fails, and what it does before it fails is left to chance.
-// Those of Jobs are selected by another label: they would differ, and which of two equal Pods goes first is chance, too.
+// relabelPod takes a Pod from its controller, or brings it back. Those of StatefulSets stay: while
+// a Pod that is not its own has the name of one, the controller of StatefulSets fails, and what it
+// does before it fails is left to chance. Those of Jobs are selected by another label: they would
+// differ, and which of two equal Pods goes first is chance, too.
 func (p *program) relabelPod() string {
 	return update(p, func(pod *corev1.Pod) string {
 		if pod.Labels["apps.kubernetes.io/pod-index"] != "" || pod.Labels["job-name"] != "" {

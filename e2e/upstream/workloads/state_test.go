@@ -43,7 +43,8 @@ func describeAll(s simulate.State) []described {
 	return all
 }
 
-// stableName returns the name of an object without its random letters. Pods of a StatefulSet have none.
+// stableName returns the name of an object without its random letters. Pods of a StatefulSet have
+// none.
 func stableName(obj fake.Object) string {
 	if obj.GetGenerateName() == "" || obj.GetLabels()["apps.kubernetes.io/pod-index"] != "" {
 		return obj.GetName()
@@ -72,7 +73,8 @@ func describe(obj fake.Object, names map[string]string) string {
 	return string(text)
 }
 
-// normalize returns a value with names for UIDs, without times, and with conditions in the order of their types.
+// normalize returns a value with names for UIDs, without times, and with conditions in the order of
+// their types.
 func normalize(value any, names map[string]string) any {
 	switch value := value.(type) {
 	case string:
@@ -109,7 +111,8 @@ func typeOf(item any) string {
 	return name
 }
 
-// dropMessages removes the messages of conditions. That of a Deployment may name a ReplicaSet of an earlier rollout.
+// dropMessages removes the messages of conditions. That of a Deployment may name a ReplicaSet of an
+// earlier rollout.
 func dropMessages(conditions any) {
 	list, _ := conditions.([]any)
 	for _, condition := range list {

@@ -94,8 +94,8 @@ func compare(t *testing.T, want, got []settled) {
 	}
 }
 
-// runPods is simulate.RunPods, but Pods of Jobs that have the label "hold" do not end without a ConfigMap "release",
-// and those that have the label "fail" fail.
+// runPods is simulate.RunPods, but Pods of Jobs that have the label "hold" do not end without a
+// ConfigMap "release", and those that have the label "fail" fail.
 func runPods(s simulate.State) []simulate.Action {
 	released := false
 	for _, marker := range simulate.All[*corev1.ConfigMap](s) {

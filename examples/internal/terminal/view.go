@@ -35,7 +35,8 @@ type Row struct {
 
 // View shows the changes and the states of a cache.
 type View interface {
-	// Record shows a change of an object, which a handler has received. It is safe for concurrent use.
+	// Record shows a change of an object, which a handler has received. It is safe for concurrent
+	// use.
 	Record(change, key, text string)
 	// Run shows the state, again and again, until done is closed.
 	Run(done <-chan struct{}, state func() State)

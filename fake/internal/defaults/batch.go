@@ -60,8 +60,8 @@ func setJobTemplate(spec *batchv1.JobSpec) {
 	}
 }
 
-// generateSelector sets the selector of a new Job and the labels of its Pods, which name the Job and
-// its UID, unless the Job has a manual selector.
+// generateSelector sets the selector of a new Job and the labels of its Pods, which name the Job
+// and its UID, unless the Job has a manual selector.
 func generateSelector(job *batchv1.Job) {
 	spec := &job.Spec
 	if spec.ManualSelector != nil && *spec.ManualSelector {

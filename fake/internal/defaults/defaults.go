@@ -34,8 +34,8 @@ func SetNew(obj runtime.Object) {
 	}
 }
 
-// Keep sets the fields of an updated object that SetNew set when it was created. The defaults of next
-// must be set.
+// Keep sets the fields of an updated object that SetNew set when it was created. The defaults of
+// next must be set.
 func Keep(next, current runtime.Object) {
 	switch next := next.(type) {
 	case *corev1.Pod:

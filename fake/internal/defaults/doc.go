@@ -5,10 +5,10 @@
 // controllers which rely on them find them.
 //
 // [Set] sets what kube-apiserver sets whenever it decodes an object: the defaults that the API
-// reference documents, and fields that follow from others, such as status.podIPs from
-// status.podIP. It is idempotent. [SetNew] also sets what the server sets when it creates an
-// object: labels and selector of a Job, and the QoS class, tolerations and priority of a Pod. [Keep]
-// keeps such fields in an update that lacks them.
+// reference documents, and fields that follow from others, such as status.podIPs from status.podIP.
+// It is idempotent. [SetNew] also sets what the server sets when it creates an object: labels and
+// selector of a Job, and the QoS class, tolerations and priority of a Pod. [Keep] keeps such fields
+// in an update that lacks them.
 //
 // The values are those of kube-apiserver 1.36 with its default feature gates and admission plugins,
 // without ServiceAccount and NodeRestriction. Only the versions that it serves by default have

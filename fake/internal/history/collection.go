@@ -60,8 +60,8 @@ func (c *Collection) Get(key string) (Object, bool) {
 	return item.Object, true
 }
 
-// Seed adds an object at the current version, as if it had been created before the log begins. It must
-// be called before the first write.
+// Seed adds an object at the current version, as if it had been created before the log begins. It
+// must be called before the first write.
 func (c *Collection) Seed(key string, obj Object) {
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()

@@ -6,9 +6,9 @@
 //
 // A [Memory] assigns one sequence of resourceVersions to all its collections. A [Collection] holds
 // the current objects of one resource and a bounded log of changes. A list at an older version is
-// reconstructed from that log, and a watch is a cursor into the end of it, the window. A version that
-// the log no longer covers is answered with 410 Expired, as after a compaction, and a watch at one
-// that the window no longer covers, too.
+// reconstructed from that log, and a watch is a cursor into the end of it, the window. A version
+// that the log no longer covers is answered with 410 Expired, as after a compaction, and a watch at
+// one that the window no longer covers, too.
 //
 // A [Watcher] is polled: it has a position in the log but no goroutine and no buffer. A slow
 // watcher blocks no other watcher, and if the log drops changes that it has not read, it gets 410

@@ -250,8 +250,8 @@ func (v *modelWatch) apply(t *rapid.T, event *Event) {
 	v.state[key] = fmt.Sprint(event.Object.GetLabels()["l"], "@", event.Version)
 }
 
-// Random sequences of writes, compactions, truncated windows and restores: lists and watches agree with a model that
-// keeps every past state.
+// Random sequences of writes, compactions, truncated windows and restores: lists and watches agree
+// with a model that keeps every past state.
 func TestCollectionAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHarness(rapid.IntRange(1, 12).Draw(t, "limit"))

@@ -20,8 +20,8 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/resource"
 )
 
-// managedLabel is the label of the APIServices that the server itself creates: at the start those of
-// its built-in groups and versions, and later those of custom resources.
+// managedLabel is the label of the APIServices that the server itself creates: at the start those
+// of its built-in groups and versions, and later those of custom resources.
 const (
 	managedLabel   = "kube-aggregator.kubernetes.io/automanaged"
 	managedOnStart = "onstart"
@@ -44,8 +44,8 @@ func (r *Registry) apiServices() *Store {
 	return r.ForResource(resource.APIServices().GroupVersionResource)
 }
 
-// registerBuiltIn adds the APIServices of the built-in groups and versions. They have the version at
-// which the memory begins, and UIDs that no created object has.
+// registerBuiltIn adds the APIServices of the built-in groups and versions. They have the version
+// at which the memory begins, and UIDs that no created object has.
 func (r *Registry) registerBuiltIn() {
 	services := r.apiServices()
 	for i, api := range r.APIs() {
@@ -112,8 +112,8 @@ func (r *Registry) customVersions() map[string]schema.GroupVersion {
 	return versions
 }
 
-// reconcileAPIService does what the APIService with the name says: it serves the group and version of
-// an aggregated API server, answers 503 for one that is not available, or serves what is in the
+// reconcileAPIService does what the APIService with the name says: it serves the group and version
+// of an aggregated API server, answers 503 for one that is not available, or serves what is in the
 // registry. The caller must hold reconciling.
 func (r *Registry) reconcileAPIService(name string) error {
 	version, group, _ := strings.Cut(name, ".")

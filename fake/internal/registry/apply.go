@@ -15,11 +15,12 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// Apply merges a configuration, in YAML or JSON, into an object by server-side apply, and writes it with
-// the given method. It creates an object that does not exist, except through a subresource, and reports
-// whether it did. Fields that the caller's manager has applied before and that the configuration does
-// not have are removed. A field that another manager owns is a conflict, 409, unless force is set. Apply
-// retries if another client has updated the object meanwhile. What changes nothing is not written.
+// Apply merges a configuration, in YAML or JSON, into an object by server-side apply, and writes it
+// with the given method. It creates an object that does not exist, except through a subresource,
+// and reports whether it did. Fields that the caller's manager has applied before and that the
+// configuration does not have are removed. A field that another manager owns is a conflict, 409,
+// unless force is set. Apply retries if another client has updated the object meanwhile. What
+// changes nothing is not written.
 func (s *Store) Apply(namespace, name string, configuration []byte, force bool, write Writer, mode Mode) (history.Object, bool, error) {
 	for attempt := 1; ; attempt++ {
 		stored, created, lostRace, err := s.applyOnce(namespace, name, configuration, force, write, mode)

@@ -11,8 +11,8 @@ type Caller struct {
 	Manager string
 	// Subresource is the subresource that the request writes, such as status.
 	Subresource string
-	// Unknown is called with the paths of fields that the schema of a custom resource does not have. If
-	// it returns an error, nothing is written.
+	// Unknown is called with the paths of fields that the schema of a custom resource does not
+	// have. If it returns an error, nothing is written.
 	Unknown func(fields []string) error
 
 	applied bool // managedFields are those of server-side apply already

@@ -23,7 +23,8 @@ func (s *Store) setNewDefaults(obj history.Object) {
 	}
 }
 
-// keepDefaults sets the fields of an updated object that the server has assigned and that next lacks.
+// keepDefaults sets the fields of an updated object that the server has assigned and that next
+// lacks.
 func (s *Store) keepDefaults(next, current history.Object) {
 	defaults.Keep(next, current)
 	if service, ok := next.(*corev1.Service); ok {
@@ -31,8 +32,8 @@ func (s *Store) keepDefaults(next, current history.Object) {
 	}
 }
 
-// setPriority sets the priority of a Pod to that of its PriorityClass, if there is one. Other than on
-// a real server, the class need not exist.
+// setPriority sets the priority of a Pod to that of its PriorityClass, if there is one. Other than
+// on a real server, the class need not exist.
 func (s *Store) setPriority(pod *corev1.Pod) {
 	classes := s.registry.ForResource(schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"))
 	if pod.Spec.PriorityClassName == "" || classes == nil {

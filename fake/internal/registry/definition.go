@@ -46,8 +46,8 @@ func (s *Store) decidesServed() bool {
 	return s.storesDefinitions() || s.storesAPIServices()
 }
 
-// lockServed makes a write to an APIService or CustomResourceDefinition and its effects one step for
-// requests that follow. It returns the function that ends the step.
+// lockServed makes a write to an APIService or CustomResourceDefinition and its effects one step
+// for requests that follow. It returns the function that ends the step.
 func (s *Store) lockServed() (unlock func()) {
 	if !s.decidesServed() {
 		return func() {}
@@ -56,8 +56,9 @@ func (s *Store) lockServed() (unlock func()) {
 	return s.registry.reconciling.Unlock
 }
 
-// settle updates what the registry serves, after a write to an APIService, a CustomResourceDefinition
-// or an object of one that is being deleted. For the first two, the caller must hold reconciling.
+// settle updates what the registry serves, after a write to an APIService, a
+// CustomResourceDefinition or an object of one that is being deleted. For the first two, the caller
+// must hold reconciling.
 func (s *Store) settle(name string) error {
 	switch {
 	case s.storesAPIServices():
@@ -72,8 +73,8 @@ func (s *Store) settle(name string) error {
 	return nil
 }
 
-// Settle blocks until the writes that decide what is served have taken effect, as far as their events
-// may have been received.
+// Settle blocks until the writes that decide what is served have taken effect, as far as their
+// events may have been received.
 func (r *Registry) Settle() {
 	r.reconciling.RLock()
 	defer r.reconciling.RUnlock()
@@ -298,8 +299,8 @@ func (r *Registry) undefine(name string, preconditions *metav1.Preconditions) (h
 	return gone, errors.Join(err, r.registerCustom())
 }
 
-// drop removes the objects of a custom resource and stops serving it, in this order: a watch that is
-// withdrawn has delivered the deletions. The caller must hold reconciling.
+// drop removes the objects of a custom resource and stops serving it, in this order: a watch that
+// is withdrawn has delivered the deletions. The caller must hold reconciling.
 func (r *Registry) drop(name string) {
 	r.mu.RLock()
 	custom := r.custom[name]

@@ -20,20 +20,20 @@
 //
 // A Store that For returns writes for a Caller, which managedFields record. fieldManagers in
 // managedfields.go are the field managers of apimachinery for one resource. They work on objects in
-// the served version, in which prepare has reset what the write does not change, such as the status.
-// Their merge takes up to milliseconds: an update does it before it takes the lock of the memory,
-// and again with the lock only if the object has been replaced meanwhile. Apply in apply.go merges
-// with the current object and then updates it as a patch does.
+// the served version, in which prepare has reset what the write does not change, such as the
+// status. Their merge takes up to milliseconds: an update does it before it takes the lock of the
+// memory, and again with the lock only if the object has been replaced meanwhile. Apply in apply.go
+// merges with the current object and then updates it as a patch does.
 //
 // No controllers run. A Pod that is deleted with a grace period keeps its deletionTimestamp until a
 // client deletes it with grace period 0, as a kubelet does. A deleted Namespace stays until a
 // client removes its finalizer through the subresource finalize.
 //
-// What a real server's controllers do with CustomResourceDefinitions and APIServices, the registry does
-// before the write returns. After each write to a definition, and to an object of one that is being
-// deleted, reconcile in definition.go serves what the definition says; after each write to an
-// APIService, reconcileAPIService in apiservice.go serves or withdraws an aggregated API. The lock of
-// such writes, Registry.reconciling, precedes Registry.mu and the lock of the memory. Requests wait for
-// it at their beginning: a client that has received the event of a write finds its effects. A store
-// that is no longer served is withdrawn, which ends its watches.
+// What a real server's controllers do with CustomResourceDefinitions and APIServices, the registry
+// does before the write returns. After each write to a definition, and to an object of one that is
+// being deleted, reconcile in definition.go serves what the definition says; after each write to an
+// APIService, reconcileAPIService in apiservice.go serves or withdraws an aggregated API. The lock
+// of such writes, Registry.reconciling, precedes Registry.mu and the lock of the memory. Requests
+// wait for it at their beginning: a client that has received the event of a write finds its
+// effects. A store that is no longer served is withdrawn, which ends its watches.
 package registry

@@ -34,8 +34,8 @@ type fieldManagers struct {
 	bySubresource map[string]*managedfields.FieldManager
 }
 
-// builtInTypes returns the types of client-go's scheme. It reads them when they are needed first, which
-// takes a tenth of a second.
+// builtInTypes returns the types of client-go's scheme. It reads them when they are needed first,
+// which takes a tenth of a second.
 var builtInTypes = sync.OnceValue(func() managedfields.TypeConverter {
 	return applyconfigurations.NewTypeConverter(scheme.Scheme)
 })
@@ -61,7 +61,8 @@ func newFieldManagers(res *resource.Resource, types func() managedfields.TypeCon
 	return &fieldManagers{resource: res, types: types, bySubresource: map[string]*managedfields.FieldManager{}}
 }
 
-// of returns the field manager of the writes of a subresource, or of the object itself if it is empty.
+// of returns the field manager of the writes of a subresource, or of the object itself if it is
+// empty.
 func (f *fieldManagers) of(subresource string) (*managedfields.FieldManager, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,8 +82,8 @@ func (f *fieldManagers) of(subresource string) (*managedfields.FieldManager, err
 	return manager, nil
 }
 
-// update sets the managedFields of an object that is to replace the live one. Without a type for the
-// object it has none, as in the real server.
+// update sets the managedFields of an object that is to replace the live one. Without a type for
+// the object it has none, as in the real server.
 func (f *fieldManagers) update(live, next history.Object, caller Caller) {
 	next.GetObjectKind().SetGroupVersionKind(f.resource.Kind)
 	manager, err := f.of(caller.Subresource)
@@ -156,8 +157,8 @@ func (f *fieldManagers) ConvertFieldLabel(_ schema.GroupVersionKind, label, valu
 	return label, value, nil
 }
 
-// recordCreate sets the managedFields of a new object. Its status, which create does not write, is not
-// in them.
+// recordCreate sets the managedFields of a new object. Its status, which create does not write, is
+// not in them.
 func (s *Store) recordCreate(obj history.Object) {
 	if !s.records() {
 		return
@@ -177,8 +178,9 @@ type recorded struct {
 	fields  []metav1.ManagedFieldsEntry
 }
 
-// recordEarly returns the managedFields of an object that is to replace the current one, which prepare
-// completes. The merge takes up to milliseconds, too long for the memory's lock; see recordUpdate.
+// recordEarly returns the managedFields of an object that is to replace the current one, which
+// prepare completes. The merge takes up to milliseconds, too long for the memory's lock; see
+// recordUpdate.
 func (s *Store) recordEarly(obj history.Object, prepare func(next, current history.Object) history.Object) recorded {
 	current, ok := s.objects.Get(history.KeyOf(obj))
 	if version := obj.GetResourceVersion(); !s.records() || !ok || version != "" && version != current.GetResourceVersion() {
@@ -191,8 +193,8 @@ func (s *Store) recordEarly(obj history.Object, prepare func(next, current histo
 }
 
 // recordUpdate sets the managedFields of an object that is to replace the current one, seen in the
-// served version: those of early, unless the object has been replaced since. Without a manager it keeps
-// the current ones unless the object has some.
+// served version: those of early, unless the object has been replaced since. Without a manager it
+// keeps the current ones unless the object has some.
 func (s *Store) recordUpdate(next, current, seen history.Object, early recorded) {
 	switch {
 	case s.caller.applied:

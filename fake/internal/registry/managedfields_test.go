@@ -96,8 +96,8 @@ func TestWritesWithoutManagerKeepManagedFields(t *testing.T) {
 	expectManagers(t, updated)
 }
 
-// The managedFields of an update are merged with the state that it replaces, even if another client has
-// written it meanwhile.
+// The managedFields of an update are merged with the state that it replaces, even if another client
+// has written it meanwhile.
 func TestConcurrentUpdatesRecordEachManager(t *testing.T) {
 	pods := newPods(t)
 	if _, err := pods.For(Caller{Manager: "creator"}).Create("ns", newPod("a"), Checked); err != nil {

@@ -73,8 +73,8 @@ func (s *Store) checkPatchedUID(next, current history.Object) error {
 	return s.invalid(next, field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
 }
 
-// isLostRace reports whether a write failed because another client has updated the object since it was
-// read, and not because the request names another version or UID.
+// isLostRace reports whether a write failed because another client has updated the object since it
+// was read, and not because the request names another version or UID.
 func isLostRace(err error, next, read history.Object) bool {
 	return apierrors.IsConflict(err) && next.GetResourceVersion() == read.GetResourceVersion() && next.GetUID() == read.GetUID()
 }

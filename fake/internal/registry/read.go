@@ -102,8 +102,8 @@ func (r *Registry) Objects() iter.Seq[history.Object] {
 	}
 }
 
-// collections returns one store of each collection, sorted by group and resource: versions of a custom
-// resource share theirs.
+// collections returns one store of each collection, sorted by group and resource: versions of a
+// custom resource share theirs.
 func (r *Registry) collections() []*Store {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

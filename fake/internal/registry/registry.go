@@ -27,8 +27,8 @@ type Registry struct {
 	limit    int
 	services serviceAllocator
 
-	// reconciling is held during a write that decides what is served, up to its effects. It precedes mu
-	// and the memory's lock.
+	// reconciling is held during a write that decides what is served, up to its effects. It
+	// precedes mu and the memory's lock.
 	reconciling sync.RWMutex
 
 	mu         sync.RWMutex // guards the fields below; never held together with the memory's lock
@@ -39,8 +39,8 @@ type Registry struct {
 	extensions map[schema.GroupVersion][]*Store // the resources of aggregated API servers, registered or not
 }
 
-// New returns a registry of the given resources, of CustomResourceDefinitions and of APIServices. The log of each
-// resource holds historyLimit changes; 0 means [history.DefaultLimit].
+// New returns a registry of the given resources, of CustomResourceDefinitions and of APIServices.
+// The log of each resource holds historyLimit changes; 0 means [history.DefaultLimit].
 func New(memory *history.Memory, resources []*resource.Resource, historyLimit int) *Registry {
 	r := &Registry{
 		memory:     memory,

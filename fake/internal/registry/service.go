@@ -17,10 +17,10 @@ const (
 	nodePorts     = 2_768
 )
 
-// serviceAllocator assigns IP addresses and node ports to Services, for a cluster with IPv4 only. The
-// real server picks them at random; they are a sequence here, so that tests are reproducible. It
-// does not see which ones clients have chosen, and does not reuse any before the range is used up.
-// It is safe for concurrent use.
+// serviceAllocator assigns IP addresses and node ports to Services, for a cluster with IPv4 only.
+// The real server picks them at random; they are a sequence here, so that tests are reproducible.
+// It does not see which ones clients have chosen, and does not reuse any before the range is used
+// up. It is safe for concurrent use.
 type serviceAllocator struct {
 	ips   atomic.Uint32
 	ports atomic.Uint32

@@ -130,8 +130,8 @@ func lastFinalizerRemoved(next, current history.Object) bool {
 	return current.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (grace == nil || *grace == 0) && !hasSpecFinalizers(next)
 }
 
-// keepIdentity copies the metadata that no client may change. It also copies the resourceVersion, so
-// that next and current can be compared.
+// keepIdentity copies the metadata that no client may change. It also copies the resourceVersion,
+// so that next and current can be compared.
 func keepIdentity(next, current history.Object) {
 	next.SetUID(current.GetUID())
 	next.SetResourceVersion(current.GetResourceVersion())

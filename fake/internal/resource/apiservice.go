@@ -35,8 +35,8 @@ func isUnstructuredBuiltIn(group string) bool {
 type APIService struct {
 	schema.GroupVersion
 	Priority Priority
-	// Service is the namespace and name of the Service that an aggregated API server is behind. It is
-	// empty for a group and version that the server itself serves.
+	// Service is the namespace and name of the Service that an aggregated API server is behind. It
+	// is empty for a group and version that the server itself serves.
 	Service string
 	// Available is the status of the condition Available, which is empty at first.
 	Available string
@@ -105,8 +105,8 @@ func (a *apiService) check(name string) error {
 	return nil
 }
 
-// NewAPIService returns the APIService of a group and version. With a service, as namespace/name, the
-// group and version are those of an aggregated API server.
+// NewAPIService returns the APIService of a group and version. With a service, as namespace/name,
+// the group and version are those of an aggregated API server.
 func NewAPIService(gv schema.GroupVersion, priority Priority, service string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"version": gv.Version, "groupPriorityMinimum": int64(priority.Group), "versionPriority": int64(priority.Version),

@@ -17,8 +17,8 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// BuiltIn returns the resources of all types that client-go's clientset can list, in a fixed order. They are
-// shared by all servers.
+// BuiltIn returns the resources of all types that client-go's clientset can list, in a fixed order.
+// They are shared by all servers.
 //
 // Each version of a group is a separate resource with separate objects, because client-go has no
 // conversion between versions.

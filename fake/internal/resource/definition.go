@@ -72,13 +72,13 @@ type definitionVersion struct {
 type CustomResource struct {
 	// Served are the resources of the served versions.
 	Served []*Resource
-	// Stored is the resource of the storage version, in which the objects of all versions are stored.
-	// That version need not be served.
+	// Stored is the resource of the storage version, in which the objects of all versions are
+	// stored. That version need not be served.
 	Stored *Resource
 }
 
-// FromDefinition returns the resources of a CustomResourceDefinition. The error names the field that
-// is missing or invalid.
+// FromDefinition returns the resources of a CustomResourceDefinition. The error names the field
+// that is missing or invalid.
 func FromDefinition(obj history.Object) (*CustomResource, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {

@@ -13,9 +13,9 @@ import (
 // maxCronJobName leaves room for the suffix of the names of the Jobs, which are DNS labels.
 const maxCronJobName = 52
 
-// ValidateName returns what is wrong with the name of a new object, or with the prefix of a generated
-// one. The rules are those of kube-apiserver 1.36, except that it checks the names of few kinds
-// against the rest of the object.
+// ValidateName returns what is wrong with the name of a new object, or with the prefix of a
+// generated one. The rules are those of kube-apiserver 1.36, except that it checks the names of few
+// kinds against the rest of the object.
 func (r *Resource) ValidateName(name string, prefix bool) []string {
 	switch kind := r.Stored.GroupKind().String(); kind {
 	case "Namespace", "Service", "StatefulSet.apps":

@@ -13,13 +13,15 @@ import (
 // an APIService.
 type Priority struct{ Group, Version int32 }
 
-// CustomPriority returns the priority of each group and version of custom resources, as in kube-apiserver.
+// CustomPriority returns the priority of each group and version of custom resources, as in
+// kube-apiserver.
 func CustomPriority() Priority {
 	return Priority{Group: 1000, Version: 100}
 }
 
-// BuiltInPriority returns the priority of a built-in group and version, as in kube-apiserver. A group
-// of a later Kubernetes than this package knows comes behind the others, and before custom resources.
+// BuiltInPriority returns the priority of a built-in group and version, as in kube-apiserver. A
+// group of a later Kubernetes than this package knows comes behind the others, and before custom
+// resources.
 func BuiltInPriority(gv schema.GroupVersion) Priority {
 	group, ok := builtInGroups()[gv.Group]
 	if !ok {

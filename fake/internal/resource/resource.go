@@ -32,12 +32,12 @@ type Resource struct {
 	Selectable []string // selectable fields of a custom resource, besides name and namespace
 	Columns    []Column
 	Rules      Rules
-	// Schema and StoredSchema are those of the served and the stored version of a custom resource. They
-	// are nil if any field is accepted.
+	// Schema and StoredSchema are those of the served and the stored version of a custom resource.
+	// They are nil if any field is accepted.
 	Schema       *structural.Schema
 	StoredSchema *structural.Schema
-	// Outdated is set if objects may have been stored with another StoredSchema. Reads prune and default
-	// them.
+	// Outdated is set if objects may have been stored with another StoredSchema. Reads prune and
+	// default them.
 	Outdated bool
 	converts bool // Schema differs from StoredSchema
 
@@ -57,8 +57,8 @@ func (r *Resource) Verbs() []string {
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
-// Conform prunes and defaults a new object of a custom resource by the schema of the served version.
-// It returns the paths of the fields that this version does not have.
+// Conform prunes and defaults a new object of a custom resource by the schema of the served
+// version. It returns the paths of the fields that this version does not have.
 func (r *Resource) Conform(obj history.Object) (unknown []string) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -79,8 +79,8 @@ func (r *Resource) ToStored(obj history.Object) {
 	}
 }
 
-// Present returns a stored object in the resource's served version. Versions differ in apiVersion and
-// in the fields of their schemas; there is no other conversion. The returned object must not be
+// Present returns a stored object in the resource's served version. Versions differ in apiVersion
+// and in the fields of their schemas; there is no other conversion. The returned object must not be
 // modified.
 func (r *Resource) Present(obj history.Object) history.Object {
 	u, ok := obj.(*unstructured.Unstructured)
@@ -132,8 +132,8 @@ func (r *Resource) List(items []*history.Item, listMeta metav1.ListMeta) (runtim
 	return list, nil
 }
 
-// setShardInfo sets the shardInfo of a list, except that of custom resources: they are filtered, but
-// the real server cannot set it in unstructured lists.
+// setShardInfo sets the shardInfo of a list, except that of custom resources: they are filtered,
+// but the real server cannot set it in unstructured lists.
 func (r *Resource) setShardInfo(list runtime.Object, info *metav1.ShardInfo) {
 	switch list := list.(type) {
 	case metav1.ShardedListInterface:

@@ -94,8 +94,8 @@ func (c *call) warn(err error) {
 	}
 }
 
-// invalidFields rejects unknown or duplicate fields of a custom resource, reports them as warnings or
-// ignores them, depending on fieldValidation.
+// invalidFields rejects unknown or duplicate fields of a custom resource, reports them as warnings
+// or ignores them, depending on fieldValidation.
 func (c *call) invalidFields(problems []error, fieldValidation string) error {
 	if len(problems) == 0 || fieldValidation == metav1.FieldValidationIgnore {
 		return nil

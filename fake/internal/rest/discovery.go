@@ -55,7 +55,8 @@ func (c *call) discover() bool {
 	return true
 }
 
-// discoveryDocument returns the discovery document for a path, or nil if the path has none. The server serves all.
+// discoveryDocument returns the discovery document for a path, or nil if the path has none. The
+// server serves all.
 func (c *call) discoveryDocument(path string, all []registry.API) runtime.Object {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	switch {

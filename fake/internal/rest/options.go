@@ -75,8 +75,8 @@ func (c *call) newWriteOptions(dryRun []string, fieldValidation, fieldManager st
 	return writeOptions{mode: mode, validation: fieldValidation, manager: c.manager(fieldManager)}
 }
 
-// manager returns the name of the client in managedFields: that of the request's options, or else the
-// beginning of its User-Agent.
+// manager returns the name of the client in managedFields: that of the request's options, or else
+// the beginning of its User-Agent.
 func (c *call) manager(name string) string {
 	agent, _, _ := strings.Cut(c.r.UserAgent(), "/")
 	agent = strings.Map(func(r rune) rune {

@@ -46,8 +46,8 @@ func (c *call) writePage(page *history.Page) error {
 	return c.write(http.StatusOK, list)
 }
 
-// representPage converts a page to the requested representation. PartialObjectMetadataList and Table
-// have no shardInfo, as in the real server.
+// representPage converts a page to the requested representation. PartialObjectMetadataList and
+// Table have no shardInfo, as in the real server.
 func (c *call) representPage(page *history.Page) (runtime.Object, error) {
 	if c.As == "" {
 		return c.store.ListOf(page)

@@ -8,7 +8,7 @@
 //
 //	shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000') || ...
 //
-// Every selector that it accepts, kube-apiserver accepts too, with the same ranges. It rejects a few
-// that kube-apiserver accepts: with parentheses around a call, with comments, with a receiver
+// Every selector that it accepts, kube-apiserver accepts too, with the same ranges. It rejects a
+// few that kube-apiserver accepts: with parentheses around a call, with comments, with a receiver
 // (x.shardRange), or with raw, triple-quoted or escaped strings.
 package shard

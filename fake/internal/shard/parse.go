@@ -28,8 +28,8 @@ const (
 
 var errEmpty = errors.New("empty shard selector is not allowed; omit the parameter for unfiltered lists")
 
-// Parse parses a shard selector. Errors in a call have kube-apiserver's texts. Where there is anything
-// but calls, the error is a CEL parse error, with a text of its own.
+// Parse parses a shard selector. Errors in a call have kube-apiserver's texts. Where there is
+// anything but calls, the error is a CEL parse error, with a text of its own.
 func Parse(text string) (sharding.Selector, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {

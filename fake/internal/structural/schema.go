@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Schema is the schema of a value. It must not be modified and is safe for concurrent use. The methods
-// of a nil Schema, which accepts any value, do nothing.
+// Schema is the schema of a value. It must not be modified and is safe for concurrent use. The
+// methods of a nil Schema, which accepts any value, do nothing.
 type Schema struct {
 	properties map[string]*Schema
 	others     *Schema // of the fields that are not in properties; nil if there must be none
@@ -56,8 +56,8 @@ func parse(source map[string]any, path string) (*Schema, error) {
 	return s, nil
 }
 
-// parseField parses a schema inside another one: nil if there is none, and an empty one for true, which
-// additionalProperties may be.
+// parseField parses a schema inside another one: nil if there is none, and an empty one for true,
+// which additionalProperties may be.
 func parseField(source any, path string) (*Schema, error) {
 	switch source := source.(type) {
 	case nil:
@@ -101,8 +101,8 @@ func (s *Schema) item() *Schema {
 }
 
 // Prune removes the fields of an object that the schema does not specify, and the nulls that it
-// neither allows nor replaces. It returns the paths of the unknown fields in ascending order, such as
-// spec.parts[0].size.
+// neither allows nor replaces. It returns the paths of the unknown fields in ascending order, such
+// as spec.parts[0].size.
 func (s *Schema) Prune(object map[string]any) (unknown []string) {
 	if s == nil {
 		return nil
@@ -117,8 +117,8 @@ func (s *Schema) Prune(object map[string]any) (unknown []string) {
 // pruning is the removal of unknown fields from one object.
 type pruning struct{ unknown []string }
 
-// value prunes a value. Unknown fields of an object, and of the objects of a list, are kept if keep is
-// set.
+// value prunes a value. Unknown fields of an object, and of the objects of a list, are kept if keep
+// is set.
 func (p *pruning) value(value any, s *Schema, path string, keep bool) {
 	keep = keep || s != nil && s.preserve
 	switch value := value.(type) {
@@ -207,7 +207,8 @@ func setDefaults(value any, s *Schema) {
 	}
 }
 
-// replaceNull returns the default instead of a null that is not nullable, and other values as they are.
+// replaceNull returns the default instead of a null that is not nullable, and other values as they
+// are.
 func (s *Schema) replaceNull(value any) any {
 	if s.forbidsNull(value) {
 		return runtime.DeepCopyJSONValue(s.initial)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 )
 
-// Types returns the types of a custom resource's versions, by which server-side apply merges objects
-// and managedFields name fields. A version without a schema has none.
+// Types returns the types of a custom resource's versions, by which server-side apply merges
+// objects and managedFields name fields. A version without a schema has none.
 func Types(versions map[schema.GroupVersionKind]*Schema) (managedfields.TypeConverter, error) {
 	models := map[string]any{objectMeta: json.RawMessage(objectMetaModel)}
 	for kind, s := range versions {
@@ -40,8 +40,8 @@ func convert[T any](build func(map[string]*T, bool) (managedfields.TypeConverter
 	return build(decoded, false)
 }
 
-// withMeta returns a copy of a schema's JSON with kind, apiVersion and metadata in the properties of
-// embedded resources and, if embedded is set, of the schema itself.
+// withMeta returns a copy of a schema's JSON with kind, apiVersion and metadata in the properties
+// of embedded resources and, if embedded is set, of the schema itself.
 func withMeta(source map[string]any, embedded bool) map[string]any {
 	model := maps.Clone(source)
 	for _, field := range []string{"items", "additionalProperties"} {

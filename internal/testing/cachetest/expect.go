@@ -140,7 +140,8 @@ func (h *Harness) ExpectRequests(n int, want string) int {
 }
 
 const (
-	// MaxRequestsInAMinute is the greatest number of requests that an informer may make within 60 s.
+	// MaxRequestsInAMinute is the greatest number of requests that an informer may make within 60
+	// s.
 	MaxRequestsInAMinute = 22
 	// maxRequestsInTenMinutes is that of a longer time: 10, and one for each 5 s.
 	maxRequestsInTenMinutes = 130

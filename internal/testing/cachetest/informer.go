@@ -17,9 +17,9 @@ type Informer[T cache.Object] struct {
 	Handler *cache.Registration // nil if the informer is invalid
 }
 
-// NewInformer returns an informer with one handler. Run returns an error for invalid arguments. Unless
-// the options have a Start, its first request is a list at version 0, as tests of what follows count
-// requests.
+// NewInformer returns an informer with one handler. Run returns an error for invalid arguments.
+// Unless the options have a Start, its first request is a list at version 0, as tests of what
+// follows count requests.
 func NewInformer[T cache.Object](
 	lw cache.ListerWatcher, example T, resyncPeriod time.Duration, handler cache.EventHandler[T], options cache.ReflectorOptions,
 ) (cache.Reader[T], *Informer[T]) {
@@ -39,8 +39,8 @@ func NewInformer[T cache.Object](
 	return shared.Store(), &Informer[T]{shared, registration}
 }
 
-// HasDelivered reports whether the initial list has been stored and delivered: the handler's calls for
-// it have returned.
+// HasDelivered reports whether the initial list has been stored and delivered: the handler's calls
+// for it have returned.
 func (i *Informer[T]) HasDelivered() bool {
 	return i.HasSynced() && i.Handler != nil && i.Handler.HasSynced()
 }

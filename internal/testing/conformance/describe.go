@@ -131,12 +131,13 @@ func describeShards(metadata map[string]any) string {
 	return ", of " + marshal(info)
 }
 
-// notByBoth are groups that hold no objects, and one of which kube-apiserver serves a version that client-go
-// does not know.
+// notByBoth are groups that hold no objects, and one of which kube-apiserver serves a version that
+// client-go does not know.
 var notByBoth = []string{"authentication.k8s.io", "authorization.k8s.io", "storagemigration.k8s.io"}
 
-// describeDiscovery formats aggregated discovery: the stable versions of the groups that both servers
-// serve by default, and all of the groups that the script itself has defined, with their resources.
+// describeDiscovery formats aggregated discovery: the stable versions of the groups that both
+// servers serve by default, and all of the groups that the script itself has defined, with their
+// resources.
 func (n *normalizer) describeDiscovery(list map[string]any) string {
 	lines := []string{fmt.Sprintf("%v %v", list["apiVersion"], list["kind"])}
 	items, _ := list["items"].([]any)

@@ -118,8 +118,8 @@ func generated() []typed { //nolint:funlen // a table
 	}
 }
 
-// HasType reports whether the informers of a kind decode a generated type. Those of other kinds read
-// JSON only.
+// HasType reports whether the informers of a kind decode a generated type. Those of other kinds
+// read JSON only.
 func HasType(kind schema.GroupVersionKind) bool {
 	_, ok := typedOf(kind)
 	return ok

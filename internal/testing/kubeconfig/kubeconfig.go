@@ -18,8 +18,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Load returns the configuration of a cluster. If file is empty it uses KUBECONFIG, ~/.kube/config or
-// the service account of the Pod. The overrides are those of kubectl's flags.
+// Load returns the configuration of a cluster. If file is empty it uses KUBECONFIG, ~/.kube/config
+// or the service account of the Pod. The overrides are those of kubectl's flags.
 func Load(file string, overrides clientcmd.ConfigOverrides) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = file

@@ -94,8 +94,8 @@ func lengthDelimited(tag uint64, content []byte) []byte {
 	return append(b, content...)
 }
 
-// messagesOf returns the types of a struct's fields that are encoded as messages of their fields, by
-// number.
+// messagesOf returns the types of a struct's fields that are encoded as messages of their fields,
+// by number.
 func messagesOf(t reflect.Type) map[int]reflect.Type {
 	messages := map[int]reflect.Type{}
 	if t.Kind() != reflect.Struct {

@@ -53,8 +53,8 @@ func New(t reflect.Type, seed int64) Object {
 	return object
 }
 
-// newFiller returns a filler whose lists and maps have at least a number of elements. density is the
-// probability that an optional value is set.
+// newFiller returns a filler whose lists and maps have at least a number of elements. density is
+// the probability that an optional value is set.
 func newFiller(seed int64, density float64, elements int) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(1-density).NumElements(elements, 2).MaxDepth(10).Funcs(
 		func(q *resource.Quantity, c randfill.Continue) {

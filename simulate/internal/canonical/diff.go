@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Diff returns the differences of a state from that of the undisturbed run, one line each, sorted by object and path. It is empty
-// if the states are equal.
+// Diff returns the differences of a state from that of the undisturbed run, one line each, sorted
+// by object and path. It is empty if the states are equal.
 func Diff(want, got State) []string {
 	var lines []string
 	for _, name := range union(want, got) {

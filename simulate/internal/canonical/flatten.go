@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// flatten returns the fields of an object by path, with names and hashes replaced in the values, and without the
-// ignored ones.
+// flatten returns the fields of an object by path, with names and hashes replaced in the values,
+// and without the ignored ones.
 func flatten(obj *unstructured.Unstructured, names map[string]string, hashes hashes, ignored Ignored) map[string]string {
 	f := flattener{kind: obj.GetKind(), names: names, hashes: hashes, ignored: ignored, fields: map[string]string{}}
 	for key, value := range obj.Object {
@@ -68,8 +68,8 @@ func (f *flattener) add(path string, value any) {
 	}
 }
 
-// isContent reports whether an empty object or list at a path says something: "ingress: [{}]" allows all. In metadata and
-// status it does not.
+// isContent reports whether an empty object or list at a path says something: "ingress: [{}]"
+// allows all. In metadata and status it does not.
 func isContent(path string) bool {
 	return !strings.HasPrefix(path, "metadata") && !strings.HasPrefix(path, "status")
 }
@@ -80,7 +80,8 @@ func isReference(path string) bool {
 		strings.HasSuffix(path, "claimRef.uid") || strings.HasSuffix(path, "involvedObject.uid")
 }
 
-// addList adds the items of a list: by their keys where the order says nothing, else by their positions.
+// addList adds the items of a list: by their keys where the order says nothing, else by their
+// positions.
 func (f *flattener) addList(path string, items []any) {
 	names, used := itemNames(path, items), map[string]int{}
 	for i, item := range items {
@@ -95,8 +96,9 @@ func (f *flattener) addList(path string, items []any) {
 	}
 }
 
-// itemNames returns the names of the items of a list, or nil unless each has one of its own. Programs that make such a
-// list from a Go map write it in any order. Only the order of initContainers and env has a meaning.
+// itemNames returns the names of the items of a list, or nil unless each has one of its own.
+// Programs that make such a list from a Go map write it in any order. Only the order of
+// initContainers and env has a meaning.
 func itemNames(path string, items []any) []string {
 	if path == "metadata.ownerReferences" || strings.HasSuffix(path, ".initContainers") || strings.HasSuffix(path, ".env") {
 		return nil

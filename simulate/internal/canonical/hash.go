@@ -13,16 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// hashes has the hashes of templates, each with the words that replace it. A template with a time has another hash in
-// each run.
+// hashes has the hashes of templates, each with the words that replace it. A template with a time
+// has another hash in each run.
 type hashes map[string]string
 
 // unnumbered are the words for a hash that has no number yet.
 const unnumbered = "(hash)"
 
-// hashesOf returns the hashes that are part of names. The revisions of a StatefulSet are replaced by what they are to it,
-// other hashes by a number in the order of the content of the objects that they name. Equal templates in two Namespaces
-// have one hash: it is replaced by the same words everywhere, which no other hash has in a name that is equal otherwise.
+// hashesOf returns the hashes that are part of names. The revisions of a StatefulSet are replaced
+// by what they are to it, other hashes by a number in the order of the content of the objects that
+// they name. Equal templates in two Namespaces have one hash: it is replaced by the same words
+// everywhere, which no other hash has in a name that is equal otherwise.
 func hashesOf(all []*entry, ignored Ignored) hashes {
 	h, named := hashes{}, namedHashes(all)
 	for _, n := range named {
@@ -59,7 +60,8 @@ func (n *namedHash) complete(h hashes, ignored Ignored) {
 	}
 }
 
-// namedHashes returns the hashes that end the names of objects, and of the revisions in the status of StatefulSets.
+// namedHashes returns the hashes that end the names of objects, and of the revisions in the status
+// of StatefulSets.
 func namedHashes(all []*entry) []namedHash {
 	var named []namedHash
 	words := map[string]string{} // by the names of revisions
@@ -80,7 +82,8 @@ func namedHashes(all []*entry) []namedHash {
 	return named
 }
 
-// revisions returns the revisions in the status of a StatefulSet: the current one, and then that of its template.
+// revisions returns the revisions in the status of a StatefulSet: the current one, and then that of
+// its template.
 func (e *entry) revisions() []namedHash {
 	if e.object.GetKind() != "StatefulSet" {
 		return nil
@@ -132,7 +135,8 @@ func (h hashes) replace(value string) string {
 	return strings.Join(parts, "-")
 }
 
-// hash returns the hash that ends the object's name, if one does: that of a ReplicaSet or a ControllerRevision.
+// hash returns the hash that ends the object's name, if one does: that of a ReplicaSet or a
+// ControllerRevision.
 func (e *entry) hash() string {
 	for _, label := range []string{appsv1.DefaultDeploymentUniqueLabelKey, appsv1.ControllerRevisionHashLabelKey, "controller.kubernetes.io/hash"} {
 		if hash := e.object.GetLabels()[label]; hash != "" && strings.HasSuffix(e.object.GetName(), "-"+hash) && !e.generated() {

@@ -18,9 +18,9 @@ type ignoredField struct {
 }
 
 // Ignore returns the set of the given fields. A field is a path, such as
-// "status.conditions[*].lastTransitionTime", for objects of all kinds, or a kind and a path separated by
-// a space, such as "Pod status.podIP". The fields below it are ignored, too. It returns an error for an
-// empty path.
+// "status.conditions[*].lastTransitionTime", for objects of all kinds, or a kind and a path
+// separated by a space, such as "Pod status.podIP". The fields below it are ignored, too. It
+// returns an error for an empty path.
 func Ignore(fields []string) (Ignored, error) {
 	var ignored Ignored
 	for _, field := range fields {

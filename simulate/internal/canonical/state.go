@@ -26,8 +26,8 @@ type Object interface {
 // "Pod default/web". It must not be modified.
 type State map[string]map[string]string
 
-// Of returns the state of objects, without the ignored fields. It returns an error for an object that
-// cannot be converted to JSON.
+// Of returns the state of objects, without the ignored fields. It returns an error for an object
+// that cannot be converted to JSON.
 func Of(objects iter.Seq[Object], ignored Ignored) (State, error) {
 	var all []*entry
 	for obj := range objects {
@@ -111,8 +111,8 @@ const (
 	randomLetters = 5
 )
 
-// generated reports whether the server has generated the object's name. The Pods of StatefulSets have a prefix as well,
-// but their names end in numbers.
+// generated reports whether the server has generated the object's name. The Pods of StatefulSets
+// have a prefix as well, but their names end in numbers.
 func (e *entry) generated() bool {
 	prefix, name := e.object.GetGenerateName(), e.object.GetName()
 	start := len(name) - randomLetters

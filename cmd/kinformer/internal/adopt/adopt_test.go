@@ -17,8 +17,8 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
-// TestProgramIsAdopted edits a program that makes informers in each way. It compiles afterwards, and
-// a second run changes nothing.
+// TestProgramIsAdopted edits a program that makes informers in each way. It compiles afterwards,
+// and a second run changes nothing.
 func TestProgramIsAdopted(t *testing.T) {
 	h := newHarness(t)
 	h.requireKinformer()

@@ -98,8 +98,8 @@ func importLine(name, importPath string) string {
 }
 
 // adoptReflectorTypes changes the types of variables, fields and results for reflectors, which the
-// constructors of kinformer return as another type. It leaves the parameter of watch error handlers,
-// which is client-go's type.
+// constructors of kinformer return as another type. It leaves the parameter of watch error
+// handlers, which is client-go's type.
 func (s *source) adoptReflectorTypes() {
 	handlers := map[ast.Node]bool{}
 	ast.Inspect(s.file, func(n ast.Node) bool {

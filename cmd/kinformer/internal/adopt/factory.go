@@ -39,8 +39,8 @@ func (a *adopter) adoptFactories(s *source) {
 	})
 }
 
-// adoptFactory edits a function that makes a factory and uses its informers. clientset is the import
-// of the factory's package.
+// adoptFactory edits a function that makes a factory and uses its informers. clientset is the
+// import of the factory's package.
 func (a *adopter) adoptFactory(s *source, call *ast.CallExpr, clientset *imported) {
 	f := &factory{source: s, name: "factory", groups: a.program.readGroups(clientset.path)}
 	f.find(call)
@@ -191,7 +191,8 @@ func (f *factory) isPassed() (found bool) {
 	return found
 }
 
-// firstExit returns the end of the first statement after which the rest of the block may not be run.
+// firstExit returns the end of the first statement after which the rest of the block may not be
+// run.
 func (f *factory) firstExit() token.Pos {
 	exit := f.block.End()
 	ast.Inspect(f.block, func(n ast.Node) bool {
@@ -296,8 +297,8 @@ func (p *program) hasResource(group string, c accessor) bool {
 	return false
 }
 
-// readGroups returns the methods of a generated factory that return a group, and the import paths of
-// the groups.
+// readGroups returns the methods of a generated factory that return a group, and the import paths
+// of the groups.
 func (p *program) readGroups(importPath string) map[string]string {
 	groups := map[string]string{}
 	for _, method := range p.methods(importPath) {

@@ -35,7 +35,8 @@ func (a *adopter) adoptInformerFor(s *source) {
 	}
 }
 
-// isNewFunc reports whether an expression is a call of the method's parameter that makes an informer.
+// isNewFunc reports whether an expression is a call of the method's parameter that makes an
+// informer.
 func isNewFunc(e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
 	return ok && identName(call.Fun) == "newFunc"

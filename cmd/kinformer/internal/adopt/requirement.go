@@ -131,7 +131,8 @@ func (r requirement) require(ctx context.Context, p *program, folder, overlay st
 			return "", err
 		}
 	}
-	// This adds what the packages need, and no more. go mod tidy would need the tests of dependencies.
+	// This adds what the packages need, and no more. go mod tidy would need the tests of
+	// dependencies.
 	_, err = gomod.Go(ctx, slices.Concat([]string{"list", "-deps", "-test", "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay}, patterns)...)
 	return raised, err
 }
@@ -139,8 +140,8 @@ func (r requirement) require(ctx context.Context, p *program, folder, overlay st
 // moduleFiles returns the files that state what a module requires.
 func moduleFiles() []string { return []string{"go.mod", "go.sum"} }
 
-// raiseClientGo raises client-go to the version that kinformer needs, and what does not compile with
-// it otherwise: the modules that are released together with it, if the program has all in one
+// raiseClientGo raises client-go to the version that kinformer needs, and what does not compile
+// with it otherwise: the modules that are released together with it, if the program has all in one
 // version, and controller-runtime. It returns a message, or "".
 func (r requirement) raiseClientGo(ctx context.Context, modfile string) (raised string, err error) {
 	file, err := gomod.Read(ctx, modfile)

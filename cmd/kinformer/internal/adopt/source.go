@@ -112,8 +112,8 @@ func (a *adopter) parse(p *pkg) error {
 }
 
 // check finds what the names in the files of a package refer to. The packages that the files import
-// are empty here. The type checker says for all that what a name refers to: an import, or a variable
-// of the same name.
+// are empty here. The type checker says for all that what a name refers to: an import, or a
+// variable of the same name.
 func (p *program) check(importPath string, sources []*source) {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
 	var files []*ast.File

@@ -32,8 +32,8 @@ type Options struct {
 
 const defaultTimeout = 2 * time.Minute
 
-// Client makes paced GET requests, one at a time. It is safe for concurrent use, but a request waits
-// until the body of the one before is closed.
+// Client makes paced GET requests, one at a time. It is safe for concurrent use, but a request
+// waits until the body of the one before is closed.
 type Client struct {
 	config *rest.Config
 	base   *url.URL

@@ -72,8 +72,8 @@ func TestResourceDescribesItself(t *testing.T) {
 	}
 }
 
-// TestFailingGroupIsNotRequestedAgain looks up several names where the resources of one group cannot be
-// read, as those of an aggregated API that is down.
+// TestFailingGroupIsNotRequestedAgain looks up several names where the resources of one group
+// cannot be read, as those of an aggregated API that is down.
 func TestFailingGroupIsNotRequestedAgain(t *testing.T) {
 	server := clustertest.Start(t, fake.APIServerOptions{
 		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Widget"}},

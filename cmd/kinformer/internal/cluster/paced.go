@@ -151,8 +151,8 @@ func retryAfter(response *http.Response) (time.Duration, bool) {
 	return 0, false
 }
 
-// parseRetryAfter returns the time of a Retry-After header, which has seconds or a date, and whether
-// it is valid. More seconds than a Duration can hold are the longest one.
+// parseRetryAfter returns the time of a Retry-After header, which has seconds or a date, and
+// whether it is valid. More seconds than a Duration can hold are the longest one.
 func parseRetryAfter(value string) (time.Duration, bool) {
 	if date, err := http.ParseTime(value); err == nil {
 		return max(0, time.Until(date)), true

@@ -20,7 +20,8 @@ type Collection struct {
 
 	Namespaced bool
 
-	// ContentType is the format of the items: runtime.ContentTypeProtobuf or runtime.ContentTypeJSON.
+	// ContentType is the format of the items: runtime.ContentTypeProtobuf or
+	// runtime.ContentTypeJSON.
 	ContentType string
 	// ResourceVersion is the list's version.
 	ResourceVersion string

@@ -33,7 +33,8 @@ type plan struct {
 // bounds are the least and the most that is likely.
 type bounds struct{ least, most int64 }
 
-// spread is by how much the average object of a resource usually differs in size from the first one.
+// spread is by how much the average object of a resource usually differs in size from the first
+// one.
 const spread = 3
 
 // boundsOf returns the bounds of the bytes of a resource, of which one object is known.

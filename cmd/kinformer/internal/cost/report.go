@@ -136,8 +136,8 @@ func (m measured) addTo(table *columns) {
 // object.
 func (m measured) isSmall() bool { return m.Caches[0].HeapBytes < 1_000_000 }
 
-// choose sets the choice: the first cache, and so the simplest, whose heap exceeds the smallest by at
-// most 5 % of the first one's.
+// choose sets the choice: the first cache, and so the simplest, whose heap exceeds the smallest by
+// at most 5 % of the first one's.
 func (m *measured) choose() {
 	if m.isSmall() {
 		return

@@ -108,8 +108,8 @@ func servedElsewhere(r *cluster.Resource, all []*cluster.Resource) bool {
 }
 
 // aggregation returns a function that returns why a resource is skipped as one of an aggregated
-// API, or "". If APIServices may not be listed, every group that is not built in counts as one, also
-// those of custom resources.
+// API, or "". If APIServices may not be listed, every group that is not built in counts as one,
+// also those of custom resources.
 func aggregation(client *cluster.Client) (func(*cluster.Resource) string, error) {
 	versions, err := client.AggregatedVersions()
 	switch {

@@ -9,7 +9,8 @@ import "k8s.io/apimachinery/pkg/runtime"
 // itself, of an object, and of a byte that the server sends. The figures are the largest measured:
 // ConfigMaps of 19 KB and Pods of 6 KB take 5 bytes for each byte, empty Pods 4 KB each, and custom
 // resources with many short fields, which are maps in memory, 22 bytes for each byte. Lists of tiny
-// maps can take three times as much; a child process with them is killed at the bound of its memory.
+// maps can take three times as much; a child process with them is killed at the bound of its
+// memory.
 const (
 	processMemory      = 64 << 20
 	objectMemory       = 4500

@@ -21,8 +21,8 @@ type Variant string
 const (
 	// ClientGo lists, as client-go does with the feature gate WatchListClient disabled.
 	ClientGo Variant = "client-go"
-	// ClientGoWatchList streams the objects in the watch, which is client-go's default if the server
-	// supports it.
+	// ClientGoWatchList streams the objects in the watch, which is client-go's default if the
+	// server supports it.
 	ClientGoWatchList Variant = "client-go, WatchList"
 
 	Live          Variant = "kinformer"

@@ -34,8 +34,8 @@ func TestOldClientGoIsRefused(t *testing.T) {
 	}
 }
 
-// TestRequirementOfTheProgramRemains requires kinformer where go.mod has a version and a replacement. A
-// test binary has no version of its own.
+// TestRequirementOfTheProgramRemains requires kinformer where go.mod has a version and a
+// replacement. A test binary has no version of its own.
 func TestRequirementOfTheProgramRemains(t *testing.T) {
 	for _, test := range []struct{ source, want string }{
 		{"", "require github.com/kinformer/kinformer v0.9.0\n\nreplace github.com/kinformer/kinformer v0.9.0 => ../fork\n"},

@@ -29,8 +29,8 @@ const (
 	kinformer    side = "kinformer"
 )
 
-// outcome is how a test ended in one run, or the test binary. A binary's outcome is passed, the text of
-// its exit status such as "exit status 2", or that it was stopped.
+// outcome is how a test ended in one run, or the test binary. A binary's outcome is passed, the
+// text of its exit status such as "exit status 2", or that it was stopped.
 type outcome string
 
 const (
@@ -70,8 +70,9 @@ type testBinary struct {
 	limit time.Duration
 }
 
-// testFlags returns the flags of a test binary, and the limit of its runs. goFlags is GOFLAGS, whose
-// flags "go test" would pass on to the binary, and "go test -c" does not: -short and -timeout.
+// testFlags returns the flags of a test binary, and the limit of its runs. goFlags is GOFLAGS,
+// whose flags "go test" would pass on to the binary, and "go test -c" does not: -short and
+// -timeout.
 func testFlags(run, goFlags string) (flags []string, limit time.Duration, err error) {
 	timeout := 10 * time.Minute // the default of go test
 	flags = []string{"-test.v=test2json", "-test.paniconexit0", "-test.run=" + run}

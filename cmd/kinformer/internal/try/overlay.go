@@ -68,9 +68,9 @@ type overlay struct {
 // writeOverlay writes the files into a folder, and returns the path of the file for -overlay.
 //
 // The folder copied has a copy of client-go that only the overlay contains: the go command does not
-// replace files of the module cache. In the copy, a file of tools/cache declares a variable, and the
-// constructors call it if it is set. A test file of each package sets the variable, as tools/cache
-// cannot import kinformer, which imports tools/cache.
+// replace files of the module cache. In the copy, a file of tools/cache declares a variable, and
+// the constructors call it if it is set. A test file of each package sets the variable, as
+// tools/cache cannot import kinformer, which imports tools/cache.
 func writeOverlay(folder string, p *program, original, copied string, o *options) (string, error) {
 	v := &overlay{folder: folder, replace: map[string]string{}}
 	v.copyModule(original, copied)

@@ -86,7 +86,8 @@ func TestMissingConstructorIsAnError(t *testing.T) {
 	}
 }
 
-// TestOverlayHasTheOptions writes the overlay for a client-go with the constructors and nothing else.
+// TestOverlayHasTheOptions writes the overlay for a client-go with the constructors and nothing
+// else.
 func TestOverlayHasTheOptions(t *testing.T) {
 	folder, original := t.TempDir(), t.TempDir()
 	source := "package cache\n"

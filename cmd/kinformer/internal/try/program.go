@@ -56,9 +56,9 @@ type module struct {
 	dir         string
 }
 
-// readProgram reads the packages that patterns select. It returns an error if no module can be added
-// to the program, with the command that helps: args are those of this one. folder is for the copy of
-// go.mod.
+// readProgram reads the packages that patterns select. It returns an error if no module can be
+// added to the program, with the command that helps: args are those of this one. folder is for the
+// copy of go.mod.
 func readProgram(ctx context.Context, folder string, patterns, args []string) (*program, error) {
 	out, err := gomod.Go(ctx, "env", "GOMOD", "GOWORK", "GOFLAGS")
 	if err != nil {
@@ -167,8 +167,8 @@ func (p *program) checkClientGo(minimum string) error {
 		clientGo, selected.version, minimum, clientGo, minimum)
 }
 
-// goBuild runs a go command that compiles. It leaves its temporary files behind if a signal ends it, so
-// they are in a folder that is removed.
+// goBuild runs a go command that compiles. It leaves its temporary files behind if a signal ends
+// it, so they are in a folder that is removed.
 func goBuild(ctx context.Context, folder string, args ...string) ([]byte, error) {
 	program := command.Program(ctx, "go", args...)
 	program.Env = append(os.Environ(), "GOTMPDIR="+folder)

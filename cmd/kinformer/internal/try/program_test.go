@@ -75,8 +75,8 @@ func TestKinformerItselfIsRefused(t *testing.T) {
 	}
 }
 
-// TestGoModDoesNotChange lists and compiles a program whose go.mod lacks a requirement, with the flag
-// that makes the go command add it.
+// TestGoModDoesNotChange lists and compiles a program whose go.mod lacks a requirement, with the
+// flag that makes the go command add it.
 func TestGoModDoesNotChange(t *testing.T) {
 	repository := inProgram(t)
 	goMod := regexp.MustCompile(`(?m)^\s+k8s.io/api v.*\n`).ReplaceAllString(read(t, "go.mod"), "")
@@ -92,7 +92,8 @@ func TestGoModDoesNotChange(t *testing.T) {
 	}
 }
 
-// TestTemporaryFilesAreRemoved makes the go command keep its folder, as it does if a signal ends it.
+// TestTemporaryFilesAreRemoved makes the go command keep its folder, as it does if a signal ends
+// it.
 func TestTemporaryFilesAreRemoved(t *testing.T) {
 	repository := inProgram(t)
 	temporary := t.TempDir()

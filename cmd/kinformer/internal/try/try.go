@@ -6,10 +6,10 @@
 //
 // options.go parses the command line. program.go reads the program's packages and modules, and
 // returns an error for those that cannot be tried. workspace.go makes the temporary folder that a
-// test binary is compiled with: a go.mod that requires kinformer, and the files of overlay.go. These
-// make client-go's constructors call a variable, which the test binary sets if the environment
-// selects kinformer, so both sides run the same binary. execution.go runs a binary once, trial.go
-// runs it on both sides and compares the results, report.go prints them.
+// test binary is compiled with: a go.mod that requires kinformer, and the files of overlay.go.
+// These make client-go's constructors call a variable, which the test binary sets if the
+// environment selects kinformer, so both sides run the same binary. execution.go runs a binary
+// once, trial.go runs it on both sides and compares the results, report.go prints them.
 package try
 
 import (

@@ -77,8 +77,8 @@ type comparison struct {
 }
 
 // TestTestsRunOnBothSides tries a program of seven packages: one that does not compile, one whose
-// tests end with a panic on kinformer, one with tests that fail on either side, one that makes an informer while it is initialized, one with each
-// constructor, and two that make no informer.
+// tests end with a panic on kinformer, one with tests that fail on either side, one that makes an
+// informer while it is initialized, one with each constructor, and two that make no informer.
 func TestTestsRunOnBothSides(t *testing.T) {
 	repository := inProgram(t)
 	goMod := read(t, "go.mod")

@@ -102,8 +102,8 @@ func copySums(goMod, folder string) error {
 	return err
 }
 
-// require makes a go.mod require kinformer: a folder, or the command's own version. A higher version
-// and a replacement that the program has remain.
+// require makes a go.mod require kinformer: a folder, or the command's own version. A higher
+// version and a replacement that the program has remain.
 func require(ctx context.Context, goMod, source string) error {
 	file, err := gomod.Read(ctx, goMod)
 	if err != nil {
@@ -126,7 +126,8 @@ func require(ctx context.Context, goMod, source string) error {
 	return err
 }
 
-// readKinformer reads the version of kinformer, and returns the version of client-go that it requires.
+// readKinformer reads the version of kinformer, and returns the version of client-go that it
+// requires.
 func (w *workspace) readKinformer(ctx context.Context) (minimum string, err error) {
 	const format = "{{with .Module}}{{.Dir}}\n{{with .Replace}}{{.Path}}{{with .Version}}@{{.}}{{end}}{{else}}{{.Version}}{{end}}{{end}}"
 	out, err := gomod.Go(ctx, slices.Concat([]string{"list", "-find", "-f", format}, w.flags, []string{library + "/clientgo"})...)
