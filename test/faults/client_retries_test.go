@@ -26,13 +26,21 @@ import (
 // clientRetriesWarning is in the log of an informer whose client repeats requests.
 const clientRetriesWarning = "the client repeats requests by itself"
 
-// refuse makes the server answer every list, or every watch, with an error, until works is set.
+// refuse makes respond answer every list, or every watch, until works is set. The test fails if
+// there was none.
 func refuse(n *network, verb string, respond http.HandlerFunc) (works *atomic.Bool) {
 	works = new(atomic.Bool)
+	var refused atomic.Int64
+	n.T.Cleanup(func() {
+		if refused.Load() == 0 {
+			n.T.Errorf("no %s was refused", verb)
+		}
+	})
 	n.intercept = func(w http.ResponseWriter, r *http.Request) bool {
 		if works.Load() || r.URL.Query().Has("watch") != (verb == "watch") {
 			return false
 		}
+		refused.Add(1)
 		respond(w, r)
 		return true
 	}

@@ -44,6 +44,7 @@ func TestRequestRateIsBoundedForMalformedResponses(t *testing.T) {
 					h.ExpectSynced()
 					works := refuse(n, verb, respond)
 					h.UpdateEverySecond(300)
+					h.Expire() // if a watch is open, a list follows
 					h.CloseWatches()
 					cachetest.Advance(5 * time.Minute)
 					n.expectRequestRate()

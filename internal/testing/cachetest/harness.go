@@ -103,8 +103,9 @@ func (h *Harness) Run(options cache.ReflectorOptions) {
 	synctest.Wait()
 }
 
-// Expire ends the open watches with a 410. The list or WatchList that follows takes a millisecond,
-// so that it has the changes that a test makes before it advances the time.
+// Expire ends the open watches with a 410. The next list and the next watch take a millisecond,
+// unless a fault was injected before, so that the state that the informer gets has the changes that
+// a test makes before it advances the time.
 func (h *Harness) Expire() {
 	h.InjectListFault(1, fake.Fault{Delay: time.Millisecond})
 	h.InjectWatchFault(1, fake.Fault{Delay: time.Millisecond})
