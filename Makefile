@@ -82,7 +82,7 @@ fmt: $(linter) ## Format every module
 	@for m in $(modules); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done
 
 # ARGS select what to measure, without writing the figures: make bench ARGS="-row get-by-key -rounds 2".
-bench: ## Measure against client-go and write docs/benchmarks.md, its figures and README's table (30 minutes)
+bench: ## Measure against client-go and write docs/benchmarks.md, its figures, and the tables of README and docs/memory.md (35 minutes)
 	$(go) -C bench run . $(or $(ARGS),-write ..)
 
 bench-apiserver: e2e-build ## Measure initial sync from a real kube-apiserver and write its section (6 minutes)

@@ -14,7 +14,8 @@ import (
 )
 
 // write writes the figures of a section below the root of the repository: all of them to a CSV
-// file, the summary to docs/benchmarks.md, and the headlines of section "all" to README.md.
+// file, the summary to docs/benchmarks.md, and the tables of section "all" to README.md and
+// docs/memory.md.
 func write(root, section string, results []harness.Result, summary string) error {
 	var figures bytes.Buffer
 	if err := harness.WriteCSV(&figures, results, harness.Machine()); err != nil {
@@ -30,7 +31,13 @@ func write(root, section string, results []harness.Result, summary string) error
 	if err != nil {
 		return err
 	}
-	return harness.ReplaceSection(filepath.Join(root, "README.md"), "headlines", table)
+	if err := harness.ReplaceSection(filepath.Join(root, "README.md"), "headlines", table); err != nil {
+		return err
+	}
+	if table, err = memory(results); err != nil {
+		return err
+	}
+	return harness.ReplaceSection(filepath.Join(root, "docs", "memory.md"), "memory", table)
 }
 
 // headlines returns README's table: the ratios of live and of packed informers, with the spreads of
@@ -59,6 +66,61 @@ func headlines(results []harness.Result) (string, error) {
 			line[i+1] = cell
 		}
 		table = append(table, line)
+	}
+	return harness.Table(table) + "\n", nil
+}
+
+// memory returns the table of docs/memory.md: the figures of each way to store objects.
+func memory(results []harness.Result) (string, error) {
+	best := map[string]float64{} // by row, measurement and side
+	for _, r := range results {
+		for metric := range r.Metrics {
+			for side, name := range r.Sides {
+				best[r.RowName(metric)+", "+r.Measurement(metric)+" of "+name] = r.Best(metric, side)
+			}
+		}
+	}
+	all := []string{
+		"memory-per-object, packed: heap", "memory-per-object, packed, 3 per workload: heap", "memory-per-object, packed, 1 per workload: heap",
+		"memory-per-object, 5000 Nodes, packed: heap", "memory-per-object, 10000 unstructured custom resources, packed: heap",
+	}
+	live := []string{"omit-fields, live: heap"}
+	packed := []string{"omit-fields, packed, 20 per workload: heap", "omit-fields, packed, 3 per workload: heap", "omit-fields, packed, 1 per workload: heap"}
+	table := [][]string{{"", "Pods, 20 of each workload", "3", "1", "Nodes", "custom resources", "peak", "CPU"}}
+	for _, line := range []struct {
+		name, side string
+		heaps      []string
+		sync       string
+	}{
+		{"client-go", "client-go", all, "initial-sync, live"},
+		{"… `managedFields` cleared by a transform", "client-go, managedFields stripped", live, "omit-fields, live"},
+		{"live", "kinformer", all, "initial-sync, live"},
+		{"… `managedFields` omitted", "kinformer, managedFields omitted", live, "omit-fields, live"},
+		{"`ShareEqual`", "kinformer, ShareEqual", all, "initial-sync, ShareEqual"},
+		{"`Packed`", "kinformer, packed", all, "initial-sync, packed"},
+		{"… `managedFields` omitted", "kinformer, packed, managedFields omitted", packed, "omit-fields, packed, 20 per workload"},
+	} {
+		var missing error
+		figure := func(measurement, unit string) string {
+			f, ok := best[measurement+" of "+line.side]
+			if !ok {
+				missing = fmt.Errorf("no measurement %q of %q", measurement, line.side)
+			}
+			return fmt.Sprintf("%.0f%s", f, unit)
+		}
+		cells := make([]string, len(table[0]))
+		cells[0] = line.name
+		for i, measurement := range line.heaps {
+			cells[1+i] = figure(measurement, "")
+		}
+		if strings.HasPrefix(line.sync, "initial-sync") { // omit-fields does not measure it
+			cells[6] = figure(line.sync+": peak RSS above idle until synced", " MB")
+		}
+		cells[7] = figure(line.sync+": CPU until synced", " µs")
+		if missing != nil {
+			return "", missing
+		}
+		table = append(table, cells)
 	}
 	return harness.Table(table) + "\n", nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kinformer/kinformer/bench/rows"
 )
 
-// TestWrite writes figures without measuring them. It fails if a headline names a measurement that
+// TestWrite writes figures without measuring them. It fails if a table names a measurement that
 // does not exist.
 func TestWrite(t *testing.T) {
 	var results []harness.Result
@@ -32,7 +32,7 @@ func TestWrite(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "docs", "benchmarks"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range []struct{ path, section string }{{"README.md", "headlines"}, {"docs/benchmarks.md", "all"}} {
+	for _, page := range []struct{ path, section string }{{"README.md", "headlines"}, {"docs/benchmarks.md", "all"}, {"docs/memory.md", "memory"}} {
 		text := "<!-- bench: " + page.section + " -->\n<!-- bench: end of " + page.section + " -->\n"
 		if err := os.WriteFile(filepath.Join(root, page.path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -44,6 +44,7 @@ func TestWrite(t *testing.T) {
 	for path, want := range map[string]string{
 		"README.md":               "0.5x (2.00x, 1.50x, **unstable**)",
 		"docs/benchmarks.md":      "the summary",
+		"docs/memory.md":          "| 1 MB | 1 µs |",
 		"docs/benchmarks/all.csv": "\nget-by-key,",
 	} {
 		if text, err := os.ReadFile(filepath.Join(root, path)); err != nil || !strings.Contains(string(text), want) {

@@ -57,7 +57,7 @@ func readersBesideWriter(scale Scale) []harness.Experiment {
 }
 
 func readersMetrics(writes harness.Goal, detail bool) []harness.Metric {
-	lists := harness.AtLeast(1).MissedBecause("Readers of long lists yield the processor to a waiting writer, which writes hundreds of times as often as client-go's.")
+	lists := harness.AtLeast(1).MissedBecause("Readers of long lists yield the processor to a waiting writer, which writes about a hundred times as often as client-go's, or more.")
 	return []harness.Metric{{Name: "writes", Unit: "1/s", Goal: writes, Detail: detail}, {Name: "lists", Unit: "1/s", Goal: lists, Detail: detail}}
 }
 
