@@ -58,8 +58,7 @@
 //
 // With [EnableStreaming], an informer splits a response into objects as it arrives, instead of
 // decoding a list as a whole. The option OmitFields cuts fields out of the response. Packed stores
-// objects as bytes, in a fifth (Nodes) to a twenty-fifth (Pods) of the memory, and ShareEqual lets
-// objects share equal parts.
+// objects as bytes, in a fraction of the memory, and ShareEqual lets objects share equal parts.
 //
 // A program that reads a few fields of its objects keeps a [PartialObject], or reads them from
 // packed objects by a [Projection]. docs/memory.md compares all of these.
@@ -68,18 +67,19 @@
 //
 // The part of an informer that lists, watches, and lists again (relists) when the watch cannot be
 // resumed is a [Reflector]. A program may use one without an informer, to write to a [Store], to an
-// [UndeltaStore], which passes its whole content on after each change, or to a [ReflectorStore] of
+// [UndeltaStore], which passes its whole content on after each write, or to a [ReflectorStore] of
 // its own. The objects in an UndeltaStore belong to its owner.
 //
 // # Guarantees
 //
 //   - The store has a change before a handler receives it.
-//   - A handler receives one event at a time, in order for each object, and delays no other
-//     handler. A handler that is far behind receives coalesced updates ([CoalesceWhenBehind])
-//     unless it asks for every event.
+//   - A handler is called by one goroutine at a time, with the events of each object in order, and
+//     delays no other handler. A handler that is far behind receives coalesced updates
+//     ([CoalesceWhenBehind]) unless it asks for every event.
 //   - A deletion carries the object's last known state (Event.Final), never a tombstone
 //     (client-go's DeletedFinalStateUnknown).
-//   - An object that was deleted and recreated under its name is a deletion and an addition.
+//   - An object that was deleted and recreated under its name is delivered as a deletion and an
+//     addition.
 //   - A relist replaces the store's content atomically for every [Snapshot], and emits no event for
 //     objects whose UID and resourceVersion did not change. If the server is at an older
 //     resourceVersion than before, as after a restore of etcd, the objects themselves are compared.

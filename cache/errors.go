@@ -20,7 +20,8 @@ import (
 
 // Errors of informers and reflectors, for errors.Is.
 var (
-	// ErrAlreadyRunning ("already running") is returned by Run while another Run is active.
+	// ErrAlreadyRunning ("already running") is returned by Run, and by ListAndWatch of a Reflector,
+	// while another call is active.
 	ErrAlreadyRunning error = informer.ErrAlreadyRunning
 	// ErrStopped ("the informer has stopped") is returned once Run of an informer, Controller or
 	// Factory has returned: by a second Run, by methods that wait, by methods that add a handler,
@@ -48,8 +49,8 @@ var (
 	// did not begin with the changes that the server had sent last: etcd was restored from a
 	// backup, or the server lost events.
 	ErrHistoryChanged error = reflector.ErrHistoryChanged
-	// ErrStalled ("nothing received within the idle timeout") reports that a request was given up
-	// because it received nothing for longer than a working server lets it wait.
+	// ErrStalled ("nothing received within the idle timeout") reports a request that was canceled
+	// because the server sent nothing for longer than a working one does.
 	ErrStalled error = reflector.ErrStalled
 	// ErrMutated ("cached object was modified") reports an object that the program has modified
 	// although it belongs to the cache; see InformerOptions.DetectMutations.
@@ -61,10 +62,10 @@ var (
 // delete such a field sends a patch, which is not refused.
 var ErrOmittedFields error = source.ErrOmittedFields
 
-// ErrNotStored ("the object's newest state could not be stored") reports that the state arrived,
-// and could not be decoded, was too large, or Transform, Filter or the key function failed. The
-// errors of Reader.KeyError, Lister.Get, WaitForObject and HealthCheck wrap it together with the
-// cause, which the ErrorHandler has received, too. The object is requested again.
+// ErrNotStored ("the object's newest state could not be stored") reports that the state could not
+// be decoded, was too large, or made Transform, Filter or the key function fail. The errors of
+// Reader.KeyError, Reader.Get, Lister.Get, WaitForObject and, with FailOnQuarantined, HealthCheck
+// wrap it and the cause, which the ErrorHandler has received, too. The object is requested again.
 var ErrNotStored error = store.ErrNotStored
 
 // ErrNoScope ("the informer does not hold the scope") is wrapped by the errors of an InformerScope
@@ -81,13 +82,13 @@ var ErrNoScope error = scoped.ErrNoScope
 // PhaseNotServed: those of Reader.KeyError, Reader.Get, Reader.ByIndex, Lister.Get and of the
 // methods that wait for a version or an object, but not of WaitForSync, which waits for the
 // resource. After the deletion of the CustomResourceDefinition, the objects are known to be gone:
-// reads of an informer that had synced say so instead.
+// reads of an informer that had synced report them as absent, without an error.
 var ErrNotServed error = served.ErrNotServed
 
 // ErrNotSelected ("the informer does not select the object") is wrapped by the error of
 // WaitForObject for an object that the informer never stores: it is in another namespace, or a
-// selector or the Filter refuses it. With Scopes, the errors of WaitForObject and WaitForDelete for
-// an object of no scope wrap it, and ErrNoScope.
+// selector or the Filter refuses it. With Scopes, it is wrapped together with ErrNoScope, also by
+// the error of WaitForDelete.
 var ErrNotSelected = errors.New("the informer does not select the object")
 
 // ErrSkip ("skip this state of the object") is returned by a Transform, possibly wrapped, to ignore
@@ -156,8 +157,8 @@ func (e *HandlerError) Unwrap() error {
 // with a logger that names the informer.
 //
 // The default logs errors, and the program's ErrorHandler replaces this log. An error that occurs
-// again is logged at most once in five minutes. Of the errors on objects, the default logs the
-// first ten of each effect. After these it logs one line a minute with the number of further ones,
-// until there was none for five minutes. From verbosity 2 on, it logs each of them, and each watch
-// that ends because its version has expired (410 Gone).
+// again is logged at most once in five minutes, unless requests have succeeded in between. Of the
+// errors on objects, the default logs the first ten of each effect. After these it logs one line a
+// minute with the number of further ones, until there was none for five minutes. From verbosity 2
+// on, it logs each of them, and each watch that ends because its version has expired (410 Gone).
 type ErrorHandler func(ctx context.Context, err error)

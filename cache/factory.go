@@ -99,8 +99,8 @@ func (r *InformerRef[T]) Release() { r.release() }
 // ListWatchByNamespace or NewListWatchFromClient. For dynamic and metadata clients, call
 // lw.InNamespace and set apiVersion and kind of the example.
 //
-// All who hold a reference to an informer must have passed the same options: otherwise InformerFor
-// returns an error that names the first option that differs. An informer without references is
+// While an informer has references, each call must pass the same options: otherwise InformerFor
+// returns an error that names the first one that differs. An informer without references is
 // replaced if the options differ. For Transform and Filter it compares only whether they are set,
 // and for Indexers only the names. ErrorHandler, Logger and Clock are not compared: those of the
 // first use apply. InformerFor also returns an error for invalid options, and ErrStopped after the
@@ -155,10 +155,9 @@ func (e *factoryEntry) use() {
 	e.refs++
 }
 
-// Run runs the informers that have references until ctx ends, and returns once they have stopped.
-// It returns the joined errors of the informers' Run methods, of each informer the last one. A
-// factory can run once: a second call returns ErrAlreadyRunning or, after the first has returned,
-// ErrStopped.
+// Run runs the informers, each as long as Factory says, until ctx ends, and returns once they have
+// stopped. It joins the last error of each informer's Run. A factory can run once: a second call
+// returns ErrAlreadyRunning or, after the first has returned, ErrStopped.
 func (f *Factory) Run(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return fmt.Errorf("factory: %w", err)
@@ -273,7 +272,7 @@ func (f *Factory) WaitForSync(ctx context.Context) error {
 	return errors.Join(collect(f, func(i factoryInformer) error { return i.WaitForSync(ctx) })...)
 }
 
-// Status returns the condition of every informer, in no particular order.
+// Status returns the status of every informer, in no particular order.
 func (f *Factory) Status() []Status { return collect(f, factoryInformer.Status) }
 
 // HealthCheck returns a function for a health endpoint that joins the errors of every informer; see

@@ -35,8 +35,8 @@ type Event[T Object] struct {
 	// New is the object after the change. It is nil for a deletion.
 	New T
 	// Final is the state in which the object was deleted. It is nil for other events. With
-	// LeftScope, it is the refused state or, if the scope was removed, the stored state. With
-	// FinalStateUnknown, it is the last known state.
+	// FinalStateUnknown, it is the last known state. With LeftScope alone, it is the refused state
+	// or, if no state was refused, the stored one.
 	Final T
 	// FinalStateUnknown is set for a deletion whose final state is not known. Either the deletion
 	// was not received: the object was found missing, refused or recreated, or its namespace was
@@ -47,11 +47,11 @@ type Event[T Object] struct {
 	// initial list, or the store's content when the handler was added. It is also set for those of
 	// the initial list of a scope that was added later; see Scopes.
 	InInitialList bool
-	// LeftScope is set for the deletion of an object that exists but that the informer's Filter or
-	// the handler's FilterFunc no longer accepts, or whose scope was removed from the informer's
-	// Scopes. It says what was true when the object left the store: the object may have been
-	// deleted since, and no further event says so. It is not set for an object that the request's
-	// label or field selector no longer matches: the server sends a deletion.
+	// LeftScope is set for the deletion of an object that may still exist: the informer's Filter or
+	// the handler's FilterFunc no longer accepts it, its scope was removed from the informer's
+	// Scopes, or its resource is no longer served (InformerOptions.Served). No event follows when
+	// it is deleted later. It is not set for an object that the request's label or field selector
+	// no longer matches: the server sends a deletion.
 	LeftScope bool
 	// Coalesced is the number of later changes of the object that this event includes because the
 	// handler was behind; see CoalesceWhenBehind.
@@ -130,10 +130,11 @@ func (f ResourceEventHandlerFuncs[T]) OnEvent(event Event[T]) {
 }
 
 // FilteringResourceEventHandler delivers to Handler the events of objects that FilterFunc accepts.
-// An object that FilterFunc begins to accept is an addition. One that it no longer accepts is a
-// deletion with Event.LeftScope set: Old is the last accepted state, and Final the refused one. A
-// deleted object whose last delivered state was accepted is a deletion even if FilterFunc does not
-// accept its final state. FilterFunc must depend on the object alone. Both fields are required.
+// An object that FilterFunc begins to accept is delivered as an addition, and one that it no longer
+// accepts as a deletion with Event.LeftScope: Old is the last accepted state, and Final the refused
+// one. The deletion of an object whose last delivered state was accepted is delivered even if
+// FilterFunc does not accept the final state. FilterFunc must depend on the object alone. Both
+// fields are required.
 type FilteringResourceEventHandler[T Object] struct {
 	FilterFunc func(obj T) bool
 	Handler    EventHandler[T]
@@ -215,8 +216,8 @@ type HandlerOptions struct {
 	Delivery Delivery
 	// ResyncPeriod is the time from the end of one resync to the start of the next. A resync
 	// delivers every stored object as an update in which Old and New are the same, or to a key
-	// handler its key. It waits while the handler's events are being coalesced. Zero selects the
-	// informer's ResyncPeriod; a negative value disables resyncs.
+	// handler its key. It waits while the handler is so far behind that its events are coalesced.
+	// Zero selects the informer's ResyncPeriod; a negative value disables resyncs.
 	ResyncPeriod time.Duration
 	// WithoutOld leaves Event.Old nil. With Packed, it saves decoding the old object. A
 	// FilteringResourceEventHandler needs the old object: with it, WithoutOld is an error.

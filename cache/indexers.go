@@ -82,11 +82,12 @@ func newIndex[T Object](invalid bool, functions indexFuncs[T]) Index[T] {
 // elements. With Packed, the field is read from an object's bytes, and nothing else of it is
 // decoded.
 //
-// A field that is no pointer and has its zero value counts as absent, since JSON leaves it out and
-// protobuf writes it. Behind a pointer, 0 and false are values. In an unstructured object, whose
-// types are not known, all values but null count. The field must be a string, a number, a bool, a
-// time or a Quantity, and not in metadata. The index is invalid if the objects' type has no such
-// field (for a PartialObject, if it is not in S), or if OmitFields leaves it out.
+// A zero value that is not behind a pointer counts as absent: JSON leaves it out, and the index
+// must be the same with protobuf, which writes it. Behind a pointer, 0 and false are values. In an
+// unstructured object, whose types are not known, all values but null count. The field must be a
+// string, a number, a bool, a time or a Quantity, and not in metadata. The index is invalid if the
+// objects' type has no such field (for a PartialObject, if it is not in S), or if OmitFields leaves
+// it out.
 func ByField[T Object](path string) Index[T] {
 	return Index[T]{func(objects codec.ObjectType) (indexFuncs[T], error) {
 		field, err := codec.NewFieldIndex(objects, path)

@@ -23,7 +23,7 @@ import (
 // InformerOptions.ResyncPeriod.
 //
 // Nothing happens before Run. Run returns an error for invalid arguments: those of
-// NewSharedInformer, a nil handler, or a negative resyncPeriod.
+// NewSharedInformer, or an invalid handler.
 func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Duration, handler EventHandler[T]) (Reader[T], *Controller) {
 	shared := NewSharedInformer(lw, example, InformerOptions[T]{ResyncPeriod: resyncPeriod})
 	core := shared.core
@@ -78,8 +78,8 @@ func (c *Controller) WaitForResourceVersion(ctx context.Context, resourceVersion
 	return c.core.waitForResourceVersion(ctx, resourceVersion)
 }
 
-// WaitForObject blocks until the store has a write of obj; see SharedInformer.WaitForObject, also
-// for why ctx needs a deadline.
+// WaitForObject blocks until the store has seen obj, the result of a write; see
+// SharedInformer.WaitForObject, also for why ctx needs a deadline.
 func (c *Controller) WaitForObject(ctx context.Context, obj Object) error {
 	return c.core.waitForObject(ctx, obj, obj)
 }
@@ -96,7 +96,7 @@ func (c *Controller) LastSyncResourceVersion() string {
 	return c.core.engine.Reflector().LastSyncResourceVersion()
 }
 
-// Status returns the informer's condition.
+// Status returns the informer's status.
 func (c *Controller) Status() Status { return c.core.status() }
 
 // HealthCheck returns a check for a health endpoint; see SharedInformer.HealthCheck.

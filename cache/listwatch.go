@@ -33,10 +33,10 @@ import (
 //
 // The response to an informer's request is then split into objects as it arrives, so that a list is
 // never in memory as a whole, and an object that cannot be decoded is an error on that object
-// alone. Objects are equal to those that the client would have decoded. Objects of generated types
-// are requested as protobuf, whatever the client's configuration. Authentication, TLS, proxies,
-// timeouts and rate limits remain the client's. Other requests are not affected, except for the
-// updates that InformerOptions.NeverWritten describes.
+// alone. Objects are equal to those that the client would have decoded. Objects of types with
+// protobuf methods, as those of k8s.io/api, are requested as protobuf, whatever the client's
+// configuration. Authentication, TLS, proxies, timeouts and rate limits remain the client's. Other
+// requests are not affected, except for the updates that InformerOptions.NeverWritten describes.
 //
 // Without streaming, one object that cannot be decoded makes the client refuse the whole list, and
 // the informer does not sync; see SharedInformer.WaitForSync. Also, most clients of client-go
@@ -67,7 +67,8 @@ type ListWatch struct {
 	WatchFunc func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 	// Streaming declares that the functions return the server's response unchanged, so that
 	// informers may read it from the stream (see EnableStreaming). It must not be set for functions
-	// that filter, merge or change the response. ListWatchOf and NewListWatchFromClient set it.
+	// that filter, merge or change the response. The functions of this package that return a
+	// ListWatch set it, except ListWatchFromClientGo.
 	Streaming bool
 
 	items       reflect.Type // the pointer type of the items; nil if unknown

@@ -23,18 +23,17 @@ import (
 //
 // The informer of Namespaces must list all namespaces. Its objects may be of any type, such as
 // metav1.PartialObjectMetadata. The program must run it beside the informers that use the scopes.
-// These sync after it. Until it has synced, their waits, Status and health checks return the
-// reason, for example that the program has no permission to list Namespaces.
+// Until it has synced, the other informers do not sync, and their waits, Status and health checks
+// return the reason, for example that the program has no permission to list Namespaces.
 //
 // The scope of a namespace whose labels no longer match is removed, as by Scopes.Remove. The scope
 // of a deleted namespace is kept until its objects have been deleted, too, or the server refuses to
-// list them, for example because a RoleBinding of the namespace was deleted first: handlers receive
-// these deletions, and none with Event.LeftScope.
+// list them, for example because a RoleBinding of the namespace was deleted first. Handlers receive
+// the deletions of its objects without Event.LeftScope.
 //
-// The set has no namespaces beside those that match: Add, Remove and Set return an error, as an
-// added scope would be removed with the labels of its namespace. A selector of the program's own
-// may match some namespaces by name, too: the server gives each the label
-// kubernetes.io/metadata.name.
+// Add, Remove and Set of the set return an error: its scopes follow the labels alone. To select
+// namespaces by name, too, use a selector with the label kubernetes.io/metadata.name, which the
+// server sets.
 //
 // A handler of the informer of Namespaces updates the set, for as long as that informer runs. A
 // program that needs the set for a shorter time should run another informer of Namespaces for it.

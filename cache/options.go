@@ -46,8 +46,8 @@ type InformerOptions[T Object] struct {
 	// If the resource's CustomResourceDefinition is deleted, its objects are gone: handlers receive
 	// their deletions, with FinalStateUnknown for those that no watch has shown. If only the
 	// informer's version is not served any more, or the APIService was deleted, the objects may
-	// exist: their deletions have LeftScope, and reads return ErrNotServed. Handlers stay, and
-	// receive additions when the resource is served again.
+	// exist: their deletions have LeftScope, and Get, KeyError and ByIndex return ErrNotServed.
+	// Handlers stay, and receive additions when the resource is served again.
 	Served *Served
 	// Filter selects the objects to store. An object that it refuses is absent from the store; if
 	// it was stored before, it is deleted, with Event.LeftScope set. Filter is called before
@@ -61,7 +61,7 @@ type InformerOptions[T Object] struct {
 	// "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]". If the informer
 	// streams (see EnableStreaming), the fields are cut out of the response before it is decoded,
 	// and cost hardly more than their transfer. Otherwise they are cleared in the decoded object.
-	// Every path but metadata.managedFields requires NeverWritten.
+	// All fields but metadata.managedFields require NeverWritten.
 	//
 	// An omitted field has its zero value; in an unstructured object it is absent. The same holds
 	// for a map of which all keys are omitted. Filter, Transform and index functions get the
@@ -70,35 +70,30 @@ type InformerOptions[T Object] struct {
 	// applies them.
 	//
 	// A path is invalid if the objects' type has no such field, or if an informer needs the field,
-	// such as metadata.uid. For unstructured objects only the syntax and the fields of metadata
-	// are checked. Status.OmitFieldsNotFound has those of their other paths that no object has had;
-	// they are logged once after the first list.
+	// such as metadata.uid. For unstructured objects only the syntax and the fields of metadata are
+	// checked. Other paths that no object has had are in Status.OmitFieldsNotFound, and are logged
+	// once after the first list.
 	//
 	// An Update of a cached object without metadata.managedFields keeps those of the server. The
 	// Extract functions of client-go's apply configurations read metadata.managedFields, and return
 	// an empty configuration without it.
 	OmitFields []string
 	// NeverWritten declares that the program does not write the objects that it reads from the
-	// informer. It allows OmitFields to have other fields than metadata.managedFields. Two kinds of
-	// writes would then lose data at the server: an Update of a cached object deletes the omitted
-	// fields that the resource lets it write, and a JSON merge patch with a list, computed from a
-	// cached object, deletes the omitted fields of the list's elements. Read an object from the
-	// server before writing it.
+	// informer. OmitFields requires it for all fields but metadata.managedFields, because two kinds
+	// of writes lose data at the server: an Update of a cached object deletes the omitted fields
+	// that the resource lets it write, and a JSON merge patch with a list, computed from a cached
+	// object, deletes the omitted fields of the list's elements. Read an object from the server
+	// before writing it.
 	//
 	// While an informer runs and streams, the clients made of the same config refuse some Updates,
 	// with an error that wraps ErrOmittedFields. They refuse an Update if the store has an object
 	// with the same UID and resourceVersion, fields were cut from that object, and the Update has
-	// none of the omitted fields. An Update of the status needs one of the omitted fields of
-	// status and metadata: it may be refused although the server has none of these either. Use a
+	// none of the omitted fields. For an Update of the status, only the fields of status and
+	// metadata count: it may be refused although the server has none of the omitted ones. Use a
 	// patch then.
 	//
-	// The clients do not check:
-	//   - patches, and requests of other clients
-	//   - objects without UID or resourceVersion
-	//   - objects in which the program has set one of the omitted fields
-	//   - versions that the store no longer has, such as those of earlier events
-	//   - protobuf if the informer's objects are unstructured, and formats other than JSON and
-	//     protobuf
+	// The clients do not check patches, requests of other clients, protobuf if the informer's
+	// objects are unstructured, and formats other than JSON and protobuf.
 	NeverWritten bool
 	// Transform changes objects before they are stored. Its result should depend on the object
 	// alone. If it also depends on something else, such as the time, the store keeps the result of
@@ -108,11 +103,11 @@ type InformerOptions[T Object] struct {
 	// Indexers are the store's indexes, by name.
 	Indexers Indexers[T]
 	// Packed stores each object as the bytes in which it differs from a similar object, in a fifth
-	// (Nodes) to a twenty-fifth (Pods) of the memory. Reading an object decodes it (about 35 µs for
-	// a Pod) unless another reader still references the object that it decoded. It suits large
-	// collections of which little is read at a time; see docs/memory.md. Objects of generated types
-	// have no apiVersion and kind, and nil instead of empty maps and slices, as when decoded from
-	// protobuf.
+	// (Nodes) to a thirtieth (Pods) of the memory. Reading an object decodes it (about 35 µs for a
+	// Pod) unless a reader still references the object as it was decoded before. It suits large
+	// collections of which little is read at a time; see docs/memory.md. Objects of types with
+	// protobuf methods have no apiVersion and kind, and nil instead of empty maps and slices, as
+	// when decoded from protobuf.
 	Packed bool
 	// ShareEqual lets objects share equal maps, slices and structs, not only strings. A write into
 	// one object, which is forbidden, is then visible in others. It has no effect on objects that
@@ -123,7 +118,7 @@ type InformerOptions[T Object] struct {
 	// debugging: it keeps a copy of every object, and compares once a second and before Run
 	// returns. A comparison during the write is a race, which the race detector reports. The
 	// environment variable KUBE_CACHE_MUTATION_DETECTOR=true sets the option for all informers that
-	// are not Packed. It cannot be combined with Packed, whose readers do not get the stored object
+	// are not Packed. With Packed, the option is an error: readers do not get the stored object
 	// itself.
 	DetectMutations bool
 
@@ -141,7 +136,7 @@ type InformerOptions[T Object] struct {
 	Limits Limits
 	// Backoff is the delay between failed attempts. The zero value starts at 0.8 s and doubles up
 	// to 30 s, with jitter, and starts again after two minutes without a failure. Any other value
-	// also replaces the budget of requests between failed attempts: with a Duration of 10 ms, an
+	// also replaces the limit of requests between failed attempts: with a Duration of 10 ms, an
 	// informer makes up to 200 requests a second to a server that refuses them. The server's
 	// Retry-After is obeyed all the same. It is an error if Steps is positive and Duration is not.
 	Backoff wait.Backoff

@@ -30,7 +30,7 @@ import (
 //	pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &Pod{}, options)
 //	pod, ok := pods.Store().GetByKey("default/web") // pod.Name, pod.Fields.Spec.NodeName
 //
-// A is what the ListerWatcher lists. For custom resources without a Go type, A is
+// A is the type that the ListerWatcher lists. For custom resources without a Go type, A is
 // *unstructured.Unstructured, and the TypeMeta of the example states their kind. The types of S:
 //
 //	in A                                       in S

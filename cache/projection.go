@@ -44,7 +44,7 @@ func ProjectionOf[S any, T Object](informer *SharedInformer[T]) (*Projection[S],
 	return &Projection[S]{reader: reader, kept: informer.store.kept}, nil
 }
 
-// Projected is what a Projection has read of one object. Its fields belong to the caller. It keeps
+// Projected is the result of a Projection for one object. Its fields belong to the caller. It keeps
 // the object's stored state in memory, for Metadata.
 type Projected[S any] struct {
 	Key    string

@@ -41,8 +41,8 @@ func (r Reader[T]) read() *store.Store {
 	return r.kept
 }
 
-// Get returns the object that has obj's key and reports whether there is one. The error is that
-// of the key function or, if the object could never be stored, that of KeyError.
+// Get returns the object that has obj's key and reports whether there is one. The error is that of
+// the key function or, if there is no object, that of KeyError.
 func (r Reader[T]) Get(obj T) (item T, exists bool, err error) {
 	key := r.key
 	if key == nil {
@@ -56,18 +56,16 @@ func (r Reader[T]) Get(obj T) (item T, exists bool, err error) {
 	return as[T](value), exists, err
 }
 
-// GetByKey returns the object with the given key and reports whether there is one. It also reports
-// false for an object that could never be stored; see KeyError.
+// GetByKey returns the object with the given key and reports whether there is one.
 func (r Reader[T]) GetByKey(key string) (item T, exists bool) {
 	value, exists := r.read().Get(key)
 	return as[T](value), exists
 }
 
 // KeyError returns why the store does not hold the newest state of the object with the given key.
-// The error wraps ErrNotStored and the cause. If the object is not stored, and the informer's
-// Scopes do not tell whether it exists, the error wraps ErrNoScope instead. KeyError returns nil if
-// the store holds the newest state, if the object does not exist, and for every store made by
-// NewStore.
+// The error wraps ErrNotStored and the cause. If the informer cannot tell whether the object
+// exists, it wraps ErrNoScope or ErrNotServed instead. KeyError returns nil if the store holds the
+// newest state, if the object does not exist, and for every store made by NewStore.
 func (r Reader[T]) KeyError(key string) error { return r.read().KeyError(key) }
 
 // List returns all objects.
@@ -197,9 +195,9 @@ var errZeroLister = errors.New("the Lister has no store: use NewLister")
 // object with that name and without a namespace. If there is none, it returns an error for which
 // apierrors.IsNotFound is true.
 //
-// Three errors are not NotFound. For an object that exists but could never be stored, the error
-// wraps ErrNotStored and the cause. If the informer's Scopes do not tell whether the object exists,
-// the error wraps ErrNoScope. If the Lister has no namespace and the objects have namespaces, the
+// Some errors are not NotFound. For an object that exists but could never be stored, the error
+// wraps ErrNotStored and the cause. If the informer cannot tell whether the object exists, it wraps
+// ErrNoScope or ErrNotServed. If the Lister has no namespace and the objects have namespaces, the
 // error says to use Namespace.
 func (l Lister[T]) Get(name string) (obj T, err error) {
 	if l.reader.kept == nil {

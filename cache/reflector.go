@@ -204,8 +204,9 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 }
 
 // ListAndWatch lists and then watches for as long as the watch can be resumed. It returns the error
-// of the list, the reason why the watch cannot be resumed, or ctx's error. The next call relists,
-// not older than the version that was reached. Run calls it in a loop, with backoff.
+// of the list, the reason why the watch cannot be resumed, or ctx's error. Its other errors are
+// those of Run. The next call relists, not older than the version that was reached. Run calls it in
+// a loop, with backoff.
 func (r *Reflector[T]) ListAndWatch(ctx context.Context) error {
 	return r.exclusively(ctx, r.loop.ListAndWatch)
 }

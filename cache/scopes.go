@@ -91,16 +91,16 @@ func NewScopes(scopes ...Scope) *Scopes {
 // with another one, Add returns an error that names them, and adds none.
 func (s *Scopes) Add(scopes ...Scope) error { return s.change(scopes, s.set.Add) }
 
-// Remove removes scopes, and ignores those that the set does not have. The objects of a scope leave
-// the stores all at once, and handlers receive deletions with Event.LeftScope: the objects still
-// exist. It returns an error, and removes none, if a scope is invalid.
+// Remove removes scopes, and ignores those that the set does not have. The objects of a scope are
+// removed from the stores all at once, and handlers receive deletions with Event.LeftScope: the
+// objects still exist. It returns an error, and removes none, if a scope is invalid.
 func (s *Scopes) Remove(scopes ...Scope) error {
 	return s.change(scopes, func(removed ...scope.Scope) error { return s.set.Remove(scope.Removed, removed...) })
 }
 
 // Set makes scopes the whole set. A scope that is no longer in the set is removed, as by Remove. An
-// object of it that a new scope holds, too, is not deleted: an informer keeps the old scope until
-// the new scopes have been listed. The errors are those of Add.
+// object that a new scope holds, too, is not deleted: an informer keeps the old scopes until the
+// new ones have been listed. The errors are those of Add.
 func (s *Scopes) Set(scopes ...Scope) error { return s.change(scopes, s.set.Replace) }
 
 // change changes the set, unless only NamespaceScopes may.
@@ -132,7 +132,7 @@ func (s *Scopes) internalSet() *scope.Set {
 	return &s.set
 }
 
-// ScopeStatus is the condition of one scope of an informer. Scopes that share requests have one
+// ScopeStatus describes one scope of an informer. Scopes that share requests have one
 // phase and one error.
 type ScopeStatus struct {
 	Scope Scope
@@ -154,9 +154,9 @@ type ScopeStatus struct {
 	// hash ranges alone. Servers send no shardInfo with custom resources and metadata-only objects,
 	// nor in a WatchList.
 	Sharded bool
-	// OutOfScope is the number of objects that were passed over, undecoded, because they were
-	// outside of the requested namespace or hash ranges: the server does not apply the shard
-	// selector, or the ListerWatcher does not pass a selector on. It is that of the current
-	// requests, which scopes may share, and begins at zero when watches are joined.
+	// OutOfScope is the number of objects that were skipped, undecoded, because they were outside
+	// of the requested namespace or hash ranges: the server does not apply the shard selector, or
+	// the ListerWatcher does not pass a selector on. It counts for the current requests, which
+	// scopes may share, and starts at zero when scopes begin to share a watch.
 	OutOfScope uint64
 }

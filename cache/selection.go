@@ -21,14 +21,15 @@ import (
 )
 
 // WithLabelSelector selects objects by their labels, on the server. An object that the selector no
-// longer matches is a deletion.
+// longer matches is delivered as a deletion.
 func WithLabelSelector(selector labels.Selector) func(options *metav1.ListOptions) {
 	return func(options *metav1.ListOptions) { options.LabelSelector = selector.String() }
 }
 
 // WithFieldSelector selects objects by their fields, on the server. An object that the selector no
-// longer matches is a deletion. Each resource supports few fields; for others the server refuses
-// the list. See https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
+// longer matches is delivered as a deletion. Each resource supports few fields; for others the
+// server refuses the list. See
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
 func WithFieldSelector(selector fields.Selector) func(options *metav1.ListOptions) {
 	return func(options *metav1.ListOptions) { options.FieldSelector = selector.String() }
 }

@@ -45,10 +45,10 @@ type SharedInformer[T Object] struct {
 // nil pointer, objects of any kind are accepted. The informer does not keep the example.
 //
 // Nothing happens before Run. If an argument is invalid, Run and every other method that returns an
-// error return an error that names it. These are invalid: a nil ListerWatcher, a ListWatch that
-// lists another type, an interface as T, a negative ResyncPeriod, an index without a function, a
-// Backoff with Steps and without a Duration, invalid OmitFields or Scopes, and options that are
-// unknown or cannot be combined.
+// error return an error that names it. Invalid are, among others: a nil ListerWatcher, a ListWatch
+// that lists another type, a T that is no pointer type, a negative ResyncPeriod, an Index without a
+// function or of a field that T does not have, a Backoff with Steps and without a Duration, invalid
+// OmitFields or Scopes, and options that are unknown or cannot be combined.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := objectsOf(lw, example)
 	report := options.reflectorOptions().reporter(objects, example)
@@ -179,9 +179,8 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 }
 
 // AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
-// to add them to a work queue. A key that changes again before it is delivered is delivered once,
-// so the backlog is bounded by the number of keys, and no object is decoded. A key that changes
-// while the keys of a list are delivered may be delivered a second time.
+// to add them to a work queue. A key that changes again before it is delivered is delivered once
+// (but see KeyReason), so the backlog is bounded by the number of keys, and no object is decoded.
 func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
 	var err error
 	switch {
@@ -265,8 +264,9 @@ func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
 // write to another collection is reached by a bookmark, of which API servers send about one a
 // minute, if no event arrives before.
 //
-// If resourceVersion is not a positive decimal number, it returns an error immediately. If ctx ends
-// first, or the informer stops, the error says which version the store has reached, and the cause.
+// If resourceVersion is not a positive decimal number, or in PhaseNotServed, it returns an error
+// immediately. If ctx ends first, or the informer stops, the error says which version the store has
+// reached, and the cause.
 //
 // Pass a context with a deadline: a restore of etcd sets the server back to an older version, and
 // WaitForResourceVersion then blocks until new writes have reached this one, which may take days.
@@ -311,18 +311,18 @@ func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 	return s.core.waitForDelete(ctx, obj)
 }
 
-// Status returns the informer's condition.
+// Status returns the informer's status.
 func (s *SharedInformer[T]) Status() Status { return s.core.status() }
 
 // HealthCheck returns a function for a health endpoint: an argument of apiserver's
 // healthz.NamedCheck, or a controller-runtime healthz.Checker. The function returns an error if the
-// informer is not running, has not synced, or does not meet the options. It does not read the
-// request, which may be nil.
+// informer is not running, has not synced, or does not meet the options, and nil in PhaseNotServed.
+// The request may be nil.
 func (s *SharedInformer[T]) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return healthCheck(s.core.reflectorStatus, s.core.clock, options)
 }
 
-// ScopeStatus returns the condition of each scope, in the order in which they were added. It
+// ScopeStatus returns the status of each scope, in the order in which they were added. It
 // returns nil for an informer without Scopes.
 func (s *SharedInformer[T]) ScopeStatus() []ScopeStatus { return s.core.scopeStatus() }
 

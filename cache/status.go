@@ -32,7 +32,7 @@ const (
 	PhaseNotServed Phase = "NotServed" // the server does not serve the resource; Err says why; see InformerOptions.Served
 )
 
-// Status is the condition of an informer at one moment.
+// Status describes an informer at one moment.
 type Status struct {
 	ReflectorStatus
 	// Objects is the number of objects in the store.
@@ -53,7 +53,7 @@ type Status struct {
 	Handlers []HandlerStatus
 }
 
-// ReflectorStatus is the condition of a Reflector at one moment. Status embeds it, for the lists
+// ReflectorStatus describes a Reflector at one moment. Status embeds it, for the lists
 // and watches of an informer.
 type ReflectorStatus struct {
 	Name  string
@@ -61,9 +61,9 @@ type ReflectorStatus struct {
 	// Synced reports whether the initial list has been stored. Unlike HasSynced, it is false again
 	// while the informer holds Scopes of which none has been listed.
 	Synced bool
-	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before the
-	// first scopes of an informer are known, it may say why they are not. In PhaseNotServed, it
-	// says why the resource is not served, and wraps ErrNotServed.
+	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before
+	// NamespaceScopes knows the namespaces, it may say why it does not. In PhaseNotServed, it says
+	// why the resource is not served, and wraps ErrNotServed.
 	Err error
 	// ErrSince is the time of the first failure since an attempt succeeded.
 	ErrSince time.Time
@@ -136,7 +136,7 @@ type QuarantinedKey struct {
 // maxQuarantinedKeys is the length of Status.QuarantinedKeys, so that a Status can be printed.
 const maxQuarantinedKeys = 100
 
-// HandlerStatus is the condition of one handler.
+// HandlerStatus describes one handler.
 type HandlerStatus struct {
 	Name string
 	// UniqueName is Name, or Name#2 and so on if another handler of the informer has that name. It
@@ -144,7 +144,7 @@ type HandlerStatus struct {
 	UniqueName string
 	// Synced is the result of Registration.HasSynced.
 	Synced bool
-	// Backlog is the number of events for which the handler has not returned.
+	// Backlog is the number of changes since the handler was added for which it has not returned.
 	Backlog uint64
 	// Lag is an upper bound of the time that the oldest event of the backlog has waited.
 	Lag time.Duration
@@ -222,7 +222,8 @@ func stalenessAt(now, freshAt time.Time) time.Duration {
 type HealthOptions struct {
 	// MaxStaleness is the limit of Status.Staleness. Zero is no limit. With API servers that send
 	// bookmarks, about one a minute, use several minutes; with others, use zero, as a collection
-	// that does not change is not confirmed. A fake.ListerWatcher sends them after BookmarkEvery.
+	// that does not change is not confirmed. A fake.ListerWatcher sends bookmarks only after a call
+	// of its BookmarkEvery.
 	MaxStaleness time.Duration
 	// FailOnQuarantined fails the check if the newest state of an object could not be stored.
 	FailOnQuarantined bool

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// UndeltaStore is a Store that passes its whole content to PushFunc after each change, for programs
+// UndeltaStore is a Store that passes its whole content to PushFunc after each write, for programs
 // that need states and not differences, such as the kubelet's pod sources.
 //
 // PushFunc receives one state of the store, in a slice that it may keep, after each write that
@@ -25,8 +25,8 @@ type UndeltaStore[T Object] struct {
 	pushing sync.Mutex // orders pushes: held while a state is read and pushed
 }
 
-// NewUndeltaStore returns an empty UndeltaStore. pushFunc is required: without it every change is
-// an error. A nil keyFunc stands for MetaNamespaceKeyFunc.
+// NewUndeltaStore returns an empty UndeltaStore. pushFunc is required: without it every write is an
+// error. A nil keyFunc stands for MetaNamespaceKeyFunc.
 func NewUndeltaStore[T Object](pushFunc func(objs []T), keyFunc KeyFunc[T]) *UndeltaStore[T] {
 	return &UndeltaStore[T]{Store: NewStore(keyFunc, nil), PushFunc: pushFunc}
 }

@@ -48,10 +48,10 @@ func (v View) UniqueName() string { return v.core.engine.UniqueName(v.core.repor
 // Kind returns the kind of the objects, such as "Pod", or an empty string if it is not known.
 func (v View) Kind() string { return v.core.kind }
 
-// Status returns the informer's condition.
+// Status returns the informer's status.
 func (v View) Status() Status { return v.core.status() }
 
-// ScopeStatus returns the condition of each scope, in the order in which they were added. It
+// ScopeStatus returns the status of each scope, in the order in which they were added. It
 // returns nil for an informer without Scopes.
 func (v View) ScopeStatus() []ScopeStatus { return v.core.scopeStatus() }
 

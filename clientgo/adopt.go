@@ -14,9 +14,8 @@ import (
 )
 
 // Adopt returns an informer of this package with the configuration of one of client-go's: the same
-// list and watch functions, selectors, indexes, resync period, transform and watch error handler.
-// The informer of client-go must not be used afterwards. Adopt is for the informers that generated
-// code makes:
+// list and watch functions, indexes, resync period, transform and watch error handler. The informer
+// of client-go must not be used afterwards. Adopt is for the informers that generated code makes:
 //
 //	informer := clientgo.Adopt(informers.NewCertificateInformer(client, namespace, 0, indexers), clientgo.Options{})
 //
@@ -24,7 +23,7 @@ import (
 // code do. If they do not, set Options.DisableStreaming.
 //
 // An informer that was started, has handlers, or is not of a type of client-go is returned
-// unchanged, and a warning is logged.
+// unchanged, with a warning in the log unless it is of this package.
 func Adopt(informer clientcache.SharedIndexInformer, options Options) clientcache.SharedIndexInformer {
 	return adopt(informer, options, true)
 }

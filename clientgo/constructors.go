@@ -24,8 +24,8 @@ import (
 // make it local.
 func With(options Options) Constructors { return Constructors{options} }
 
-// Constructors has the functions of client-go's packages tools/cache, informers and
-// dynamic/dynamicinformer as methods, with the same signatures. They make this package's informers.
+// Constructors has the constructors of informers, stores and reflectors of client-go's packages
+// tools/cache, informers and dynamic/dynamicinformer as methods, with the same signatures.
 type Constructors struct{ options Options }
 
 // NewSharedInformer replaces the function of package tools/cache. See

@@ -13,13 +13,13 @@
 //
 // docs/adopting.md shows the line before and after for each way in which programs make informers.
 //
-// [StatusOf] and [ControllerOf] add what client-go's interfaces lack: the condition of an informer,
+// [StatusOf] and [ControllerOf] add what client-go's interfaces lack: the status of an informer,
 // a health check, and waits for a written object. [Views] and [Options].Group are for packages
 // metrics and debug.
 //
 // An informer streams, that is, reads lists and watches straight from the response, if
 // cache.EnableStreaming has prepared the client's config and the list and watch functions are known
-// to return the response unchanged; see [Options].Streaming.
+// to return the response unchanged; see [Options].Streaming. Otherwise the client decodes them.
 //
 // # Transforms
 //
@@ -37,12 +37,12 @@
 //
 //   - A relist emits no update for an unchanged object, and calls neither the transform nor index
 //     functions for it, unless [Options].RelistUpdates is set.
-//   - An object that was deleted and recreated under the same name is a deletion and an addition,
-//     not an update.
-//   - In client-go, each DELETED event calls OnDelete, also if the informer does not hold the
-//     object. Here such an event does not call it if the informer has [Options].Scopes, if
-//     [Options].Filter or cache.ErrSkip refuses the state at deletion, if the object's last state
-//     could not be stored, or if the informer had reached the event's version before.
+//   - An object that was deleted and recreated under the same name is delivered as a deletion and
+//     an addition, not as an update.
+//   - client-go calls OnDelete for each DELETED event. For an object that it does not hold, an
+//     informer of this package does not if it has [Options].Scopes, if [Options].Filter or
+//     cache.ErrSkip refuses the state at deletion, if the object's last state could not be stored,
+//     or if it had reached the event's version before.
 //   - Where the client decodes, an event with the version of the stored object is an update only if
 //     its content differs. While the informer streams, it changes nothing. An event that is older
 //     than an earlier one ends the watch. The fakes of client-go are an exception: events of a
@@ -63,12 +63,14 @@
 //   - While an informer streams, an object that cannot be decoded is an error on that object alone.
 //     Otherwise, the client refuses the whole list as for client-go: the informer does not sync,
 //     and the watch error handler receives the error of the client's decoder.
-//   - An object that cannot be decoded or transformed is reported, and its last good state is kept.
-//     If it never had one, Get and GetByKey of the store return an error that wraps
-//     cache.ErrNotStored, which generated listers and controller-runtime pass on instead of
-//     NotFound. Lists leave the object out. In client-go, an error of a transform fails the list.
+//   - An object that cannot be transformed or, while the informer streams, decoded is logged, and
+//     its last good state is kept. If it never had one, Get and GetByKey of the store return an
+//     error that wraps cache.ErrNotStored, which generated listers and controller-runtime pass on
+//     instead of NotFound. Lists leave the object out. In client-go, an error of a transform fails
+//     the list.
 //   - With Options.Scopes, Get and GetByKey return an error that wraps cache.ErrNoScope for an
-//     object that no listed scope may hold, by its namespace or name. It is not NotFound.
+//     object whose namespace or name no scope selects, or only scopes that have not been listed
+//     yet. It is not NotFound.
 //   - While an informer streams, an object of a list that has no name is an error on that object
 //     alone. One that the client has decoded, such as a fake clientset's, is stored under the key
 //     "namespace/" or "", as in client-go.
@@ -79,44 +81,45 @@
 //
 // Requests and Run:
 //
-//   - Run returns even while a list or watch function, or a watch error handler, blocks. The
-//     goroutine of the function ends when the function returns. client-go waits for a watch
-//     function. A second Run of a Controller returns at once; client-go's lists again.
+//   - Run returns while a list or watch function blocks, and after 10 s while a watch error handler
+//     blocks. The goroutine of the function ends when the function returns. client-go waits for a
+//     watch function. A second Run of a Controller returns at once; client-go's lists again.
 //   - A WatchList (streaming list, KEP-3157) that does not complete the initial state is given up,
 //     and the collection is listed: after 2 s without an event from a fake clientset, after 30 s
 //     without an initial event from a server, or when the stream has ended early twice. client-go
 //     waits forever.
-//   - A relist in pages has resourceVersionMatch=NotOlderThan. Without it, as in client-go, the
-//     server looks for the state at exactly that version, which may have expired. If a continue
-//     token expires, the informer requests pages of the most recent state, and if that fails too,
-//     the list in one piece.
-//   - An informer may send 10 requests at once, and one more every 5 s. After the initial list it
-//     has at most 4 lists answered in any minute. With [Options].Scopes, both limits hold for each
-//     watch and its lists. Neither holds for a fake of client-go. A Backoff in the options of a
-//     [Reflector] replaces both between failed attempts. A Backoff with Steps and without a
-//     Duration, which in client-go retries without a pause, is an error of Run.
-//   - If a watch cannot be resumed, the informer lists at once, unless it has both listed and
-//     failed in the two minutes before. client-go waits for its backoff. The informer obeys the
+//   - A relist in pages sets resourceVersionMatch=NotOlderThan. client-go does not, so that the
+//     server looks for exactly the requested version, which may have expired. If a continue token
+//     expires, the informer requests pages of the most recent state, and if that fails too, the
+//     list in one piece.
+//   - An informer may send 10 requests at once, and one more every 5 s. Besides the initial list,
+//     the server answers at most 4 of its lists in any minute. With [Options].Scopes, both limits
+//     hold for each watch and its lists. Neither holds for a fake of client-go. A Backoff in the
+//     options of a [Reflector] replaces both between failed attempts. A Backoff with Steps and
+//     without a Duration, which in client-go retries without a pause, is an error of Run.
+//   - If a watch cannot be resumed, the informer lists at once, unless in the last two minutes it
+//     has listed and a request has failed. client-go waits for its backoff. The informer obeys the
 //     server's Retry-After; client-go leaves that to the client.
 //   - While an informer streams, a resumed watch starts before the last changes received. If the
-//     server does not repeat them, etcd was restored from a backup, and the informer lists again.
-//     It notices this also if the new history is already past the version that it had reached. An
-//     informer that does not stream does not notice such a restore, and neither does client-go.
+//     server does not repeat them, etcd was restored from a backup or the server lost events, and
+//     the informer lists again. It notices this also if the new history is already past the version
+//     that it had reached. An informer that does not stream does not notice such a restore, and
+//     neither does client-go.
 //   - The error of a factory's wait for a sync wraps the context's cause and the last error of each
 //     informer that has not synced. In client-go it is the context's cause.
 //   - A [Reflector] does not list again because of an error of its store's Resync. client-go
-//     applies the transform of a TransformingStore only to a WatchList. A Reflector does not run
-//     twice at a time.
+//     applies the transform of a TransformingStore only to a WatchList.
 //
 // Logs and metrics:
 //
-//   - Errors are logged with the informer's logger. The same error on an object is logged once in
-//     five minutes. Of each kind of error on objects, the first ten are logged one by one, and the
-//     others in one line a minute. Errors are not passed to utilruntime.HandleError, whose rate
-//     limit blocks its caller.
+//   - Errors are logged with the logger of Run's context, the same error on an object at most once
+//     in five minutes. Of each kind of error on objects, the first ten are logged one by one, and
+//     the others in one line a minute, until there was none for five minutes. Errors are not passed
+//     to utilruntime.HandleError, whose rate limit blocks its caller.
 //   - The metrics of client-go count watch events, but not the objects of a list. There is no
 //     queue: the metric of its length is 0 or 1.
 //
-// The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go. The
-// package supports client-go v0.36, the oldest version in go.mod, and v0.37.
+// The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go, except
+// with [Options].Packed. The package supports client-go v0.36, the oldest version in go.mod, and
+// v0.37.
 package clientgo

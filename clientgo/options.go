@@ -26,8 +26,7 @@ import (
 type Options struct {
 	// Packed stores objects as bytes; see cache.InformerOptions. If a transform returns an object
 	// of another type, that object is stored unpacked, which is logged once. Do not set
-	// controller-runtime's UnsafeDisableDeepCopy with it: the store has no decoded object, and a
-	// read decodes one unless another reader still holds it.
+	// controller-runtime's UnsafeDisableDeepCopy with it.
 	Packed bool
 	// ShareEqual lets objects share equal parts; see cache.InformerOptions. It has no effect unless
 	// Packed is set or the informer streams.
@@ -42,9 +41,9 @@ type Options struct {
 	NeverWritten bool
 	// Streaming declares that the program's own list and watch functions return the server's
 	// response unchanged. The informer then streams if cache.EnableStreaming has prepared the
-	// client's config. The factories of this package, [Generated], [Adopt] and
-	// [Options.NewInformer] stream without it, since their functions are known to return the
-	// response unchanged.
+	// client's config. The factories of this package except their InformerFor, the dynamic and
+	// metadata informers, [Generated], [Adopt] and [Options.NewInformer] stream without it, since
+	// their functions are known to return the response unchanged.
 	//
 	// If the informer does not stream although Streaming is set or the config was prepared, a
 	// warning with the reason is logged once. Status.NotStreamingReason has the reason, too; see
@@ -63,7 +62,7 @@ type Options struct {
 	// Start selects how recent the first list is. It has no effect on a WatchList, which always
 	// has the most recent state. The default is cache.StartAny, as in client-go, which lists at
 	// resourceVersion=0. With cache.StartConsistent, the informer first asks for the most recent
-	// version. That request has only the selectors that the list function sets itself.
+	// version. That request has no selectors but those of the list function.
 	Start cache.Start
 	// RelistUpdates makes a relist emit an update for each unchanged object, as client-go does.
 	RelistUpdates bool
@@ -76,17 +75,18 @@ type Options struct {
 	// They may change while the informer runs; see cache.Scopes. The informer requests a namespace
 	// by a field selector, since its list function is bound to a path. So the program needs the
 	// permission to list and watch the objects of all namespaces. The list function must not set a
-	// selector itself, for example by a factory's tweakListOptions: it would overwrite the scope's
-	// selector of that kind.
+	// selector itself, for example by a factory's tweakListOptions: its field or label selector
+	// would replace the scope's.
 	Scopes func(example runtime.Object) *cache.Scopes
 	// Served, if set, makes informers follow their resources, which the server may begin and cease
-	// to serve. It is method Resource of a follow.Follower, or returns nil for resources that are
-	// always served. The informers of dynamic and metadata factories follow from the start, as
-	// their resource is known. Others follow from their first request on, if cache.EnableStreaming
-	// has prepared the client's config. HasSynced stays true once it was true, as in client-go, and
-	// an indexer's reads return cache.ErrNotServed while the objects may exist; see
-	// cache.InformerOptions. An object that the program writes into the store meanwhile is read by
-	// its key, until a list or another verdict removes it.
+	// to serve. Use method Resource of a follow.Follower, or a function that returns nil for
+	// resources that are always served. The informers of dynamic and metadata factories follow from
+	// the start, as their resource is known. Others follow from their first request on, if
+	// cache.EnableStreaming has prepared the client's config. HasSynced stays true once it was
+	// true, as in client-go, and Get, GetByKey and reads by an index return an error that wraps
+	// cache.ErrNotServed while the objects may exist; see cache.InformerOptions. An object that the
+	// program writes into the store meanwhile is read by its key, until a list, or a change of what
+	// is served, removes it.
 	Served func(schema.GroupVersionResource) *cache.Served
 	// Group, if set, receives every informer that is made with these options, so that packages
 	// metrics and debug can show them.

@@ -80,10 +80,10 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 // lw's objects that is not running. expectedType is an example of the objects: it states their type
 // and, if they are unstructured, their kind. If it is nil, objects may be of any type.
 //
-// options.Backoff replaces the budget of requests between failed attempts; see
+// options.Backoff replaces the limits of requests between failed attempts; see
 // cache.InformerOptions.Backoff. Run logs to options.Logger, and RunWithContext to the logger of
 // its context. Of the [Options], a Reflector has Streaming, DisableStreaming, Start, Limits and
-// ShareEqual. If Packed, Filter or OmitFields is set, it logs a warning.
+// ShareEqual. If Packed, Filter, OmitFields or Served is set, its first run logs a warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	own := c.options
 	if options.Name == "" {
@@ -150,8 +150,8 @@ func (r *Reflector) ListAndWatch(stopCh <-chan struct{}) error {
 
 // ListAndWatchWithContext lists once, and then watches for as long as the watch can be resumed. It
 // returns an error if the list failed, a watch could not be opened, the reflector runs already, or
-// the Backoff is invalid. It returns nil if an open watch ended, the server refused the connection
-// or answered 429, or ctx has ended.
+// the Backoff is invalid. It returns nil if the last watch was open and cannot be resumed, the
+// server refused the connection of a watch or answered it with 429, or ctx has ended.
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	return r.run(ctx, func(ctx context.Context, loop *reflector.Reflector) error {
 		err := loop.ListAndWatch(ctx)

@@ -15,9 +15,8 @@ import (
 
 // ControllerOf returns the controller of an informer of this package, or of a Controller that a
 // constructor of this package, such as [Constructors.NewInformer], has returned. The informer may
-// be embedded in another type, such as client-go's typed wrappers. The result has what client-go's
-// interfaces lack: the informer's Status with the lag of its handlers and the reason why it does
-// not stream, a health check, and waits for an object that the program has written:
+// be embedded in another type, such as client-go's typed wrappers. The result has waits, among
+// others:
 //
 //	pod, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 //	err = clientgo.ControllerOf(informer).WaitForObject(ctx, pod)
@@ -48,7 +47,7 @@ func ownInformer(informer any) *sharedIndexInformer {
 	return nil
 }
 
-// StatusOf returns the condition of an informer of this package. The argument is that of
+// StatusOf returns the status of an informer of this package. The argument is that of
 // [ControllerOf].
 func StatusOf(informer interface{ HasSynced() bool }) cache.Status {
 	return ControllerOf(informer).Status()

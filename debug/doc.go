@@ -1,10 +1,10 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package debug serves a page that shows the informers of a program: what needs attention, with the
-// cause, and phase, objects, freshness, rate of events and relists of each informer. An informer's
-// own page shows the backlog of each handler. Members of package shard whose Scopes informers use
-// have a table: their slots, and why slots were taken and lost.
+// Package debug serves a page that shows the informers of a program: for each, its problems with
+// their causes, its phase, objects, freshness, rate of events and relists. An informer's own page
+// shows the backlog of each handler. A table shows the members of package shard whose Scopes the
+// informers use: their slots, and why slots were taken and lost.
 //
 //	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, pods, factory))
 //
@@ -24,12 +24,12 @@
 // credentials. The handler does not authenticate: serve it where the program serves
 // net/http/pprof.
 //
-// With Options.ShowObjects also the content of objects, but never that of Secrets, typed,
-// unstructured or as metadata, of objects whose kind ends in Secret, or of objects which may be
-// Secrets, as their kind is not known. The kind is known if the object has apiVersion and kind, if
-// the informer of unstructured objects was given them, or if the Go type is one of k8s.io/api, or a
-// PartialObject of one. If the name of a kind contains Secret, its objects with data or stringData
-// at the top or in spec are not shown either.
+// With Options.ShowObjects, the page also shows the content of objects, except those that are or
+// may be Secrets: of a kind that ends in Secret or is not known; with stringData, or with type and
+// data; or of a kind whose name contains Secret, with data in the object or its spec. An annotation
+// with the last applied configuration counts as the object. The kind is known if the object has
+// apiVersion and kind, if the informer of unstructured objects was given them, or if the Go type is
+// one of k8s.io/api, or a PartialObject of one.
 //
 // A web site can make its visitor's browser ask a loopback address by a name of the site's own (DNS
 // rebinding). At a loopback address the handler therefore answers only to the Host localhost or an

@@ -24,9 +24,9 @@ type Options struct {
 	// ShowObjects serves the content of objects as JSON, except of those that are or may be
 	// Secrets: see the package documentation.
 	ShowObjects bool
-	// Hosts are further names by which browsers may ask for the page at a loopback address, without
-	// a port, such as that of a proxy which passes the client's Host on. A request to a loopback
-	// address is refused unless its Host is localhost, an IP address or one of them.
+	// Hosts are further names, without a port, that a request to a loopback address may have as its
+	// Host, such as that of a proxy which passes the client's Host on: see the package
+	// documentation.
 	Hosts []string
 }
 

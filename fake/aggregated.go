@@ -22,10 +22,10 @@ func (s *APIServer) Aggregate(resources ...CustomResource) error {
 	return nil
 }
 
-// SetAvailable sets the condition Available of the APIService with the name, as kube-aggregator
-// does when an aggregated API server goes down or comes back. While it is not available, requests
-// for its group and version get 503, its entry in aggregated discovery is stale, and its watches
-// have ended. It returns a 404 error if there is no such APIService.
+// SetAvailable sets the condition Available of an aggregated API's APIService, as kube-aggregator
+// does when an aggregated API server goes down or comes back. While the API is not available,
+// requests for it get 503, its entry in aggregated discovery is stale, and its watches have ended.
+// It returns a 404 error if there is no such APIService.
 func (s *APIServer) SetAvailable(apiService string, available bool) error {
 	return s.registry.SetAvailable(apiService, available)
 }

@@ -46,15 +46,14 @@ type APIServerOptions struct {
 	// NoWatchTimeout makes the server ignore timeoutSeconds of watches, and its own limit of 30 to
 	// 60 minutes for those without. A watch ends only by its client, by a fault, with its resource,
 	// or by Close. In a testing/synctest bubble an hour takes no time, and without this option each
-	// of its watches ends and is resumed many times, requests that say nothing about the code under
-	// test.
+	// watch ends and is resumed many times, which tells nothing about the code under test.
 	NoWatchTimeout bool
 	// TLS serves HTTPS, and HTTP/2 to clients that support it, with a self-signed certificate that
 	// is generated at the start. Config includes the certificate as CA.
 	TLS bool
 	// InMemory serves without a port: the clients of Config reach the server through the Transport
-	// of the configuration, which has no sockets. Such a server works in a testing/synctest bubble
-	// that it is started and closed in. TLS has no effect then.
+	// of the configuration, which has no sockets. Such a server works in the testing/synctest
+	// bubble in which it is started and closed. TLS has no effect then.
 	InMemory bool
 	// CustomResources are served from the start, in addition to the built-in resources.
 	CustomResources []CustomResource
@@ -74,11 +73,9 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 	return o
 }
 
-// APIServer is an in-process Kubernetes API server on a loopback port, or without a port for tests
-// in a testing/synctest bubble (see APIServerOptions.InMemory), with its objects in memory. It is a
-// test double: unmodified clients can use it, and its responses are those of kube-apiserver, but it
-// validates metadata only, has no admission plugins and runs no controllers. Package
-// internal/testing/conformance compares it with kube-apiserver and lists the differences.
+// APIServer is an in-process Kubernetes API server with its objects in memory. It is a test double:
+// unmodified clients can use it, and its responses are those of kube-apiserver, but it validates
+// metadata only, has no admission plugins and runs no controllers.
 //
 // It serves every resource of client-go's clientset, CustomResourceDefinitions, the custom
 // resources that these define, and APIServices, with:
@@ -97,7 +94,7 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 //
 // Each group and version has an APIService. Those of custom resources follow their definitions, and
 // Aggregate creates those of aggregated APIs. SetAvailable, or a write of an APIService's status,
-// makes such an API answer 503 and its entry in aggregated discovery stale.
+// makes an aggregated API answer 503, and its entry in aggregated discovery stale.
 //
 // Built-in objects get the defaults that kube-apiserver sets, and what else it sets for
 // controllers: selector and labels of a Job, cluster IPs and node ports of a Service, and QoS
@@ -106,27 +103,27 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // only. PersistentVolumes and their claims have no protection finalizer, and Nodes no taints: only
 // controllers remove these.
 //
-// Each version of a built-in group has its own objects. The versions of a custom resource share
-// their objects, which differ in apiVersion and in the fields of their schemas. By the schema of a
-// CustomResourceDefinition, or of [CustomResource].Schema, the server removes unknown fields and
-// sets defaults, with the warnings or errors that fieldValidation asks for. It does not validate
-// values.
+// Unlike in kube-apiserver, each version of a built-in group has its own objects. The versions of a
+// custom resource share their objects, which differ in apiVersion and in the fields of their
+// schemas. By the schema of a CustomResourceDefinition, or of [CustomResource].Schema, the server
+// removes unknown fields and sets defaults, with the warnings or errors that fieldValidation asks
+// for.
 //
 // A deleted Pod that is bound to a node stays, with a deletionTimestamp, until a request deletes it
 // with gracePeriodSeconds 0, as the kubelet's does on a real cluster. A deleted Namespace stays
 // until its finalizer is removed through the finalize subresource. A deleted
 // CustomResourceDefinition stays, with a deletionTimestamp and the condition Terminating, until all
 // objects of its resource are removed, which the server deletes; new ones are refused with 403. An
-// update of its spec ends the watches of its resource, as on a real cluster. Unlike there, a
-// request that follows the event of such a write, or of one to an APIService, finds its effects, in
-// discovery and in what is served.
+// update of its spec ends the watches of its resource, as on a real cluster. Unlike there, a client
+// that has received the event of a write to a CustomResourceDefinition or an APIService finds its
+// effects in discovery and in all responses.
 //
-// Requests keep managedFields, by the names of their fieldManager or the beginning of their
-// User-Agent. Server-side apply merges by them: built-in types by the schemas in client-go, custom
-// resources by theirs. As on a real server, an object that has no managedFields gets them by the
-// first apply only. So an object that a test has created without HTTP has none, and 100,000 such
-// objects need no memory for them. The server's own controllers, such as that of
-// CustomResourceDefinitions, record nothing.
+// The server records managedFields under the fieldManager of a request or the beginning of its
+// User-Agent. Server-side apply merges by managedFields: built-in types by the schemas in
+// client-go, custom resources by theirs. As on a real server, an object that has no managedFields
+// gets them by the first apply only. So an object that a test has created without HTTP has none,
+// and 100,000 such objects need no memory for them. What the server itself writes, such as the
+// status of a CustomResourceDefinition, is not recorded.
 //
 // The methods Get, Create, Update, UpdateStatus and Delete act as the requests of the same names,
 // without HTTP, without validation of metadata and without managedFields, which they keep as they

@@ -19,7 +19,7 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// Clientset is a fake clientset of client-go, or one that code-generator has made.
+// Clientset is a fake clientset of client-go, or one made by code-generator.
 type Clientset interface {
 	PrependReactor(verb, resource string, reaction clienttesting.ReactionFunc)
 	PrependWatchReactor(resource string, reaction clienttesting.WatchReactionFunc)

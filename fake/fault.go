@@ -20,13 +20,13 @@ type Fault struct {
 	// that, the call returns an error.
 	Delay time.Duration
 	// Hold, if not nil, blocks the call after Delay until the channel is closed. The context and
-	// TimeoutSeconds end it as they end Delay. The collection is read afterwards.
+	// TimeoutSeconds end it as they end Delay. The request is served after the wait.
 	Hold <-chan struct{}
 	// Err, if not nil, is returned by the call, after Delay and Hold.
 	Err error
 
-	// ResourceVersion, if not empty, makes a list read from a replica that has reached this version
-	// only, whatever version the list requests.
+	// ResourceVersion, if not empty, makes a list read from a replica that never advances beyond
+	// this version, whatever version the list requests.
 	ResourceVersion string
 	// EditList, if not nil, is called with the list, and List returns its result. The argument is a
 	// copy and may be modified.
@@ -108,8 +108,9 @@ func (lw *ListerWatcher[T]) Bookmark() {
 }
 
 // BookmarkEvery makes watches opened later, if they allow bookmarks, send one each period. By
-// default, bookmarks are sent only by Bookmark and at the end of initial events, so that a
-// collection that does not change becomes stale. API servers send one about every minute.
+// default, bookmarks are sent only by Bookmark and at the end of initial events, so that
+// Status.Staleness of an informer grows while nothing changes. API servers send one about every
+// minute.
 func (lw *ListerWatcher[T]) BookmarkEvery(period time.Duration) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()

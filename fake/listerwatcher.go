@@ -81,8 +81,8 @@ func NewListerWatcher[T Object](example T) *ListerWatcher[T] {
 	}
 }
 
-// ListsMostRecent returns true: a list that may have any version has the most recent state, as no
-// watch cache lags behind. So an informer of package cache does not ask for the most recent version
+// ListsMostRecent returns true: even a list at resourceVersion "0" has the most recent state, as
+// there is no watch cache. So an informer of package cache does not ask for the most recent version
 // before its first list.
 func (lw *ListerWatcher[T]) ListsMostRecent() bool { return true }
 

@@ -21,8 +21,8 @@ import (
 //
 // A resourceVersion of "" or "0" requests the current state; "0" ignores Limit. Any other
 // resourceVersion requests a state not older than it, or exactly that state with
-// ResourceVersionMatch Exact or with a Limit. List returns a 410 error if that state is no longer
-// in the history, and a 504 error if the collection has not reached it.
+// ResourceVersionMatch Exact, or with a Limit and no ResourceVersionMatch. List returns a 410 error
+// if that state is no longer in the history, and a 504 error if the collection has not reached it.
 func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	fault := lw.record("list", opts)
 	if err := fault.admit(ctx, opts); err != nil {
@@ -59,8 +59,9 @@ func (lw *ListerWatcher[T]) page(opts metav1.ListOptions, replicaVersion string)
 // Watch opens a watch. It ends when ctx is done, after TimeoutSeconds, by Stop, CloseWatches or
 // Restore, after an ERROR event for a version that is no longer in the history, or by a fault.
 //
-// A resourceVersion of "" or "0" starts with the current objects as ADDED events, unless
-// SendInitialEvents is false. Any other starts with the first change after it.
+// With SendInitialEvents, and at a resourceVersion of "" or "0" unless that is false, a watch
+// starts with the current objects as ADDED events. Any other starts with the first change after its
+// version.
 //
 // As from kube-apiserver, an ERROR event on the open watch reports 410 for a version that is no
 // longer in the history. At a version that the collection has not reached, a WatchList gets an

@@ -49,8 +49,8 @@ type AllOptions[T Object] struct {
 	// Select must not block. If it depends on anything else than the resource, such as the
 	// program's configuration, call Informers.Reselect after a change.
 	Select func(resource Resource) bool
-	// Named are resources that may be followed, if Select reports true for them, although they are
-	// excluded otherwise: Secrets, and Events of the core group and of events.k8s.io.
+	// Named are those of Secrets and Events (of the core group and of events.k8s.io) for which
+	// Select is called. By default it is called for none of them.
 	Named []schema.GroupResource
 	// Client returns the ListWatch of a resource in all namespaces:
 	//
@@ -60,13 +60,13 @@ type AllOptions[T Object] struct {
 	Client func(resource schema.GroupVersionResource) *cache.ListWatch
 	// Handler receives the events of all resources. It must be safe for concurrent use: the events
 	// of one resource are delivered one at a time, those of different resources concurrently. A
-	// call that blocks does not delay the events of other resources. The resource is as it was when
-	// its informer started.
+	// call that blocks does not delay the events of other resources. The argument resource is as it
+	// was when its informer started.
 	Handler func(resource Resource, event cache.Event[T])
 	// HandlerOptions are the options of Handler.
 	HandlerOptions cache.HandlerOptions
 	// Informer are the options of all informers. Packed is always set. Name, Scopes and Served must
-	// not be: the name of an informer is that of its resource, such as "widgets.example.com".
+	// not be set: the name of an informer is that of its resource, such as "widgets.example.com".
 	Informer cache.InformerOptions[T]
 }
 
@@ -121,10 +121,9 @@ type followed[T Object] struct {
 // deletions have LeftScope. If another version of the resource is served and selected, its informer
 // starts after these deletions, and the handler receives additions of the same objects.
 //
-// At most five informers fetch their first list at a time. An informer whose first list fails lets
-// others fetch theirs, and retries. A resource whose first list is forbidden has no informer, and
-// is requested again every five minutes. A resource that becomes forbidden later keeps its last
-// good state.
+// At most five informers fetch their first list at a time. One whose first list has failed retries,
+// and no longer counts. A resource whose first list is forbidden has no informer, and is requested
+// again every five minutes. A resource that becomes forbidden later keeps its last good state.
 func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], error) {
 	switch unset := options.Informer; {
 	case follower == nil || options.Select == nil || options.Client == nil || options.Handler == nil:
@@ -140,9 +139,9 @@ func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], er
 }
 
 // Run starts and ends informers until ctx ends, and returns nil once all informers have returned.
-// The handler receives no deletions at the end. If Run of an informer returns an error, as its
-// ListWatch is invalid or the handler's call has not returned, Run ends all informers and returns
-// the error. It must be called once. The follower must run at the same time:
+// The handler receives no deletions at the end. If an informer fails, because its ListWatch is
+// invalid or a handler's call has not returned, Run ends all informers and returns the error. Run
+// must be called once. The follower must run at the same time:
 //
 //	err := cache.RunAll(ctx, follower.Run, all.Run)
 func (a *Informers[T]) Run(ctx context.Context) error {
@@ -171,21 +170,20 @@ func (a *Informers[T]) Run(ctx context.Context) error {
 	return a.failed
 }
 
-// Reselect makes Run call Select again for each resource. Call it after a change of what Select
-// depends on, such as the program's configuration. It does not block.
+// Reselect makes Run call Select again for each resource. It does not block.
 func (a *Informers[T]) Reselect() { signal(a.wake) }
 
-// ResourceStatus is the condition of one resource that Informers follow.
+// ResourceStatus describes one resource that Informers follow.
 type ResourceStatus struct {
 	Resource Resource
-	// Informer is the condition of the informer. It is the zero value if there is none.
+	// Informer is the status of the informer. It is the zero value if there is none.
 	Informer cache.Status
 	// Err is why there is no informer: the list of the resource is forbidden, or the informer waits
 	// until others have fetched their first list. It is nil if there is an informer.
 	Err error
 }
 
-// Status returns the condition of each selected resource, in the order of groups and resources. A
+// Status returns the status of each selected resource, in the order of groups and resources. A
 // resource that is no longer served or selected has a status until its deletions have been
 // delivered.
 func (a *Informers[T]) Status() []ResourceStatus {

@@ -43,8 +43,8 @@ type Resource struct {
 	Verbs      []string // such as "list" and "watch"
 	// Subresources are the names of the subresources, such as "status".
 	Subresources []string
-	// Preferred reports whether the server serves the resource in no version that it prefers to
-	// this one.
+	// Preferred reports whether this is the version that the server prefers, of those that have the
+	// resource.
 	Preferred bool
 }
 

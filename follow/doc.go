@@ -23,15 +23,16 @@
 //
 // # Discovery
 //
-// A change of a definition makes the follower ask what the server serves, by aggregated discovery
-// (KEP-3352), at once and again after 1, 2, 4, ... 64 s, as servers learn of it one after the
-// other. Changes that arrive together cause one request. There is at most one a second, and in the
-// long run 12 a minute. Most are answered with 304, and few bytes. Without a change, it asks every
-// ten minutes, or every 64 s while discovery fails or it is blind. A server without aggregated
-// discovery is also asked for the resources of each followed version, at the start and when a
-// definition of its group has changed.
+// A change of a definition (a CustomResourceDefinition or an APIService) makes the follower ask
+// what the server serves, by aggregated discovery (KEP-3352), at once and again after pauses of 1,
+// 2, 4, ... 64 s, since the API servers learn of it one by one. Changes that arrive together cause
+// one request. There is at most one a second, and in the long run 12 a minute. Most are answered
+// with 304, and few bytes. Without a change, it asks every ten minutes, or every 64 s while
+// discovery fails or the follower is blind (see below). A server without aggregated discovery is
+// also asked for the resources of each followed version, at the start and when a definition of its
+// group has changed.
 //
-// # When a resource is taken to be gone
+// # When a resource is taken to be absent
 //
 // In each case the informer's own request must also have failed with a 404, unless it has no
 // objects:
@@ -41,8 +42,8 @@
 //	the deletion of the CustomResourceDefinition, or   gone: the objects are deleted with it
 //	its absence from a consistent list
 //	a new generation of the CustomResourceDefinition,  not served: the objects may exist
-//	and discovery that has the group, current, and
-//	not the version
+//	and, within two minutes, current discovery of its
+//	group without the resource
 //	the deletion of the APIService of an aggregated    not served: the objects may exist
 //	API
 //	a first list of definitions without its            not served: the objects may exist
@@ -51,24 +52,25 @@
 //	discovery without the resource, to an informer     not served; the informer waits
 //	that has not started
 //
-// Nothing else is evidence: that discovery fails, has a version with freshness Stale, or no longer
-// lists a resource for no reason that was seen; a 403; the 503 of an aggregated API; a 404 alone.
-// The informer then keeps its last good state, with the error in its Status, as without a follower.
-// An answer that another one has replaced within two minutes, without a change in between, is that
-// of a server that lags behind, and is passed over.
+// All else is no evidence: discovery that fails or has a version with freshness Stale, a resource
+// that discovery drops without a change that was seen, a 403, the 503 of an aggregated API, a 404
+// alone. The informer then keeps its last good state, with the error in its Status, as without a
+// follower. An answer that is equal to one that was replaced less than two minutes ago, without a
+// change since, is that of a server that lags behind, and is ignored.
 //
-// Without the permission to list and watch CustomResourceDefinitions or APIServices, a follower is
-// blind: informers request what is not served, as without a follower, and Status.Err says why. A
-// server that answers these lists with 404, and whose discovery does not list the resource either,
-// has none of them: the follower is not blind.
+// A follower is blind while it may not list and watch CustomResourceDefinitions or APIServices, and
+// until its first lists and its first discovery have succeeded: informers request what is not
+// served, as without a follower, and Status.Err says why. A server that answers these lists with
+// 404, and whose discovery does not list the resource either, has none of them: the follower is not
+// blind.
 //
 // # Concurrency
 //
-// Follower.mu guards the evidence and the verdicts; each event, and each answer of discovery,
-// decides on all followed resources under it, in O(resources). A resource is followed from the
-// first call of Follower.Resource on, during WaitForServed, and while Informers have it. A verdict
-// ends the contexts of the requests of its informers. A document does not change. One goroutine
-// asks discovery. [Informers] have one goroutine that selects, and two for each informer.
+// Follower.mu guards the evidence and the verdicts. Each event, and each answer of discovery,
+// updates the verdicts on all followed resources with the lock held, in O(resources). A resource is
+// followed from the first call of Follower.Resource on, during WaitForServed, and while Informers
+// have it. A verdict ends the contexts of the requests of its informers. One goroutine asks
+// discovery. [Informers] have one goroutine that selects, and two for each informer.
 //
 // # Permissions
 //
@@ -80,5 +82,5 @@
 //	  resources: [apiservices]
 //	  verbs: [list, watch]
 //
-// Discovery is permitted to all authenticated users by the role system:discovery.
+// Discovery is permitted to all authenticated users by the ClusterRole system:discovery.
 package follow

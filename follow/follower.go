@@ -90,17 +90,16 @@ var (
 	allResources = schema.GroupVersionResource{}
 )
 
-// Status is the condition of a Follower.
+// Status describes a Follower.
 type Status struct {
 	// Err is why the last discovery request failed, or why CustomResourceDefinitions or APIServices
-	// cannot be watched; nil if all is well. Resources are then taken to be as they were. If the
-	// program has no permission to watch them, informers do not follow: they request what is not
-	// served, and report the 404. If the server does not serve them, as discovery confirms,
+	// cannot be watched. Resources are then taken to be as they were. It is nil if all is well. If
+	// the program has no permission to watch them, informers do not follow: they request what is
+	// not served, and report the 404. If the server does not serve them, as discovery confirms,
 	// informers follow all the same.
 	Err error
-	// Requests is the number of requests for the groups of the server, one in progress included.
-	// Unchanged of them were answered that nothing has changed, Changed in another way, and Failed
-	// have failed.
+	// Requests is the number of requests for the groups of the server, including one in progress.
+	// Of these, Unchanged were answered with 304, Changed with 200, and Failed have failed.
 	Requests, Changed, Unchanged, Failed uint64
 	// AnsweredAt is when the last of the requests for the groups succeeded. It is zero before.
 	AnsweredAt time.Time
@@ -116,8 +115,8 @@ var (
 
 // New returns a follower of what a server serves. It makes no request before Run. The config of the
 // clients should be prepared by cache.EnableStreaming: annotations, which may hold whole schemas,
-// are then cut from the responses. If a client is nil or client-go's fake one, Run returns an
-// error.
+// are then cut from the responses. If a client is nil, or discovery is client-go's fake one, Run
+// returns an error.
 func New(client metadata.Interface, discovery discovery.DiscoveryInterface, options Options) *Follower {
 	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	f := &Follower{

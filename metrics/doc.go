@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics exports the condition of informers to Prometheus:
+// Package metrics exports the status of informers to Prometheus:
 //
 //	registry.MustRegister(metrics.NewCollector(pods, factory))
 //
@@ -12,10 +12,10 @@
 //
 // The label informer is the informer's unique name ([cache.View.UniqueName]): its Name, or "Name#2"
 // and so on if another informer of the process has that name. Give informers names (the option
-// Name) if the program has several of one type, as "#2" only says which one was seen later. kind is
-// the kind of the objects, or empty if it is not known. handler is the handler's name, with "#2" in
-// the same way. No label or value has the name or content of a cached object, or the text of an
-// error.
+// Name, or client-go's ObjectDescription) if the program has several of one type, as "#2" only says
+// which one was seen later. kind is the kind of the objects, or empty if it is not known. handler
+// is the handler's name, with "#2" in the same way. No label or value has the name or content of a
+// cached object, or the text of an error.
 //
 // An informer has series from the time it is made until it stops: at most 22 while it is healthy,
 // six for each handler, and one for each index. Counters of alerts are exported from zero, so that
@@ -27,17 +27,16 @@
 // Identity. If a program has members of several clusters, give their groups different names: of two
 // members with the same labels, one has series.
 //
-// A follow.Follower that is passed to NewCollector itself has, beside the series of its two
-// informers, four of its discovery requests, with the labels of its informer of
-// CustomResourceDefinitions.
+// A follow.Follower (see [NewCollector]) has, beside the series of its two informers, four of
+// its discovery requests, with the labels of its informer of CustomResourceDefinitions.
 //
 // # Freshness
 //
-// kinformer_staleness_seconds is how old the store may be: the time since the last proof that it
-// was up to date. An event, a bookmark or a list is such a proof. The informer's machine measures
-// the time when the metric is scraped, and includes time for which the machine was suspended.
-// In a quiet collection the proofs are bookmarks, about one a minute, so a staleness of some
-// minutes says that the watch is broken. If the server sends no bookmarks, it says nothing.
+// kinformer_staleness_seconds is the time since the last proof that the store was up to date: an
+// event, a bookmark or a list. It is measured at the scrape, and includes time for which the
+// machine was suspended. In a quiet collection the proofs are bookmarks, about one a minute, so a
+// staleness of some minutes says that the watch is broken. If the server sends no bookmarks, the
+// metric says nothing.
 //
 // # Metrics of client-go
 //
@@ -50,9 +49,9 @@
 // informer_queued_items, informer_processing_latency_seconds and informer_store_resource_version
 // are client-go's current ones. k8s.io/component-base registers them, so that a Collector must not:
 // a name can be registered once. An informer of package clientgo updates them through client-go's
-// InformerMetricsProvider if the program has named it, as one of client-go does. The Collector has
-// the same in kinformer_handler_backlog_events, kinformer_handler_call_seconds_total and
-// reflector_last_resource_version, for every informer. Likewise, rest_client_requests_total of
+// InformerMetricsProvider if the program has set its InformerName, as one of client-go does. The
+// Collector has the same in kinformer_handler_backlog_events, kinformer_handler_call_seconds_total
+// and reflector_last_resource_version, for every informer. Likewise, rest_client_requests_total of
 // component-base and controller-runtime counts all requests of a client, and
 // kinformer_requests_total those of an informer.
 //

@@ -20,10 +20,10 @@
 //	defer cancel()
 //	_, err = clientset.CoreV1().ConfigMaps(configMap.Namespace).Update(ctx, changed, metav1.UpdateOptions{})
 //
-// If the slot is not its own, a controller skips the object, or its write fails. It must then try
-// again, as after any error. If the replica has lost the slot, the informer drops the slot's
-// objects, which ends the attempts. If the replica takes the slot again before that, the next
-// attempt succeeds.
+// If the replica does not own the slot, the controller must not write, and must try again, as after
+// a write that failed. If the replica has lost the slot, the informer drops the slot's objects,
+// which ends the attempts. If the replica takes the slot again before that, the next attempt
+// succeeds.
 //
 // The client of the Leases should be a clientset with a rest.Config of its own, and so a limit of
 // its own on requests per second. Otherwise renewals wait behind the controller's requests. With
@@ -32,26 +32,27 @@
 // # Slots and Leases
 //
 // The hash space of 64-bit FNV-1a over the objects' UIDs or namespaces is cut into a fixed number
-// of slots, each of which one replica owns at a time. A replica renews one Lease, its membership,
-// every fifth of LeaseDuration. The Lease of a slot is written only when the slot changes its
-// owner. It names the owner's member Lease, with its UID, and the owner's incarnation: the identity
-// of the replica and a random suffix. A replica that is started again is another incarnation.
+// of slots, each of which one replica owns at a time. Slots are spread evenly over the replicas:
+// each has its fair share. A replica renews one Lease, its member Lease, every fifth of
+// LeaseDuration. The Lease of a slot is written only when the slot changes its owner. It names the
+// owner's member Lease, with its UID, and the owner's incarnation: the identity of the replica and
+// a random suffix. A replica that is started again is another incarnation.
 //
 // A replica takes the slots of a failed one as follows. It watches the failed replica's member
 // Lease until that has not changed for LeaseDuration, by the monotonic clock of the watching
 // replica. It then expires the Lease, by an update that carries the Lease's resourceVersion. The
 // update removes the holder, and records it in an annotation, which distinguishes an owner that has
-// failed from one that has ended. From then on, a renewal by the failed incarnation fails, and its
-// slots are free. Replicas take them by updates that carry the resourceVersions of the slots'
+// failed from one that has stopped. From then on, a renewal by the failed incarnation fails, and
+// its slots are free. Replicas take them by updates that carry the resourceVersions of the slots'
 // Leases.
 //
-// If its watch of Leases is stuck, all members look failed to a replica. It notices this by its own
-// renewals, which the watch must show within two fifths of LeaseDuration. It then lists the Leases
-// once per LeaseDuration, and takes a member for failed if two lists, a LeaseDuration apart, have
-// the same state of the member's Lease. If the watch goes on, the replica ignores its states up to
-// the version of the last list.
+// If a replica's watch of Leases is stuck, all members seem to it to have failed. It notices this
+// by its own renewals, which the watch must show within two fifths of LeaseDuration. It then lists
+// the Leases once per LeaseDuration, and regards a member as failed if two lists, a LeaseDuration
+// apart, have the same state of the member's Lease. Once the watch goes on, the replica ignores its
+// events up to the version of the last list.
 //
-// Apart from renewals, ten requests of a replica may fail at once, and three more per
+// Apart from renewals, a replica sends no requests after ten failures, and three more per
 // LeaseDuration. If a write fails because another replica has changed the Lease, the replica does
 // not write that Lease for a LeaseDuration, or until it has seen another state of it.
 //
@@ -60,8 +61,8 @@
 // So no two replicas own one slot at a time, under three conditions:
 //
 //   - No clock runs faster than another one by the factor LeaseDuration/RenewDeadline or more.
-//   - The wall clock of a machine that was suspended shows for how long. It does not stand still
-//     meanwhile, and is not set back then or within a LeaseDuration after it.
+//   - The wall clock of a machine advances while it is suspended, and is not set back then or
+//     within a LeaseDuration after it.
 //   - No one deletes the Lease of a slot by hand.
 //
 // # What is guaranteed
@@ -69,6 +70,6 @@
 // No write begins after the context of its slot has ended, except by a process that is stopped
 // between the check of the context and the sending of the request. Such a write, or one that was
 // delayed on its way, cannot overwrite one of a newer owner, since the resourceVersion that it
-// carries is then no longer current. It may come first, however, and the newer owner may see it:
-// Leases cannot make the API server refuse the requests of a former owner.
+// carries is then no longer current. If it arrives before the newer owner's first write, however,
+// it succeeds: Leases cannot make the API server refuse the requests of a former owner.
 package shard

@@ -39,7 +39,7 @@ var (
 	errUnassigned = errors.New("no assignment yet")
 )
 
-// Member is a replica in a group that shares collections. Its methods are safe for concurrent use.
+// Member is a replica in a group that divides collections. Its methods are safe for concurrent use.
 type Member struct {
 	leases  LeaseClient
 	options Options
@@ -103,7 +103,7 @@ func (m *Member) unassigned() (since time.Time, err error) {
 func (m *Member) noteAssigned() { m.assignedOnce.Do(func() { close(m.assigned) }) }
 
 // Run makes the replica a member of its group until ctx ends. It then waits up to a RetryPeriod for
-// a request that is under way, ends the contexts of its slots, hands the slots over, which takes at
+// a request that is under way, ends the contexts of its slots, releases the slots, which takes at
 // most RenewDeadline, and returns nil. Errors of requests are logged, and the requests repeated;
 // see Status. Run returns an error that wraps ErrGroupMismatch if the group has other options. It
 // must be called once.
@@ -261,14 +261,15 @@ func (m *Member) Owns(obj metav1.Object) bool {
 // cache.InformerOptions.Scopes and clientgo.Options.Scopes. The member changes the set while it
 // runs; the caller must not.
 //
-// Before the member's first assignment, an informer over the set has not synced. Its Status and
-// HealthCheck, and the errors of WaitForSync, then say "no assignment yet", with the member's last
-// error. The first assignment may have no slots: the other members of the group may own all.
+// Before the member knows for the first time which slots it is to take, an informer over the set
+// has not synced. Its Status and HealthCheck, and the errors of WaitForSync, then say "no
+// assignment yet", with the member's last error. It may be to take none: the other members of the
+// group may own all.
 func (m *Member) Scopes() *cache.Scopes { return m.scopes }
 
-// Changes returns an iterator. It yields the member's slots at once, and again after each change,
-// until ctx ends. If several changes happen while the caller handles a value, it yields the state
-// after the last one.
+// Changes returns an iterator. It yields the member's slots immediately, and again after each
+// change, until ctx ends. If several changes happen while the caller handles a value, it yields the
+// state after the last one.
 func (m *Member) Changes(ctx context.Context) iter.Seq[[]*Slot] {
 	return func(yield func([]*Slot) bool) {
 		for {

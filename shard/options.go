@@ -17,33 +17,34 @@ import (
 
 // Options configures a Member. Group and Identity are required.
 type Options struct {
-	// Group is the name of the replicas that share collections, and of their Leases: those of a
-	// group "web" are "web", "web-member-IDENTITY" and "web-slot-NUMBER". It must be a DNS label.
+	// Group is the name of the replicas that divide collections, and of their Leases: those of a
+	// group "web" are "web", "web-member-IDENTITY", and "web-slot-07" for slot 7 of 32. It must be
+	// a DNS label.
 	Group string
 	// Identity is the name of this replica, such as the name of its Pod. It must be a DNS
 	// subdomain, and no other running replica of the group may have it. A replica that is started
 	// again under the name of one that crashed joins the group once that one's Lease has expired.
 	Identity string
 
-	// Slots is the number of parts into which the hash space is cut, each of which has one owner at
-	// a time. Zero means 32. It should be at least four times the largest number of replicas,
-	// and cannot be changed while the group exists.
+	// Slots is the number of parts into which the hash space is cut. Zero means 32; at most 4096.
+	// It should be at least four times the largest number of replicas, and cannot be changed while
+	// the Lease named Group exists.
 	Slots int
 	// HashField is the field of objects whose hash decides to which slot they belong. The default
-	// is cache.HashUID. It cannot be changed while the group exists.
+	// is cache.HashUID. It cannot be changed either.
 	HashField cache.HashField
 
 	// LeaseDuration is the time after which the slots of a replica that no longer renews its Lease
-	// are given to others, in whole seconds. Zero means 15 s. Leases are renewed five times as
-	// often.
+	// are given to others, in whole seconds. Zero means 15 s.
 	LeaseDuration time.Duration
 	// RenewDeadline is how long a replica goes on writing after its last successful renewal. Zero
-	// means two thirds of LeaseDuration. The clock of one replica must run slower than
-	// LeaseDuration/RenewDeadline times as fast as that of another.
+	// means two thirds of LeaseDuration. The package documentation says what it requires of clocks.
 	RenewDeadline time.Duration
-	// RetryPeriod is the time between two attempts of a request that fails. It is also the time
-	// for which a replica leaves a free slot to another one that should take it, before it takes
-	// the slot itself. Zero means 2 s, or a tenth of LeaseDuration if that is shorter.
+	// RetryPeriod is the first pause between two attempts of a request that fails. Except for
+	// renewals, the pause doubles, up to LeaseDuration. A replica takes a free slot that another
+	// one should take after one to three RetryPeriods. Zero means 2 s, or a tenth of LeaseDuration
+	// if that is shorter. Together with a fifth of LeaseDuration it must be less than
+	// RenewDeadline.
 	RetryPeriod time.Duration
 }
 

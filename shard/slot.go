@@ -21,12 +21,13 @@ import (
 var ErrNotOwner = errors.New("this replica does not own the slot")
 
 // Slot is a part of the hash space that a member owns. It ends for good when the member loses or
-// gives up the slot; taken again, the slot is a new value. Its methods are safe for concurrent use.
+// gives up the slot. A slot that is taken again is a new Slot. Its methods are safe for concurrent
+// use.
 type Slot struct {
 	// Number is between 0 and Options.Slots, exclusively.
 	Number int
-	// Transition is the number of the slot's owner. Each new owner has a larger one than all
-	// owners before it. A number can be used again only after the slot's Lease was deleted by
+	// Transition is the leaseTransitions of the slot's Lease: each new owner has a larger one than
+	// all owners before it. A number can be used again only after the slot's Lease was deleted by
 	// hand, or etcd was restored from a backup.
 	Transition int32
 	// Hash is the slot's range of hashes.
@@ -57,15 +58,14 @@ func (s *Slot) isRecreated(lease *coordinationv1.Lease) bool {
 
 // Context returns a context for writes to the slot's objects. It ends with parent, and as soon as
 // the member may no longer own the slot; context.Cause then returns an error that wraps
-// ErrNotOwner. The context reads the clocks whenever it is asked, so that it has ended for a
-// process that was stopped or suspended, before a timer of that process can expire. The caller must
-// call cancel once it is done.
+// ErrNotOwner. Its Done and Err read the clocks, so that in a process that was stopped or suspended
+// it has ended before timers expire. The caller must call cancel once it is done.
 //
 // A request that was sent before the context ended may still reach the server. So a write must also
 // carry the resourceVersion of the object that it is computed from: see the package documentation.
 //
 // If a context with a timeout or a cancellation is needed, pass it as parent. A context that is
-// derived from the result does not read the clocks: after the machine was resumed, it ends up to a
+// derived from the result does not read the clocks: after the machine was resumed, it may end a
 // RetryPeriod too late.
 func (s *Slot) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	inner, end := context.WithCancelCause(parent)

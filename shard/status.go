@@ -29,33 +29,33 @@ type Status struct {
 	// Incarnation is the identity with a random suffix, different for each time that the replica
 	// has joined the group. It is empty while the replica is not a member.
 	Incarnation string
-	// Slots is the number of slots of the group, and Owned that of slots that this member owns.
+	// Slots is the number of slots of the group, and Owned the number of those that this member
+	// owns.
 	Slots, Owned int
-	// Members is the number of members whose Leases have not expired, and Free that of slots that
-	// none of them owns, as this member last saw them. Both are zero until it has joined the group.
-	// Once it could not reach the API server for LeaseDuration, it sees no members.
+	// Members is the number of members whose Leases have not expired, and Free the number of slots
+	// without an owner among them, as this member last saw them. Both are zero until it has joined
+	// the group. Once it could not reach the API server for LeaseDuration, it sees no members.
 	Members, Free int
-	// Taken counts the slots that the member has taken, by the reason. The map has a key for every
-	// reason:
+	// Taken counts the slots that the member has taken, by the reason. It has a key for every
+	// reason, and so has Lost:
 	//   - New: the slot had no owner before.
 	//   - Released: its owner had stopped.
 	//   - Balanced: its owner had more than its fair share.
 	//   - Expired: its owner had not renewed its Lease.
 	//   - LeaseDeleted: the Lease of the slot or of its owner was deleted by hand.
-	//   - Regained: the slot's Lease named this incarnation already. Its slots had ended as it
-	//     could not renew in time, or the response to its write was lost.
+	//   - Regained: the slot's Lease named this incarnation already, which had not renewed in time,
+	//     or had not received the response to its write.
 	Taken map[string]uint64
-	// Lost counts the slots that the member has lost, by the reason. The map has a key for every
-	// reason:
+	// Lost counts the slots that the member has lost, by the reason:
 	//   - NotRenewed: no renewal of the member's Lease has succeeded within RenewDeadline.
 	//   - Expired: another member has expired its Lease.
-	//   - Stopped: Run has ended.
+	//   - Stopped: the context of Run has ended.
 	//   - Balanced: the member had more than its fair share.
 	//   - Taken: another member has taken the slot.
 	//   - LeaseDeleted: the Lease of the slot or of the member was deleted by hand.
 	Lost map[string]uint64
-	// Renewed is when the last successful renewal of the member's Lease was sent, and RenewalAge
-	// how long ago or, if none has succeeded, for how long Run has tried. When RenewalAge reaches
+	// Renewed is when the last successful renewal of the member's Lease was sent. RenewalAge is the
+	// time since then or, before the first one, since Run began. When RenewalAge reaches
 	// RenewDeadline, that of Options, the contexts of all slots end.
 	Renewed                   time.Time
 	RenewalAge, RenewDeadline time.Duration
@@ -63,9 +63,9 @@ type Status struct {
 	// within two fifths of LeaseDuration. Otherwise it is when the member sent the first renewal
 	// that the watch has not shown.
 	StaleSince time.Time
-	// Err is the error of the last request that has failed since the last successful renewal. If
-	// there is none, it is the error of the informer of Leases, or nil. Once Run has returned
-	// because the group has other options, it is that error.
+	// Err is the error of the last request that has failed, other than by a conflict over a slot,
+	// since the last successful renewal. If there is none, it is the error of the informer of
+	// Leases, or nil. Once Run has returned because the group has other options, it is that error.
 	Err error
 }
 
@@ -137,7 +137,7 @@ func (m *Member) setRenewed(sent instant) {
 	m.renewed, m.status.Renewed, m.status.Err = sent, sent.wall, nil
 }
 
-// MembersOf returns the members whose Scopes informers use, each once, in no particular order.
+// MembersOf returns the members whose Scopes the informers use, each once, in no particular order.
 func MembersOf(views []cache.View) (members []*Member) {
 	seen := make(map[*Member]bool)
 	for _, view := range views {

@@ -11,9 +11,9 @@ import (
 )
 
 // Actor is a part of the cluster that writes: a controller or a kubelet of the cluster's own. It
-// returns the writes that it could do next, none if it has nothing to do. The scheduler executes
-// any of them at any time, one by one, and then asks again. An Actor must be a pure function: it
-// must not keep a state, and not start goroutines.
+// returns the writes that it could do next, none if it has nothing to do. The simulation executes
+// any of them at any time, and asks again after each write. If the server refuses one, the run
+// fails. An Actor must be a pure function: it must not keep a state, and not start goroutines.
 type Actor func(State) []Action
 
 // Action is one write of an [Actor].
@@ -21,10 +21,9 @@ type Action struct {
 	// Verb is "create", "update", "update status", "delete", or "finalize" for a deleted Namespace
 	// that is empty.
 	Verb string
-	// Object is the object to write. An update with a resourceVersion fails if another write came
-	// first, and the actor is asked again. A delete has the propagation policy that a finalizer of
-	// the object asks for, or Background. That of a Pod that has a deletionTimestamp removes it, as
-	// a kubelet does.
+	// Object is the object to write. A delete has the propagation policy that a finalizer of the
+	// object asks for, or Background. That of a Pod that has a deletionTimestamp removes it, as a
+	// kubelet does.
 	Object fake.Object
 }
 

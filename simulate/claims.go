@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// BindClaims binds PersistentVolumeClaims, and expands the volumes of those that request more.
-// There are no PersistentVolumes.
+// BindClaims sets PersistentVolumeClaims to Bound, and their capacity to the request. It makes no
+// PersistentVolumes.
 func BindClaims(s State) []Action {
 	return forEach(s, func(_ State, claim *corev1.PersistentVolumeClaim) []Action {
 		wanted, bound := claim.Spec.Resources.Requests.Storage(), claim.Status.Phase == corev1.ClaimBound

@@ -15,14 +15,14 @@ import (
 )
 
 // Disturbance is something that goes wrong in a run: one of [Crash], [LostResponse], [Conflict],
-// [ServerError], [TooManyRequests], [Lag], [Gap], [BackInTime]. Its zero value stands for
-// all places where it could happen, one in each run.
+// [ServerError], [TooManyRequests], [Lag], [Gap], [BackInTime]. Without a place, it stands for one
+// at each place where it could happen.
 //
 // A place is a write of the program, named by what it does: "2nd update of pods/status
 // default/web". The verbs and resources are those of RBAC. A generated name is its prefix, an
-// asterisk and a number: "1st delete of pods default/web-*2". Leases and Events have no places.
-// [Lag] and [Gap] can also be at a write of the cluster or of Steps: "1st update of websites
-// default/web by steps", "1st delete of pods default/web by cluster".
+// asterisk and, except in the create, a number: "1st delete of pods default/web-*2". Leases and
+// Events have no places. [Lag] and [Gap] can also be at a write of the cluster or of Steps: "1st
+// update of websites default/web by steps", "1st delete of pods default/web by cluster".
 type Disturbance interface {
 	// at returns the disturbance at each of the given writes, if it is a zero value, and otherwise
 	// the disturbance itself.
@@ -36,15 +36,15 @@ type Disturbance interface {
 
 // Crash ends the process that does a write, immediately before or after the write: the program does
 // not receive the response, its context is cancelled, and its further requests fail. When Start has
-// returned, it is called again. Exactly one of the fields is set.
+// returned, it is called again. At most one of the fields is set.
 type Crash struct{ Before, After string }
 
 // LostResponse executes a write and breaks the connection before the response.
 type LostResponse struct{ To string }
 
-// Conflict changes the managedFields of an object and changes them back immediately before a write
-// to it, as another client could: a write that carries a resourceVersion is answered with 409, and
-// two events follow.
+// Conflict changes an object immediately before a write to it, and changes it back, as another
+// client could: there are two events, and a write that carries a resourceVersion is answered with
+// 409.
 type Conflict struct{ To string }
 
 // ServerError answers a write with 500 and does not execute it.
@@ -56,9 +56,8 @@ type TooManyRequests struct{ To string }
 
 // Lag holds the events of all watches of the resource that a write changes, for a time from the
 // write on, as a slow API server or network does. Then they are delivered in order. Reads are not
-// held, but for the lists of clients that list by a watch, as client-go does by default. Zero For
-// is 10 seconds of the bubble's clock. While the program is busy, the clock advances by a second
-// after every 100 requests and events.
+// held, except streaming lists (WatchList), which are client-go's default. Zero For is 10 seconds
+// of the bubble's clock.
 type Lag struct {
 	After string
 	For   time.Duration
@@ -72,9 +71,9 @@ type Gap struct {
 }
 
 // BackInTime is a Crash before a write. The process that is started again reads from an API server
-// that lags: it has the state right after the last but one write of Steps, to which the program had
-// not yet reacted, or that of the beginning. After a time it reads from another one, which is up to
-// date. Zero For is 10 seconds of the bubble's clock.
+// that lags: it has the state right after the last but one write of Steps, before the program
+// reacted to that, or the state of the beginning. After a time it reads from another one, which is
+// up to date. Zero For is 10 seconds of the bubble's clock.
 //
 // It is tried only if Test.Disturb has it. An API server answers the lists of today's clients
 // consistently, so that a restart does not go back in time, unless the client asks for

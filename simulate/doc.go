@@ -26,9 +26,9 @@
 //
 // Every request, every watch event and every action of the cluster is a stimulus. The scheduler
 // waits until all goroutines are blocked, picks one stimulus, delivers it, and begins again. When
-// there is none, the bubble's clock advances to the program's next timer. While there are more, it
-// advances by a second after every 100. The order is that of arrival, or drawn by a seed, so that a
-// run can be repeated, up to the order of Go's maps and of select.
+// there is none, the bubble's clock advances to the program's next timer. While there are some, it
+// advances by a second after every 100 of them. The order is that of arrival, or drawn by a seed,
+// so that a run can be repeated, up to the order of Go's maps and of select.
 //
 // The scheduler runs in the goroutine of Steps. Its lock guards what the goroutines of the program
 // and of the server's watches add: requests, watch events and reports. It is held for O(requests
@@ -54,10 +54,10 @@
 //
 //   - an undisturbed run in another order ends in another state;
 //   - the program does not come to rest: it writes again and again;
-//   - Start returns before its context is cancelled, unless a disturbance has caused it, in which
-//     case it is called again; or it does not return after its context is cancelled;
+//   - Start returns before its context is cancelled, or not within 5 minutes of that, unless the
+//     oracle [Return] allows it;
 //   - a goroutine is left after Start has returned;
-//   - a panic is recovered by client-go's handlers;
+//   - Start panics, or client-go recovers a panic;
 //   - an invariant of the test returns an error.
 //
 // # What it cannot find
@@ -65,5 +65,6 @@
 // A crash cancels the context, and the process's requests fail from then on; its code runs on until
 // Start returns. What a program does outside of the API server is not undone and not simulated: a
 // database needs a fake in the bubble. A program that listens on a port, or holds a mutex while it
-// sleeps, makes no progress; after ten seconds the test ends with the stacks of its goroutines.
+// sleeps, makes no progress; after ten seconds of real time the test binary panics, and prints the
+// stacks.
 package simulate

@@ -12,9 +12,9 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// CollectGarbage deletes objects whose owners are all gone, and executes deletions in the
-// foreground and those that orphan. A cluster-scoped object that refers to an owner in a Namespace
-// stays, as in Kubernetes.
+// CollectGarbage deletes objects whose owners are all gone, and executes foreground and orphan
+// deletions. A cluster-scoped object that refers to an owner in a Namespace stays, as in
+// Kubernetes.
 func CollectGarbage(s State) []Action {
 	g := ownerGraph{isNamespaced: s.isNamespaced, objects: map[types.UID]fake.Object{}, dependents: map[types.UID][]fake.Object{}}
 	all := All[fake.Object](s)

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ClaimsInUseAreKept is an invariant: it returns an error for a write after which a
-// PersistentVolumeClaim does not exist any more, of which a Pod that has not ended has a volume. A
-// claim with a finalizer still exists.
+// ClaimsInUseAreKept is an invariant: it returns an error for a write that removes a
+// PersistentVolumeClaim that is used by a Pod that has not ended. A claim with a finalizer still
+// exists.
 func ClaimsInUseAreKept(w Write) error {
 	kept := map[types.UID]bool{}
 	for _, claim := range All[*corev1.PersistentVolumeClaim](w.After) {

@@ -18,8 +18,8 @@ import (
 )
 
 // ControlJobs creates and deletes the Pods of Jobs, counts those that have ended, and writes the
-// status. Ignored are policies for failures and success, limits of an index, and all that depends
-// on time.
+// status. It ignores podFailurePolicy, successPolicy, backoffLimitPerIndex, and all that depends on
+// time.
 func ControlJobs(s State) []Action {
 	return append(forEach(s, controlJob), forEach(s, releasePod)...)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// ControlNamespaces deletes the objects in deleted Namespaces, and then the Namespaces.
+// ControlNamespaces deletes the objects in terminating Namespaces, and then the Namespaces.
 func ControlNamespaces(s State) []Action {
 	return forEach(s, func(s State, namespace *corev1.Namespace) []Action {
 		if namespace.DeletionTimestamp == nil {

@@ -23,12 +23,12 @@ const (
 	// Order requires that an undisturbed run in another order ends in the same state.
 	Order Oracle = "order"
 	// Rest requires that the program comes to rest. Without it, a Settle ends after ten times
-	// Test.Rest.
+	// Test.Rest; too many requests and events fail the run all the same.
 	Rest Oracle = "rest"
-	// Return requires that Start returns when its context is cancelled, and not before, unless a
-	// disturbance has caused it.
+	// Return requires that Start returns within 5 minutes of the cancellation of its context, and
+	// not before, except with an error in a run with a disturbance. It is then called again.
 	Return Oracle = "return"
-	// Panic requires that no panic is recovered by Start's caller or by client-go.
+	// Panic requires that Start does not panic, and that client-go recovers no panic.
 	Panic Oracle = "panic"
 	// Goroutines requires that no goroutine is left after Start has returned.
 	Goroutines Oracle = "goroutines"

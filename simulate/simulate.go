@@ -19,7 +19,8 @@ import (
 type Test struct {
 	// Start runs the program until ctx is cancelled, and returns when all its goroutines have
 	// ended. It must reach the API server by config alone, listen on no port, and install no signal
-	// handler. It is called in each run, and again after each crash.
+	// handler. It is called in each run, and again after a crash, or after an error in a run with a
+	// disturbance.
 	Start func(ctx context.Context, config *rest.Config) error
 	// Replicas is the number of times that Start is called at once. Zero means one.
 	Replicas int
@@ -35,7 +36,7 @@ type Test struct {
 	// test's own.
 	Cluster []Actor
 
-	// Disturb is the disturbances to try. Nil means all but BackInTime.
+	// Disturb is the disturbances to try. Nil means all but BackInTime; see Disturbance.
 	Disturb []Disturbance
 	// Without switches oracles off.
 	Without []Oracle
@@ -58,12 +59,12 @@ type Test struct {
 const defaultRest = 20 * time.Minute
 
 // Run simulates a program, and fails the test if a run goes wrong: see the package's documentation.
-// The first run is undisturbed, and then come ten in other orders, all single disturbances, and
-// random combinations, -simulate.runs in all. Run stops at the first failure, and prints the
-// shortest plan that fails in the same way, and its timeline.
+// Of the 200 runs (or -simulate.runs), the first is undisturbed. Then come ten in other orders,
+// each single disturbance, and random combinations. Run stops at the first failure, and prints the
+// disturbances without which it does not fail, the timeline, and the flag that repeats the run.
 //
 // Run sets GOMAXPROCS, GOGC and global variables of client-go while it runs. It fails in a parallel
-// test, and two simulations of a process run one after the other.
+// test, and the simulations of a test binary run one after the other.
 func Run(t *testing.T, test Test) {
 	t.Helper()
 	withRunner(t, test, func(r *runner) {

@@ -14,11 +14,11 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// Workloads returns the actors that every cluster has: the controllers of Deployments, ReplicaSets,
-// StatefulSets, Jobs and Namespaces, the garbage collector, the binding and the protection of
-// claims, and the scheduler and the kubelets. They make the writes of Kubernetes 1.36's
-// controllers, one at a time. A test that plays one of these parts itself lists the other actors.
-// Time has no effect: minReadySeconds and deadlines are ignored.
+// Workloads returns actors for Test.Cluster, which has none by default: the controllers of
+// Deployments, ReplicaSets, StatefulSets, Jobs and Namespaces, the garbage collector, the binding
+// and the protection of claims, and kube-scheduler and the kubelets. They make the writes of
+// Kubernetes 1.36's controllers, one at a time. A test that plays one of these parts itself lists
+// the other actors. Time has no effect: minReadySeconds and deadlines are ignored.
 func Workloads() []Actor {
 	return []Actor{
 		ControlDeployments, ControlReplicaSets, ControlStatefulSets, ControlJobs, ControlNamespaces,

@@ -47,7 +47,7 @@ func (l *Labeler) Run(ctx context.Context) error {
 	return cache.RunAll(ctx, l.pods.Run, l.work)
 }
 
-// Status returns the condition of the informer.
+// Status returns the status of the informer.
 func (l *Labeler) Status() cache.Status { return l.pods.Status() }
 
 // work labels one Pod at a time. RunAll ends ctx if the informer fails.

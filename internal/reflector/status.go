@@ -24,7 +24,7 @@ const (
 	NotServed Phase = "NotServed" // the server does not serve the collection, and receives no requests
 )
 
-// Status is the condition of a reflector at one moment.
+// Status describes a reflector at one moment.
 type Status struct {
 	Phase            Phase
 	Err              error     // of the last attempt; nil if it succeeded

@@ -13,7 +13,7 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// ScopeStatus is the condition of one scope.
+// ScopeStatus describes one scope.
 type ScopeStatus struct {
 	Scope scope.Scope
 	store.ScopeState

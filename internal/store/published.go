@@ -278,7 +278,7 @@ func (s *published) IndexErrors() (failed map[string]uint64) {
 	return failed
 }
 
-// ScopeState is the condition of a scope.
+// ScopeState describes a scope.
 type ScopeState struct {
 	ResourceVersion string
 	Synced          bool

@@ -20,9 +20,9 @@
 //   - It logs nothing unless the options have a Logger. The first call of [Start] silences the
 //     global logger of controller-runtime, unless the test has called ctrl.SetLogger before.
 //   - A Lease lasts for 6 minutes and is renewed every 2 minutes, instead of 15 and 2 seconds,
-//     unless the options have durations. Each renewal is a request, and a program is at rest after
-//     20 minutes. A Lease that was not released is taken over within 15 minutes. If there are
-//     several replicas, Test.Rest must not be shorter.
+//     unless the options have durations. A Lease that was not released is taken over within 15
+//     minutes: if there are several replicas, Test.Rest must not be shorter. Without a
+//     LeaderElectionNamespace, the Lease is in "default".
 //   - Controllers recover panics, which fail the run, even if the options say otherwise.
 //   - The queues of controllers have no metrics and no names. They are not priority queues, unless
 //     the options of a controller ask for one: a priority queue of controller-runtime v0.24.1 that

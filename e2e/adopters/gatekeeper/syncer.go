@@ -53,7 +53,7 @@ func (s *Syncer) Run(ctx context.Context) error {
 	return nil
 }
 
-// Status returns the condition of each kind that Configs name, with the reason if it is not synced.
+// Status returns the status of each kind that Configs name, with the reason if it is not synced.
 func (s *Syncer) Status() map[schema.GroupVersionKind]cache.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,7 +60,7 @@ func (i *Informer[T]) WaitForDelivery(ctx context.Context) error {
 	}
 }
 
-// Status returns the informer's condition. Synced is the result of HasDelivered.
+// Status returns the informer's status. Synced is the result of HasDelivered.
 func (i *Informer[T]) Status() cache.Status {
 	status := i.SharedInformer.Status()
 	status.Synced = status.Synced && i.HasDelivered()
