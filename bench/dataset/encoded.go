@@ -94,21 +94,25 @@ func (e *Encoded) Touch(i, n int) {
 	copy(item.framed[item.version:], Version(n))
 }
 
-// List returns the body of a list of all objects at Version(n). All lists share the buffers of the
+// All returns the page with all objects.
+func (e *Encoded) All() Page { return Page{End: e.Len()} }
+
+// List returns the body of a page of a list at Version(n). All lists share the buffers of the
 // objects.
-func (e *Encoded) List(n int) net.Buffers {
-	size := int64(0)
-	for _, item := range e.items {
+func (e *Encoded) List(n int, page Page) net.Buffers {
+	size, items := int64(0), e.items[page.First:page.End]
+	for _, item := range items {
 		size += int64(len(item.framed))
 	}
 	meta := listMeta(n)
 	meta.ShardInfo = e.shard
+	page.setRest(&meta, e.Len())
 	start, err := e.envelope.ListStart(meta, size)
 	if err != nil {
 		panic(err)
 	}
-	body := append(make(net.Buffers, 0, len(e.items)+2), start)
-	for _, item := range e.items {
+	body := append(make(net.Buffers, 0, len(items)+2), start)
+	for _, item := range items {
 		body = append(body, item.framed)
 	}
 	return append(body, e.envelope.ListEnd())

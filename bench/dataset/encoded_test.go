@@ -46,7 +46,8 @@ func TestListEqualsTheServers(t *testing.T) {
 		for _, pod := range pods {
 			list.Items = append(list.Items, *pod)
 		}
-		want, body := encodeAsServer(t, list), encodePods(t, pods).List(9)
+		encoded := encodePods(t, pods)
+		want, body := encodeAsServer(t, list), encoded.List(9, encoded.All())
 		if size := ListSize(body); size != int64(len(want)) {
 			t.Errorf("%d Pods: size %d, want %d", n, size, len(want))
 		}
@@ -68,7 +69,7 @@ func TestShardHasSelectedObjectsInTheirLastVersion(t *testing.T) {
 		ListMeta: metav1.ListMeta{ResourceVersion: Version(9), ShardInfo: &metav1.ShardInfo{Selector: "the selector"}},
 		Items:    []corev1.Pod{*pods[1], *pods[3]},
 	}
-	body := shard.List(9)
+	body := shard.List(9, shard.All())
 	got, err := io.ReadAll(&body)
 	if err != nil || !bytes.Equal(got, encodeAsServer(t, list)) {
 		t.Errorf("the body differs from the server's, error %v", err)

@@ -130,14 +130,17 @@ func (p *Packed) ListContentType() string { return p.envelope.ListContentType() 
 // WatchContentType returns the content type of a watch.
 func (p *Packed) WatchContentType() string { return p.envelope.WatchContentType() }
 
-// WriteList writes the body of a list of the first n objects. It is safe for concurrent use.
-func (p *Packed) WriteList(to io.Writer, n int) error {
-	list, err := p.envelope.NewListWriter(to, listMeta(n), p.size(n))
+// WriteList writes the body of a page of the list of the first n objects. It is safe for concurrent
+// use.
+func (p *Packed) WriteList(to io.Writer, n int, page Page) error {
+	meta := listMeta(n)
+	page.setRest(&meta, n)
+	list, err := p.envelope.NewListWriter(to, meta, p.size(page.End)-p.size(page.First))
 	if err != nil {
 		return err
 	}
 	var raw []byte
-	for _, object := range p.objects[:n] {
+	for _, object := range p.objects[page.First:page.End] {
 		if raw, err = object.Unpack(raw[:0]); err != nil {
 			return err
 		}

@@ -24,12 +24,12 @@ func TestPackedPodsEqualEncodedPods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := encoded.List(count)
+		want := encoded.List(count, encoded.All())
 		var all, got bytes.Buffer
 		if _, err := want.WriteTo(&all); err != nil {
 			t.Fatal(err)
 		}
-		if err := packed.WriteList(&got, count); err != nil {
+		if err := packed.WriteList(&got, count, Page{End: count}); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(all.Bytes(), got.Bytes()) {
@@ -46,7 +46,7 @@ func TestPackedCustomResources(t *testing.T) {
 	}
 	for _, count := range []int{0, n} {
 		var body bytes.Buffer
-		if err := packed.WriteList(&body, count); err != nil {
+		if err := packed.WriteList(&body, count, Page{End: count}); err != nil {
 			t.Fatal(err)
 		}
 		var list struct {

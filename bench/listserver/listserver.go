@@ -22,7 +22,7 @@ func handler(objects *dataset.Packed, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if watch := r.FormValue("watch"); watch != "true" && watch != "1" {
 			w.Header().Set("Content-Type", objects.ListContentType())
-			_ = objects.WriteList(w, n) // fails if the client has disconnected
+			_ = objects.WriteList(w, n, dataset.PageOf(r, n)) // fails if the client has disconnected
 			return
 		}
 		w.Header().Set("Content-Type", objects.WatchContentType())

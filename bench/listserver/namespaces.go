@@ -53,7 +53,7 @@ func serveLists(lists map[string]*dataset.Encoded, version int) http.HandlerFunc
 			return
 		}
 		w.Header().Set("Content-Type", list.ListContentType())
-		body := list.List(version)
+		body := list.List(version, dataset.PageOf(r, list.Len()))
 		_, _ = body.WriteTo(w) // fails if the client has disconnected
 	}
 }

@@ -66,7 +66,7 @@ func (s *Server) servePods(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	body := s.pods.List(s.version)
+	body := s.pods.List(s.version, dataset.PageOf(r, s.pods.Len()))
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.FormatInt(dataset.ListSize(body), 10))

@@ -71,7 +71,7 @@ func (s *Server) servePods(w http.ResponseWriter, r *http.Request) {
 		s.serveWatch(w, r, keep)
 		return
 	}
-	s.serveList(w, selector, keep)
+	s.serveList(w, r, selector, keep)
 }
 
 // selected returns which Pods a selector selects, nil if it is all of them.
@@ -86,13 +86,13 @@ func (s *Server) selected(selector string) (keep []bool, err error) {
 	return keep, err
 }
 
-func (s *Server) serveList(w http.ResponseWriter, selector string, keep []bool) {
+func (s *Server) serveList(w http.ResponseWriter, r *http.Request, selector string, keep []bool) {
 	s.mu.Lock()
 	pods := s.pods
 	if keep != nil {
 		pods = pods.Shard(selector, func(i int) bool { return keep[i] })
 	}
-	body := pods.List(s.version)
+	body := pods.List(s.version, dataset.PageOf(r, pods.Len()))
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", pods.ListContentType())
 	w.Header().Set("Content-Length", strconv.FormatInt(dataset.ListSize(body), 10))
