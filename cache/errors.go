@@ -50,7 +50,7 @@ var (
 	// backup, or the server lost events.
 	ErrHistoryChanged error = reflector.ErrHistoryChanged
 	// ErrStalled ("nothing received within the idle timeout") reports a request that was canceled
-	// because the server sent nothing for longer than a working one does.
+	// because nothing was received for longer than a working server is silent.
 	ErrStalled error = reflector.ErrStalled
 	// ErrMutated ("cached object was modified") reports an object that the program has modified
 	// although it belongs to the cache; see InformerOptions.DetectMutations.
@@ -87,8 +87,8 @@ var ErrNotServed error = served.ErrNotServed
 
 // ErrNotSelected ("the informer does not select the object") is wrapped by the error of
 // WaitForObject for an object that the informer never stores: it is in another namespace, or a
-// selector or the Filter refuses it. With Scopes, it is wrapped together with ErrNoScope, also by
-// the error of WaitForDelete.
+// selector or the Filter refuses it. With Scopes, the errors of WaitForObject and WaitForDelete for
+// an object of no scope wrap it, too, together with ErrNoScope.
 var ErrNotSelected = errors.New("the informer does not select the object")
 
 // ErrSkip ("skip this state of the object") is returned by a Transform, possibly wrapped, to ignore
@@ -157,8 +157,9 @@ func (e *HandlerError) Unwrap() error {
 // with a logger that names the informer.
 //
 // The default logs errors, and the program's ErrorHandler replaces this log. An error that occurs
-// again is logged at most once in five minutes, unless requests have succeeded in between. Of the
-// errors on objects, the default logs the first ten of each effect. After these it logs one line a
-// minute with the number of further ones, until there was none for five minutes. From verbosity 2
-// on, it logs each of them, and each watch that ends because its version has expired (410 Gone).
+// again is logged at most once in five minutes; that of a request also after a recovery, up to
+// three times in this time. Of the errors on objects, the default logs the first ten of each
+// effect. After these it logs one line a minute with the number of further ones, until there was
+// none for five minutes. From verbosity 2 on, it logs each of them, and each watch that ends
+// because its version has expired (410 Gone).
 type ErrorHandler func(ctx context.Context, err error)

@@ -155,9 +155,10 @@ func (e *factoryEntry) use() {
 	e.refs++
 }
 
-// Run runs the informers, each as long as Factory says, until ctx ends, and returns once they have
-// stopped. It joins the last error of each informer's Run. A factory can run once: a second call
-// returns ErrAlreadyRunning or, after the first has returned, ErrStopped.
+// Run runs the informers (see Factory for when each starts and stops) until ctx ends. It returns
+// once all have stopped, with the joined errors: of each informer, the last one that its Run has
+// returned. A factory can run once: a second call returns ErrAlreadyRunning or, after the first has
+// returned, ErrStopped.
 func (f *Factory) Run(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return fmt.Errorf("factory: %w", err)

@@ -49,9 +49,10 @@ type Event[T Object] struct {
 	InInitialList bool
 	// LeftScope is set for the deletion of an object that may still exist: the informer's Filter or
 	// the handler's FilterFunc no longer accepts it, its scope was removed from the informer's
-	// Scopes, or its resource is no longer served (InformerOptions.Served). No event follows when
-	// it is deleted later. It is not set for an object that the request's label or field selector
-	// no longer matches: the server sends a deletion.
+	// Scopes, or its resource is no longer served although the definition was not deleted
+	// (InformerOptions.Served). No event follows when it is deleted later. It is not set for an
+	// object that the request's label or field selector no longer matches: the server sends a
+	// deletion.
 	LeftScope bool
 	// Coalesced is the number of later changes of the object that this event includes because the
 	// handler was behind; see CoalesceWhenBehind.

@@ -23,8 +23,9 @@ import (
 //
 // The informer of Namespaces must list all namespaces. Its objects may be of any type, such as
 // metav1.PartialObjectMetadata. The program must run it beside the informers that use the scopes.
-// Until it has synced, the other informers do not sync, and their waits, Status and health checks
-// return the reason, for example that the program has no permission to list Namespaces.
+// Until the informer of Namespaces has synced, informers with these scopes do not sync, and their
+// waits, Status and health checks return the reason, for example that the program has no permission
+// to list Namespaces.
 //
 // The scope of a namespace whose labels no longer match is removed, as by Scopes.Remove. The scope
 // of a deleted namespace is kept until its objects have been deleted, too, or the server refuses to
@@ -32,8 +33,8 @@ import (
 // the deletions of its objects without Event.LeftScope.
 //
 // Add, Remove and Set of the set return an error: its scopes follow the labels alone. To select
-// namespaces by name, too, use a selector with the label kubernetes.io/metadata.name, which the
-// server sets.
+// some namespaces by name, too, pass a labels.Selector of the program's own that also accepts
+// values of the label kubernetes.io/metadata.name, which the server sets; docs/scopes.md has one.
 //
 // A handler of the informer of Namespaces updates the set, for as long as that informer runs. A
 // program that needs the set for a shorter time should run another informer of Namespaces for it.

@@ -64,8 +64,8 @@ func (r Reader[T]) GetByKey(key string) (item T, exists bool) {
 
 // KeyError returns why the store does not hold the newest state of the object with the given key.
 // The error wraps ErrNotStored and the cause. If the informer cannot tell whether the object
-// exists, it wraps ErrNoScope or ErrNotServed instead. KeyError returns nil if the store holds the
-// newest state, if the object does not exist, and for every store made by NewStore.
+// exists, the error wraps ErrNoScope or ErrNotServed instead. KeyError returns nil if the store
+// holds the newest state, if the object does not exist, and for every store made by NewStore.
 func (r Reader[T]) KeyError(key string) error { return r.read().KeyError(key) }
 
 // List returns all objects.
@@ -196,9 +196,9 @@ var errZeroLister = errors.New("the Lister has no store: use NewLister")
 // apierrors.IsNotFound is true.
 //
 // Some errors are not NotFound. For an object that exists but could never be stored, the error
-// wraps ErrNotStored and the cause. If the informer cannot tell whether the object exists, it wraps
-// ErrNoScope or ErrNotServed. If the Lister has no namespace and the objects have namespaces, the
-// error says to use Namespace.
+// wraps ErrNotStored and the cause. If the informer cannot tell whether the object exists, the
+// error wraps ErrNoScope or ErrNotServed. If the Lister has no namespace and the objects have
+// namespaces, the error says to use Namespace.
 func (l Lister[T]) Get(name string) (obj T, err error) {
 	if l.reader.kept == nil {
 		return obj, errZeroLister

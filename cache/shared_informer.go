@@ -45,10 +45,10 @@ type SharedInformer[T Object] struct {
 // nil pointer, objects of any kind are accepted. The informer does not keep the example.
 //
 // Nothing happens before Run. If an argument is invalid, Run and every other method that returns an
-// error return an error that names it. Invalid are, among others: a nil ListerWatcher, a ListWatch
-// that lists another type, a T that is no pointer type, a negative ResyncPeriod, an Index without a
-// function or of a field that T does not have, a Backoff with Steps and without a Duration, invalid
-// OmitFields or Scopes, and options that are unknown or cannot be combined.
+// error return an error that names it. Invalid arguments are, among others: a nil ListerWatcher, a
+// ListWatch that lists another type, a T that is no pointer type, a negative ResyncPeriod, an Index
+// without a function or of a field that T does not have, a Backoff with Steps and without a
+// Duration, invalid OmitFields or Scopes, and options that are unknown or cannot be combined.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := objectsOf(lw, example)
 	report := options.reflectorOptions().reporter(objects, example)
@@ -264,9 +264,9 @@ func (s *SharedInformer[T]) WaitForSync(ctx context.Context) error {
 // write to another collection is reached by a bookmark, of which API servers send about one a
 // minute, if no event arrives before.
 //
-// If resourceVersion is not a positive decimal number, or in PhaseNotServed, it returns an error
-// immediately. If ctx ends first, or the informer stops, the error says which version the store has
-// reached, and the cause.
+// It returns an error immediately if resourceVersion is not a positive decimal number, and as soon
+// as the informer is in PhaseNotServed. If ctx ends first, or the informer stops, the error says
+// which version the store has reached, and the cause.
 //
 // Pass a context with a deadline: a restore of etcd sets the server back to an older version, and
 // WaitForResourceVersion then blocks until new writes have reached this one, which may take days.

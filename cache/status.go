@@ -61,9 +61,9 @@ type ReflectorStatus struct {
 	// Synced reports whether the initial list has been stored. Unlike HasSynced, it is false again
 	// while the informer holds Scopes of which none has been listed.
 	Synced bool
-	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before
-	// NamespaceScopes knows the namespaces, it may say why it does not. In PhaseNotServed, it says
-	// why the resource is not served, and wraps ErrNotServed.
+	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before the
+	// scopes of NamespaceScopes or of a shard.Member are known, it says why they are not. In
+	// PhaseNotServed, it says why the resource is not served, and wraps ErrNotServed.
 	Err error
 	// ErrSince is the time of the first failure since an attempt succeeded.
 	ErrSince time.Time
@@ -222,8 +222,8 @@ func stalenessAt(now, freshAt time.Time) time.Duration {
 type HealthOptions struct {
 	// MaxStaleness is the limit of Status.Staleness. Zero is no limit. With API servers that send
 	// bookmarks, about one a minute, use several minutes; with others, use zero, as a collection
-	// that does not change is not confirmed. A fake.ListerWatcher sends bookmarks only after a call
-	// of its BookmarkEvery.
+	// that does not change is not confirmed. A fake.ListerWatcher sends none at intervals unless
+	// BookmarkEvery was called.
 	MaxStaleness time.Duration
 	// FailOnQuarantined fails the check if the newest state of an object could not be stored.
 	FailOnQuarantined bool

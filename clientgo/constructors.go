@@ -24,8 +24,10 @@ import (
 // make it local.
 func With(options Options) Constructors { return Constructors{options} }
 
-// Constructors has the constructors of informers, stores and reflectors of client-go's packages
-// tools/cache, informers and dynamic/dynamicinformer as methods, with the same signatures.
+// Constructors has as methods NewStore, NewIndexer and the constructors of informers, their
+// factories and reflectors of client-go's packages tools/cache, informers and
+// dynamic/dynamicinformer. They make those of this package. The signatures are client-go's, except
+// that a reflector is a *[Reflector].
 type Constructors struct{ options Options }
 
 // NewSharedInformer replaces the function of package tools/cache. See

@@ -39,10 +39,11 @@
 //     functions for it, unless [Options].RelistUpdates is set.
 //   - An object that was deleted and recreated under the same name is delivered as a deletion and
 //     an addition, not as an update.
-//   - client-go calls OnDelete for each DELETED event. For an object that it does not hold, an
-//     informer of this package does not if it has [Options].Scopes, if [Options].Filter or
-//     cache.ErrSkip refuses the state at deletion, if the object's last state could not be stored,
-//     or if it had reached the event's version before.
+//   - client-go calls OnDelete for each DELETED event, also of an object that the informer does not
+//     hold. For such an event, an informer of this package does not call OnDelete if it has
+//     [Options].Scopes, if [Options].Filter or cache.ErrSkip refuses the state at deletion, if the
+//     object's last state could not be stored, or if the informer had reached the event's version
+//     before.
 //   - Where the client decodes, an event with the version of the stored object is an update only if
 //     its content differs. While the informer streams, it changes nothing. An event that is older
 //     than an earlier one ends the watch. The fakes of client-go are an exception: events of a
@@ -69,8 +70,7 @@
 //     instead of NotFound. Lists leave the object out. In client-go, an error of a transform fails
 //     the list.
 //   - With Options.Scopes, Get and GetByKey return an error that wraps cache.ErrNoScope for an
-//     object whose namespace or name no scope selects, or only scopes that have not been listed
-//     yet. It is not NotFound.
+//     object of which the scopes do not tell whether it exists. It is not NotFound.
 //   - While an informer streams, an object of a list that has no name is an error on that object
 //     alone. One that the client has decoded, such as a fake clientset's, is stored under the key
 //     "namespace/" or "", as in client-go.
@@ -92,8 +92,8 @@
 //     server looks for exactly the requested version, which may have expired. If a continue token
 //     expires, the informer requests pages of the most recent state, and if that fails too, the
 //     list in one piece.
-//   - An informer may send 10 requests at once, and one more every 5 s. Besides the initial list,
-//     the server answers at most 4 of its lists in any minute. With [Options].Scopes, both limits
+//   - An informer may send 10 requests at once, and one more every 5 s. After the initial list, at
+//     most 4 lists of an informer are answered in any minute. With [Options].Scopes, both limits
 //     hold for each watch and its lists. Neither holds for a fake of client-go. A Backoff in the
 //     options of a [Reflector] replaces both between failed attempts. A Backoff with Steps and
 //     without a Duration, which in client-go retries without a pause, is an error of Run.
@@ -119,7 +119,7 @@
 //   - The metrics of client-go count watch events, but not the objects of a list. There is no
 //     queue: the metric of its length is 0 or 1.
 //
-// The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go, except
-// with [Options].Packed. The package supports client-go v0.36, the oldest version in go.mod, and
-// v0.37.
+// The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go, and
+// none with [Options].Packed. The package supports client-go v0.36, the oldest version in go.mod,
+// and v0.37.
 package clientgo

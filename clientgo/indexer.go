@@ -23,8 +23,8 @@ import (
 // also a [clientcache.TransactionStore]. It holds values of any type under the keys that keyFunc
 // returns. The caller must not modify the values and slices that its methods return.
 //
-// The [Options] have no effect on it. If an index function fails, see the package comment; the
-// error is logged.
+// A value whose index function fails is stored without an entry in that index, and the error is
+// logged. The [Options] have no effect.
 //
 // With a StoreOption, which only client-go's stores can apply, it returns client-go's Indexer.
 func (c Constructors) NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, options ...clientcache.StoreOption) clientcache.Indexer {

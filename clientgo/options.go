@@ -41,9 +41,10 @@ type Options struct {
 	NeverWritten bool
 	// Streaming declares that the program's own list and watch functions return the server's
 	// response unchanged. The informer then streams if cache.EnableStreaming has prepared the
-	// client's config. The factories of this package except their InformerFor, the dynamic and
-	// metadata informers, [Generated], [Adopt] and [Options.NewInformer] stream without it, since
-	// their functions are known to return the response unchanged.
+	// client's config. [Generated], [Adopt], [Options.NewInformer], dynamic and metadata informers,
+	// and the factories of this package stream without it, since their functions are known to
+	// return the response unchanged. InformerFor of a factory does not: its function is the
+	// program's.
 	//
 	// If the informer does not stream although Streaming is set or the config was prepared, a
 	// warning with the reason is logged once. Status.NotStreamingReason has the reason, too; see

@@ -15,8 +15,8 @@ import (
 
 // ControllerOf returns the controller of an informer of this package, or of a Controller that a
 // constructor of this package, such as [Constructors.NewInformer], has returned. The informer may
-// be embedded in another type, such as client-go's typed wrappers. The result has waits, among
-// others:
+// be embedded in another type, such as client-go's typed wrappers. Among its methods are waits, a
+// health check and Status:
 //
 //	pod, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 //	err = clientgo.ControllerOf(informer).WaitForObject(ctx, pod)

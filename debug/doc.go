@@ -24,10 +24,10 @@
 // credentials. The handler does not authenticate: serve it where the program serves
 // net/http/pprof.
 //
-// With Options.ShowObjects, the page also shows the content of objects, except those that are or
-// may be Secrets: of a kind that ends in Secret or is not known; with stringData, or with type and
-// data; or of a kind whose name contains Secret, with data in the object or its spec. An annotation
-// with the last applied configuration counts as the object. The kind is known if the object has
+// With Options.ShowObjects, the page also shows the content of objects. It does not show an object
+// whose kind ends in Secret or is not known, nor one that has stringData, or type and data, nor one
+// whose kind contains Secret and that has data or stringData, also in its spec. An annotation with
+// the last applied configuration counts as the object. The kind is known if the object has
 // apiVersion and kind, if the informer of unstructured objects was given them, or if the Go type is
 // one of k8s.io/api, or a PartialObject of one.
 //

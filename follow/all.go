@@ -139,9 +139,9 @@ func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], er
 }
 
 // Run starts and ends informers until ctx ends, and returns nil once all informers have returned.
-// The handler receives no deletions at the end. If an informer fails, because its ListWatch is
-// invalid or a handler's call has not returned, Run ends all informers and returns the error. Run
-// must be called once. The follower must run at the same time:
+// The handler receives no deletions at the end. If Run of an informer returns an error, because its
+// ListWatch is invalid or a handler's call has not returned, Run ends all informers and returns the
+// error. Run must be called once. The follower must run at the same time:
 //
 //	err := cache.RunAll(ctx, follower.Run, all.Run)
 func (a *Informers[T]) Run(ctx context.Context) error {

@@ -42,8 +42,9 @@
 //	the deletion of the CustomResourceDefinition, or   gone: the objects are deleted with it
 //	its absence from a consistent list
 //	a new generation of the CustomResourceDefinition,  not served: the objects may exist
-//	and, within two minutes, current discovery of its
-//	group without the resource
+//	and, within two minutes, discovery that has the
+//	group, current, and the resource not in this
+//	version
 //	the deletion of the APIService of an aggregated    not served: the objects may exist
 //	API
 //	a first list of definitions without its            not served: the objects may exist
@@ -59,10 +60,9 @@
 // change since, is that of a server that lags behind, and is ignored.
 //
 // A follower is blind while it may not list and watch CustomResourceDefinitions or APIServices, and
-// until its first lists and its first discovery have succeeded: informers request what is not
-// served, as without a follower, and Status.Err says why. A server that answers these lists with
-// 404, and whose discovery does not list the resource either, has none of them: the follower is not
-// blind.
+// while its first lists or its first discovery request fail: informers request what is not served,
+// as without a follower, and Status.Err says why. A server that answers these lists with 404, and
+// whose discovery does not list the resource either, has none of them: the follower is not blind.
 //
 // # Concurrency
 //

@@ -93,10 +93,10 @@ var (
 // Status describes a Follower.
 type Status struct {
 	// Err is why the last discovery request failed, or why CustomResourceDefinitions or APIServices
-	// cannot be watched. Resources are then taken to be as they were. It is nil if all is well. If
-	// the program has no permission to watch them, informers do not follow: they request what is
-	// not served, and report the 404. If the server does not serve them, as discovery confirms,
-	// informers follow all the same.
+	// cannot be watched. It is nil if all is well. While there is an error, resources are taken to
+	// be as they were. Without the permission to list and watch CustomResourceDefinitions and
+	// APIServices, informers do not follow: they request what is not served, and report the 404. If
+	// the server does not serve them, as discovery confirms, informers follow all the same.
 	Err error
 	// Requests is the number of requests for the groups of the server, including one in progress.
 	// Of these, Unchanged were answered with 304, Changed with 200, and Failed have failed.

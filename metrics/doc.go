@@ -49,9 +49,10 @@
 // informer_queued_items, informer_processing_latency_seconds and informer_store_resource_version
 // are client-go's current ones. k8s.io/component-base registers them, so that a Collector must not:
 // a name can be registered once. An informer of package clientgo updates them through client-go's
-// InformerMetricsProvider if the program has set its InformerName, as one of client-go does. The
-// Collector has the same in kinformer_handler_backlog_events, kinformer_handler_call_seconds_total
-// and reflector_last_resource_version, for every informer. Likewise, rest_client_requests_total of
+// InformerMetricsProvider if the program has given it an Identifier, or its factory an
+// InformerName, as one of client-go does. The Collector has the same in
+// kinformer_handler_backlog_events, kinformer_handler_call_seconds_total and
+// reflector_last_resource_version, for every informer. Likewise, rest_client_requests_total of
 // component-base and controller-runtime counts all requests of a client, and
 // kinformer_requests_total those of an informer.
 //

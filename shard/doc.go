@@ -46,15 +46,16 @@
 // its slots are free. Replicas take them by updates that carry the resourceVersions of the slots'
 // Leases.
 //
-// If a replica's watch of Leases is stuck, all members seem to it to have failed. It notices this
-// by its own renewals, which the watch must show within two fifths of LeaseDuration. It then lists
-// the Leases once per LeaseDuration, and regards a member as failed if two lists, a LeaseDuration
-// apart, have the same state of the member's Lease. Once the watch goes on, the replica ignores its
-// events up to the version of the last list.
+// If the watch of Leases is stuck, the replica sees no renewals, and all other members look failed.
+// It notices this by its own renewals, which the watch must show within two fifths of
+// LeaseDuration. It then lists the Leases once per LeaseDuration, and regards a member as failed if
+// two lists, a LeaseDuration apart, have the same state of the member's Lease. Once the watch goes
+// on, the replica ignores its events up to the version of the last list.
 //
-// Apart from renewals, a replica sends no requests after ten failures, and three more per
-// LeaseDuration. If a write fails because another replica has changed the Lease, the replica does
-// not write that Lease for a LeaseDuration, or until it has seen another state of it.
+// At most ten requests of a replica may fail at once, and three more per LeaseDuration; then it
+// waits. Renewals and attempts to join do not count. If a write fails because another replica has
+// changed the Lease, the replica does not write that Lease for a LeaseDuration, or until it has
+// seen another state of it.
 //
 // The owner of a slot ends the slot's context RenewDeadline after it sent its last successful
 // renewal. It measures this time by its monotonic and by its wall clock, and uses the longer one.
@@ -70,6 +71,6 @@
 // No write begins after the context of its slot has ended, except by a process that is stopped
 // between the check of the context and the sending of the request. Such a write, or one that was
 // delayed on its way, cannot overwrite one of a newer owner, since the resourceVersion that it
-// carries is then no longer current. If it arrives before the newer owner's first write, however,
+// carries is then no longer current. If the newer owner has not written to the object yet, however,
 // it succeeds: Leases cannot make the API server refuse the requests of a former owner.
 package shard

@@ -261,10 +261,9 @@ func (m *Member) Owns(obj metav1.Object) bool {
 // cache.InformerOptions.Scopes and clientgo.Options.Scopes. The member changes the set while it
 // runs; the caller must not.
 //
-// Before the member knows for the first time which slots it is to take, an informer over the set
-// has not synced. Its Status and HealthCheck, and the errors of WaitForSync, then say "no
-// assignment yet", with the member's last error. It may be to take none: the other members of the
-// group may own all.
+// An informer over the set does not sync before the member's first assignment: the member has taken
+// a slot, or has none to take because other members own all. Until then, Status and HealthCheck,
+// and the errors of WaitForSync, say "no assignment yet", with the member's last error.
 func (m *Member) Scopes() *cache.Scopes { return m.scopes }
 
 // Changes returns an iterator. It yields the member's slots immediately, and again after each

@@ -40,11 +40,11 @@ type Options struct {
 	// RenewDeadline is how long a replica goes on writing after its last successful renewal. Zero
 	// means two thirds of LeaseDuration. The package documentation says what it requires of clocks.
 	RenewDeadline time.Duration
-	// RetryPeriod is the first pause between two attempts of a request that fails. Except for
-	// renewals, the pause doubles, up to LeaseDuration. A replica takes a free slot that another
-	// one should take after one to three RetryPeriods. Zero means 2 s, or a tenth of LeaseDuration
-	// if that is shorter. Together with a fifth of LeaseDuration it must be less than
-	// RenewDeadline.
+	// RetryPeriod is the pause between two attempts to join, to renew and to leave, and the first
+	// pause after another request that fails, where it doubles up to LeaseDuration. A replica takes
+	// a free slot that another one should take after one to three RetryPeriods. Zero means 2 s, or
+	// a tenth of LeaseDuration if that is shorter. Together with a fifth of LeaseDuration it must
+	// be less than RenewDeadline.
 	RetryPeriod time.Duration
 }
 

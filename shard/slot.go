@@ -65,8 +65,8 @@ func (s *Slot) isRecreated(lease *coordinationv1.Lease) bool {
 // carry the resourceVersion of the object that it is computed from: see the package documentation.
 //
 // If a context with a timeout or a cancellation is needed, pass it as parent. A context that is
-// derived from the result does not read the clocks: after the machine was resumed, it may end a
-// RetryPeriod too late.
+// derived from the result does not read the clocks: after the machine was resumed, it may end up to
+// a RetryPeriod too late.
 func (s *Slot) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	inner, end := context.WithCancelCause(parent)
 	stop := context.AfterFunc(s.ctx, func() { end(s.err()) })

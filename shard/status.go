@@ -63,9 +63,10 @@ type Status struct {
 	// within two fifths of LeaseDuration. Otherwise it is when the member sent the first renewal
 	// that the watch has not shown.
 	StaleSince time.Time
-	// Err is the error of the last request that has failed, other than by a conflict over a slot,
-	// since the last successful renewal. If there is none, it is the error of the informer of
-	// Leases, or nil. Once Run has returned because the group has other options, it is that error.
+	// Err is the error of the last request that has failed, other than because another write of the
+	// Lease came first, since the last successful renewal. If there is none, it is the error of the
+	// informer of Leases, or nil. Once Run has returned because the group has other options, it is
+	// that error.
 	Err error
 }
 

@@ -42,9 +42,9 @@ type Crash struct{ Before, After string }
 // LostResponse executes a write and breaks the connection before the response.
 type LostResponse struct{ To string }
 
-// Conflict changes an object immediately before a write to it, and changes it back, as another
-// client could: there are two events, and a write that carries a resourceVersion is answered with
-// 409.
+// Conflict changes the managedFields of an object immediately before a write to it, and changes
+// them back, as another client could: there are two events, and a write that carries a
+// resourceVersion is answered with 409.
 type Conflict struct{ To string }
 
 // ServerError answers a write with 500 and does not execute it.

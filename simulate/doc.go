@@ -54,8 +54,7 @@
 //
 //   - an undisturbed run in another order ends in another state;
 //   - the program does not come to rest: it writes again and again;
-//   - Start returns before its context is cancelled, or not within 5 minutes of that, unless the
-//     oracle [Return] allows it;
+//   - Start returns too early or too late: see [Return];
 //   - a goroutine is left after Start has returned;
 //   - Start panics, or client-go recovers a panic;
 //   - an invariant of the test returns an error.

@@ -25,8 +25,9 @@ const (
 	// Rest requires that the program comes to rest. Without it, a Settle ends after ten times
 	// Test.Rest; too many requests and events fail the run all the same.
 	Rest Oracle = "rest"
-	// Return requires that Start returns within 5 minutes of the cancellation of its context, and
-	// not before, except with an error in a run with a disturbance. It is then called again.
+	// Return requires that Start does not return before its context is cancelled, except with an
+	// error after a disturbance (it is then called again), and that it returns within 5 minutes of
+	// the end of the run.
 	Return Oracle = "return"
 	// Panic requires that Start does not panic, and that client-go recovers no panic.
 	Panic Oracle = "panic"

@@ -19,8 +19,7 @@ import (
 type Test struct {
 	// Start runs the program until ctx is cancelled, and returns when all its goroutines have
 	// ended. It must reach the API server by config alone, listen on no port, and install no signal
-	// handler. It is called in each run, and again after a crash, or after an error in a run with a
-	// disturbance.
+	// handler. It is called in each run, and again after a crash, or an error after a disturbance.
 	Start func(ctx context.Context, config *rest.Config) error
 	// Replicas is the number of times that Start is called at once. Zero means one.
 	Replicas int
@@ -61,7 +60,7 @@ const defaultRest = 20 * time.Minute
 // Run simulates a program, and fails the test if a run goes wrong: see the package's documentation.
 // Of the 200 runs (or -simulate.runs), the first is undisturbed. Then come ten in other orders,
 // each single disturbance, and random combinations. Run stops at the first failure, and prints the
-// disturbances without which it does not fail, the timeline, and the flag that repeats the run.
+// disturbances that the failure needs, the timeline, and the flag that repeats the run.
 //
 // Run sets GOMAXPROCS, GOGC and global variables of client-go while it runs. It fails in a parallel
 // test, and the simulations of a test binary run one after the other.

@@ -3,7 +3,8 @@
 
 // Package cache has the exported names of client-go's package tools/cache. Its constructors of
 // informers and reflectors, NewStore and NewIndexer make those of package [clientgo] with the zero
-// [clientgo.Options]. New and all other names are client-go's. A program changes its import:
+// [clientgo.Options]. ShutDownEventHandler is this package's, too. New and all other names are
+// client-go's. A program changes its import:
 //
 //	import "k8s.io/client-go/tools/cache"                // before
 //	import "github.com/kinformer/kinformer/clientgo/cache" // after

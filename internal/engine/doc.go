@@ -17,8 +17,8 @@
 // The stages of an informer know objects as any. Only package cache's generic types know T, and
 // they are thin: Go compiles the instances of generic code in each package that uses them, so a
 // generic engine would be compiled again in each package of a program that names cache's types. Of
-// the internal packages, only the containers (snapmap, eventlog and intern), which other internal
-// packages instantiate, and storewriter are generic.
+// the internal packages, only the containers (snapmap, eventlog and intern) and storewriter have
+// generic types.
 //
 // A Collection and a Spec hold the configurations of the stages (source.Config, reflector.Config,
 // informer.Config and, in that, store.Config) for the options that concern one stage alone. Their
