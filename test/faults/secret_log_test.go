@@ -43,11 +43,17 @@ const (
 	continueToken = "p4ge-t0ken"
 )
 
-var (
-	secretBase64 = base64.StdEncoding.EncodeToString([]byte(secretText))
-	secretValues = regexp.MustCompile(regexp.QuoteMeta(secretText) + "|" + regexp.QuoteMeta(secretBase64) +
-		"|47110471|" + bearerToken + "|" + continueToken)
-)
+var secretBase64 = base64.StdEncoding.EncodeToString([]byte(secretText))
+
+// secretIn returns a value in a text that must be in no log and no error, or "".
+func secretIn(text string) string {
+	for _, value := range []string{secretText, secretBase64, "47110471", bearerToken, continueToken} {
+		if strings.Contains(text, value) {
+			return value
+		}
+	}
+	return ""
+}
 
 // secretJSON is a Secret.
 var secretJSON = `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s","namespace":"ns","uid":"u","resourceVersion":"4",` +
@@ -316,11 +322,11 @@ func checkContent(t *testing.T, run func(ctx context.Context) string) {
 		if logRecord.MatchString(line) {
 			ofClient = logOfClient.MatchString(line)
 		}
-		if !ofClient && secretValues.MatchString(line) {
+		if !ofClient && secretIn(line) != "" {
 			t.Errorf("a secret in the log: %s", line)
 		}
 	}
-	if found := secretValues.FindString(text); found != "" {
+	if found := secretIn(text); found != "" {
 		t.Errorf("%q in an error or in Status: %s", found, text)
 	}
 }
