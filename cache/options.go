@@ -103,7 +103,7 @@ type InformerOptions[T Object] struct {
 	// Indexers are the store's indexes, by name.
 	Indexers Indexers[T]
 	// Packed stores each object as the bytes in which it differs from a similar object, in a sixth
-	// (Nodes) to a thirtieth (Pods) of client-go's memory. Reading an object decodes it (about 35
+	// (Nodes) to a thirtieth (Pods) of client-go's memory. Reading an object decodes it (30 to 40
 	// µs for a Pod) unless a reader still references the decoded object. It suits large collections
 	// of which little is read at a time; see docs/memory.md. Objects of types with protobuf methods
 	// have no apiVersion and kind, and nil instead of empty maps and slices, as when decoded from
