@@ -6,6 +6,7 @@ package dataset
 import (
 	"bytes"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestPages(t *testing.T) {
 		"limit=5":                   {0, 3},
 		"limit=1&resourceVersion=0": {0, 3},
 	} {
-		if got := PageOf(httptest.NewRequest("GET", "/api/v1/pods?"+query, nil), 3); got != want {
+		if got := PageOf(httptest.NewRequest(http.MethodGet, "/api/v1/pods?"+query, nil), 3); got != want {
 			t.Errorf("%q: %v, want %v", query, got, want)
 		}
 	}
