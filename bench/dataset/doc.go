@@ -14,5 +14,6 @@
 // memory at the same time.
 //
 // The objects of a set share strings, which decoded objects do not. Benchmarks of memory must
-// therefore encode and decode them; see [Encoded] and [Packed].
+// therefore encode and decode them; see [Encoded] and [Packed]. Servers list these in pages, as API
+// servers do; see [PageOf].
 package dataset

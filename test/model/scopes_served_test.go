@@ -139,7 +139,7 @@ func (x *scopedExecution) isAbsent() bool {
 }
 
 // checkAbsence checks that a store of which no scope is served is empty, but for what the program
-// has written, and that there are no requests meanwhile. The caller holds mu.
+// has written, and that the informer makes no requests meanwhile. The caller holds mu.
 func (x *scopedExecution) checkAbsence(stored map[string]scopedState) {
 	if !x.isAbsent() {
 		x.absence.quiet = nil

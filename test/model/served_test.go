@@ -155,7 +155,7 @@ func (x *execution) isAbsent() bool {
 }
 
 // checkAbsence checks that a store whose resource is not served is empty, that reads say so, and
-// that there are no requests meanwhile.
+// that the informer makes no requests meanwhile.
 func (x *execution) checkAbsence(v view) {
 	if !x.isAbsent() {
 		x.quiet = nil
