@@ -19,7 +19,7 @@ import (
 )
 
 // clientGoVersions are the supported versions of client-go.
-var clientGoVersions = []string{"v0.36.3", "v0.37.2"}
+var clientGoVersions = []string{"v0.36.0", "v0.37.2"}
 
 // newNames are exported names of client-go's tools/cache that v0.36 does not have. They are missing
 // here, since the package must compile with v0.36.

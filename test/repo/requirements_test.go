@@ -22,19 +22,16 @@ var leastVersions = map[string]string{
 	"pgregory.net/rapid":                  "v1.3.0", // tests
 }
 
-// TestRequirementsRaiseNothing checks that go.mod requires what client-go requires, at client-go's
-// own versions. A program that requires client-go keeps its modules as they are when it imports
-// kinformer.
+// TestRequirementsRaiseNothing checks that go.mod requires the first patch release of the oldest
+// supported minor of client-go, and what client-go requires at client-go's own versions. A program
+// that requires this minor keeps its modules as they are when it imports kinformer.
 func TestRequirementsRaiseNothing(t *testing.T) {
 	own := requirements(t, "go.mod")
-	clientGo := own["k8s.io/client-go"]
-	path := strings.TrimSpace(output(t, "go", "mod", "download", "-json", "k8s.io/client-go@"+clientGo))
-	var downloaded struct{ GoMod string }
-	if err := json.Unmarshal([]byte(path), &downloaded); err != nil {
-		t.Fatal(err)
+	clientGo := own[clientGoPath]
+	if !strings.HasSuffix(clientGo, ".0") {
+		t.Errorf("go.mod requires client-go %s, not the first release of its minor", clientGo)
 	}
-	theirs := requirements(t, downloaded.GoMod)
-	theirs["k8s.io/client-go"] = clientGo
+	theirs := requirementsOfClientGo(t, clientGo)
 	if len(own) < 30 || len(theirs) < 30 {
 		t.Fatalf("found %d and %d requirements", len(own), len(theirs))
 	}
@@ -50,6 +47,48 @@ func TestRequirementsRaiseNothing(t *testing.T) {
 			t.Errorf("leastVersions lists %s, which go.mod does not require", module)
 		}
 	}
+}
+
+// TestOneSetOfVersionsForEachMinor checks that the modules that .ci/run compiles have the oldest or
+// the newest supported client-go, and what client-go requires at client-go's own versions.
+// Kubernetes' clients are then compiled once for each of the two. Make test-version has the same
+// versions, since it requires client-go and nothing else.
+func TestOneSetOfVersionsForEachMinor(t *testing.T) {
+	oldest, newest := requirements(t, "go.mod")[clientGoPath], requirements(t, "e2e/go.mod")[clientGoPath]
+	for path, clientGo := range map[string]string{
+		"examples/go.mod":            oldest,
+		"simulate/simulatecr/go.mod": oldest,
+		"e2e/go.mod":                 newest,
+		"bench/go.mod":               newest,
+	} {
+		own, common := requirements(t, path), 0
+		for module, want := range requirementsOfClientGo(t, clientGo) {
+			if version, ok := own[module]; ok {
+				common++
+				if version != want {
+					t.Errorf("%s requires %s %s, client-go %s requires %s", path, module, version, clientGo, want)
+				}
+			}
+		}
+		if common < 30 {
+			t.Errorf("%s has %d modules in common with client-go", path, common)
+		}
+	}
+}
+
+const clientGoPath = "k8s.io/client-go"
+
+// requirementsOfClientGo returns the versions of the modules that a version of client-go requires,
+// and of client-go.
+func requirementsOfClientGo(t *testing.T, version string) map[string]string {
+	t.Helper()
+	var downloaded struct{ GoMod string }
+	if err := json.Unmarshal([]byte(output(t, "go", "mod", "download", "-json", clientGoPath+"@"+version)), &downloaded); err != nil {
+		t.Fatal(err)
+	}
+	versions := requirements(t, downloaded.GoMod)
+	versions[clientGoPath] = version
+	return versions
 }
 
 // TestNestedModuleHasNoReplacement checks that simulate/simulatecr is the same in a program, which
