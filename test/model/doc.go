@@ -70,7 +70,7 @@
 //
 // Seeds and their number are flags; make stress sets them:
 //
-//	go test -race ./test/model -v -model.seed=1 -model.programs=100000 -timeout 60m
+//	go -C test test -race ./model -v -model.seed=1 -model.programs=100000 -timeout 60m
 //
 // A failing program is shrunk, printed with a timeline, and written to a file for TestReplay. Those
 // that found a bug are in testdata/seeds.json. The delays of the informer are seeded: a program
@@ -79,7 +79,7 @@
 //
 // TestScopesFollowModel has the flags of rapid instead:
 //
-//	go test ./test/model -v -run TestScopesFollowModel -rapid.checks=100000 -rapid.seed=1
+//	go -C test test ./model -v -run TestScopesFollowModel -rapid.checks=100000 -rapid.seed=1
 //
 // It prints a failing program as JSON, which TestReplayScopes runs again from the file of
 // -model.program. Those that found a bug are in testdata/scopes.json. -model.large=false leaves out

@@ -192,6 +192,6 @@ func report(t *testing.T, first *violation, p program) {
 	if err := os.WriteFile(path, []byte(mustJSON(p)), 0o600); err != nil {
 		t.Log(err)
 	}
-	t.Fatalf("%v\n\nwith a simpler program: %v\n%s\n\n%s\n\nto run it again: go test ./test/model -race -v -run=TestReplay -model.program=%s",
+	t.Fatalf("%v\n\nwith a simpler program: %v\n%s\n\n%s\n\nto run it again: go -C test test ./model -race -v -run=TestReplay -model.program=%s",
 		first, x.violation, mustJSON(p), strings.Join(x.lines, "\n"), path)
 }

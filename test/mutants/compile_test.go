@@ -40,8 +40,8 @@ func TestMutantsCompile(t *testing.T) {
 
 // TestCheckerRefuses type-checks a mutant that does not compile.
 func TestCheckerRefuses(t *testing.T) {
-	const last = "func (m *mutant) unchanged() (n int) {\n"
-	m := mutant{file: "test/mutants/mutant.go", from: last, to: last + "\tx := 1\n"}
+	const last = "func New[E any]() *Log[E] {\n"
+	m := mutant{file: "internal/eventlog/log.go", from: last, to: last + "\tx := 1\n"}
 	if err := newChecker(t, []mutant{m}).check(m); err == nil || !strings.Contains(err.Error(), "declared and not used: x") {
 		t.Errorf("error %v", err)
 	}

@@ -1,8 +1,8 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command mutants shows that the tests of this module notice faults. It applies each of the changes
-// described in *.diff, one at a time, by an overlay of the compiler, and runs the tests:
+// Command mutants shows that the tests of this repository notice faults. It applies each of the
+// changes described in *.diff, one at a time, by an overlay of the compiler, and runs the tests:
 //
 //	make mutants            # all of them
 //	make mutants SAMPLE=15  # some, others for each commit
@@ -22,6 +22,9 @@
 //	-a line that goes
 //	+a line that comes
 //
-// The lines that stay or go must be in the file exactly once, and have no empty line among them. A
-// line "survives because ..." explains a mutant that no test can kill.
+// Files and packages are named by their paths in the repository, those of module test included. The
+// lines that stay or go must be in the file exactly once, and have no empty line among them. A line
+// "survives because ..." explains a mutant that no test can kill.
+//
+// The command runs in the folder of module test, as go -C test run ./mutants does.
 package main

@@ -42,12 +42,13 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 	if !slices.ContainsFunc(tests, func(arg string) bool { return strings.HasPrefix(arg, "-count=") }) {
 		args = append(args, "-count=1")
 	}
-	args = append(args, tests...)
+	dir, pkg := inModule(tests[0])
+	args = append(append(args, pkg), tests[1:]...)
 	if r.rapid[tests[0]] {
 		args = append(args, "-rapid.nofailfile")
 	}
 	command := exec.CommandContext(ctx, "go", args...)
-	command.Dir = r.root
+	command.Dir = filepath.Join(r.root, dir)
 	stdout, err := command.StdoutPipe()
 	if err != nil {
 		return "", err
@@ -68,6 +69,15 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 		return result.last + " (the process failed)", nil
 	}
 	return "", nil
+}
+
+// inModule returns the folder of the module that has a package, which is named by its path in the
+// repository, and the package's path in that module.
+func inModule(folder string) (dir, inside string) {
+	if inside, ok := strings.CutPrefix(folder, "./test/"); ok {
+		return "test", "./" + inside
+	}
+	return ".", folder
 }
 
 // fails waits for a command and reports whether it failed.
@@ -119,11 +129,11 @@ func readEvents(events io.Reader) (r result) {
 	return r
 }
 
-// packagesWithRapid returns the packages whose tests import rapid. It writes files when a test
-// fails, which a flag that only those packages have prevents.
+// packagesWithRapid returns the packages of module test whose tests import rapid. It writes files
+// when a test fails, which a flag that only those packages have prevents.
 func packagesWithRapid(ctx context.Context, root string) (map[string]bool, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-f", `{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")
-	list.Dir = root
+	list.Dir = filepath.Join(root, "test")
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)

@@ -40,7 +40,7 @@ func main() {
 }
 
 func run(ctx context.Context, s selection, r *runner) (failed bool, err error) {
-	root, err := filepath.Abs(".")
+	root, err := filepath.Abs("..")
 	if err != nil {
 		return false, err
 	}

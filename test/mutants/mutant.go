@@ -14,8 +14,8 @@ import (
 // mutant is a broken variant of one file.
 type mutant struct {
 	name     string
-	file     string   // slash-separated path in the module
-	tests    []string // arguments of go test: a package, then flags
+	file     string   // slash-separated path in the repository
+	tests    []string // arguments of go test: a package, by its path in the repository, then flags
 	survives string   // why no test can kill it, if so
 	from, to string   // whole lines
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // minMutants is the least number of mutants.
@@ -47,6 +48,32 @@ func TestParse(t *testing.T) {
 	for _, incomplete := range []string{"=== a\n", "=== a\nfile b\ntest c\n", "=== a\nfile b\ntest c\n-d\n+d\n", "=== a\nunknown\n"} {
 		if _, err := parse(incomplete); err == nil {
 			t.Errorf("parse accepts %q", incomplete)
+		}
+	}
+}
+
+// TestPackagesWithRapid names packages of module test as mutants do.
+func TestPackagesWithRapid(t *testing.T) {
+	rapid, err := packagesWithRapid(t.Context(), filepath.Join("..", ".."))
+	if err != nil || !rapid["./test/model"] || rapid["./test/faults"] {
+		t.Errorf("%v, %v", rapid, err)
+	}
+}
+
+// TestGoTest runs a test of the main module, and one of module test.
+func TestGoTest(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := overlay(t.TempDir(), root, "internal/units/unused.go", "package units\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runner{root: root}
+	for _, tests := range [][]string{{"./internal/units"}, {"./test/mutants", "-run=TestParse"}} {
+		if killer, err := r.goTest(t.Context(), name, tests, time.Minute); killer != "" || err != nil {
+			t.Errorf("%v: %q, %v", tests, killer, err)
 		}
 	}
 }

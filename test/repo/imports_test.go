@@ -13,9 +13,10 @@ import (
 
 const module = "github.com/kinformer/kinformer"
 
-// mayImport lists, for each package of the module, which packages of the module it may import, and
-// "client-go" if it may import k8s.io/client-go. A package without a line has that of the folder
-// above it, in which a folder stands for all of its packages. Test files may import any package.
+// mayImport lists, for each package of the library and of module test, which packages of these
+// modules it may import, and "client-go" if it may import k8s.io/client-go. A package without a
+// line has that of the folder above it, in which a folder stands for all of its packages. Test
+// files may import any package.
 //
 // The order is that of the data flow from the bottom up: leaves, stages, what a user imports, and
 // what is built on that.
@@ -139,14 +140,17 @@ func isWithin(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// packages returns the packages of the module, by their paths in it, with their imports.
+// packages returns the packages of the library and of module test, by their paths in the
+// repository, with their imports.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
-	list := output(t, "go", "list", "-e", "-f", `{{if .GoFiles}}{{.ImportPath}} {{join .Imports " "}}{{end}}`, "./...")
 	found := make(map[string][]string)
-	for line := range strings.Lines(list) {
-		words := strings.Fields(line)
-		found[strings.TrimPrefix(words[0], module+"/")] = words[1:]
+	for _, folder := range []string{".", "test"} {
+		list := output(t, "go", "-C", folder, "list", "-e", "-f", `{{if .GoFiles}}{{.ImportPath}} {{join .Imports " "}}{{end}}`, "./...")
+		for line := range strings.Lines(list) {
+			words := strings.Fields(line)
+			found[strings.TrimPrefix(words[0], module+"/")] = words[1:]
+		}
 	}
 	return found
 }

@@ -109,20 +109,24 @@ func TestNestedModuleHasNoReplacement(t *testing.T) {
 	}
 }
 
-// TestExamplesHaveTheVersionsOfTheLibrary checks that a package which the library and its examples
-// import is compiled once.
-func TestExamplesHaveTheVersionsOfTheLibrary(t *testing.T) {
-	own, shared := requirements(t, "go.mod"), 0
-	for module, version := range requirements(t, "examples/go.mod") {
-		if want, ok := own[module]; ok {
-			shared++
-			if version != want {
-				t.Errorf("examples/go.mod requires %s %s, go.mod %s", module, version, want)
+// TestNestedModulesHaveTheVersionsOfTheLibrary checks that a package which the library, its
+// examples and module test import is compiled once.
+func TestNestedModulesHaveTheVersionsOfTheLibrary(t *testing.T) {
+	for path, library := range map[string]string{
+		"examples/go.mod": "go.mod", "test/go.mod": "go.mod", ".ci/test-client-go-v0.37.mod": ".ci/client-go-v0.37.mod",
+	} {
+		own, shared := requirements(t, library), 0
+		for module, version := range requirements(t, path) {
+			if want, ok := own[module]; ok {
+				shared++
+				if version != want {
+					t.Errorf("%s requires %s %s, %s %s", path, module, version, library, want)
+				}
 			}
 		}
-	}
-	if shared < 30 {
-		t.Errorf("examples/go.mod has %d modules in common with go.mod", shared)
+		if shared < 30 {
+			t.Errorf("%s has %d modules in common with %s", path, shared, library)
+		}
 	}
 }
 
