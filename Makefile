@@ -7,7 +7,7 @@ SHELL     := /bin/sh
 root    := $(CURDIR)
 go      ?= go
 # The nested modules with code.
-nested  := $(patsubst %/go.mod,%,$(wildcard bench/go.mod examples/go.mod examples/controllerruntime/go.mod simulate/simulatecr/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/adopters/go.mod e2e/upstream/go.mod))
+nested  := $(patsubst %/go.mod,%,$(wildcard test/go.mod bench/go.mod examples/go.mod examples/controllerruntime/go.mod simulate/simulatecr/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/adopters/go.mod e2e/upstream/go.mod))
 modules := . $(nested)
 
 # The race detector needs cgo and a C compiler. Without one the tests run without it.
@@ -39,21 +39,23 @@ run: ## Run the node cache against an embedded API server
 # longest come first, so that those of other packages are compiled and run beside them.
 test: ## Run the tests of the library with the race detector, the example of tests, and a simulation
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
-	$(go) test $(race) -vet=off -ldflags=-w ./test/faults ./simulate ./cache $$($(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -Ev '/cmd/|/test/mutants$$')
+	$(go) test $(race) -vet=off -ldflags=-w ./simulate ./cache $$($(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /cmd/)
+	$(go) -C test test $(race) -vet=off -ldflags=-w $$($(go) -C test list ./... | grep -v /mutants)
 	$(go) -C examples test $(race) -vet=off -ldflags=-w ./testing
 	$(go) -C examples test $(race) -vet=off -ldflags=-w ./controller -run Simulated -simulate.runs=100
 
 # N and SEED select programs of test/model alone: make stress N=5000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.
 stress: ## Run the random tests of internal/ and shard/ with many more rounds, all of test/faults, 100,000 programs of scopes, and 20,000 others (half an hour; only N programs of each kind, from SEED on: a minute per 5,000)
-	$(if $(N),,$(go) test $(race) -tags stress -timeout 60m ./internal/... ./test/faults)
+	$(if $(N),,$(go) test $(race) -tags stress -timeout 60m ./internal/...)
+	$(if $(N),,$(go) -C test test $(race) -tags stress -timeout 60m ./faults)
 	$(if $(N),,$(go) test -tags stress -timeout 60m ./shard)
-	$(go) test -timeout 60m ./test/model -run TestScopesFollowModel -rapid.checks=$(or $(N),100000) -rapid.seed=$(or $(SEED),0)
-	$(go) test $(race) ./test/model -run TestInformerFollowsModel -count=1 -v -timeout 0 -model.seed=$(or $(SEED),1) -model.programs=$(or $(N),20000) -model.pairs=$(PAIRS)
+	$(go) -C test test -timeout 60m ./model -run TestScopesFollowModel -rapid.checks=$(or $(N),100000) -rapid.seed=$(or $(SEED),0)
+	$(go) -C test test $(race) ./model -run TestInformerFollowsModel -count=1 -v -timeout 0 -model.seed=$(or $(SEED),1) -model.programs=$(or $(N),20000) -model.pairs=$(PAIRS)
 
 # SAMPLE=15 runs that many, others for each commit; SEED repeats a sample. ONLY='reflector|relist' selects by name or
 # file. BY='./test/model -model.programs=500' runs those tests alone, and does not fail if mutants survive them.
 mutants: ## Run the tests against broken variants of the code (half an hour; SAMPLE=15 runs some of them)
-	$(go) run ./test/mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
+	$(go) -C test run ./mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
 
 simulate: ## Run the simulations at length (RUNS=10000 of each test; an hour), and those of five operators
 	$(go) test -count=1 -timeout 0 -v ./simulate -run 'Passes?$$|BugsAreFound|MendedOperators' -simulate.runs=$(or $(RUNS),10000)
@@ -63,7 +65,7 @@ simulate: ## Run the simulations at length (RUNS=10000 of each test; an hour), a
 
 # FOR is how long it takes: make soak FOR=2h.
 soak: ## Run informers of every kind under random faults, and check that they recover and do not grow (30 minutes)
-	$(go) test $(race) ./test/soak -count=1 -v -timeout 0 -soak.for=$(or $(FOR),30m) -soak.seed=$(or $(SEED),1)
+	$(go) -C test test $(race) ./soak -count=1 -v -timeout 0 -soak.for=$(or $(FOR),30m) -soak.seed=$(or $(SEED),1)
 
 lint: $(linter) $(vulns) ## Lint and vet every module, and look for known vulnerabilities (5 minutes; 15 the first time, which compiles much of Kubernetes)
 	@failed=; for m in $(modules); do echo "golangci-lint run  # in $$m"; \
@@ -99,15 +101,17 @@ e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the 
 
 # go.mod has the oldest supported client-go.
 test-newest: ## Run the library's tests with the newest client-go
-	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./metrics ./shard ./simulate/... ./test/faults ./test/model
+	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./metrics ./shard ./simulate/...
+	$(go) -C test test -modfile=../.ci/test-client-go-v0.37.mod -count=1 ./faults ./model
 
 compile: ## Compile the library and the examples for macOS and Windows
-	@for os in darwin windows; do for m in . simulate/simulatecr examples examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
+	@for os in darwin windows; do for m in . test simulate/simulatecr examples examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
 		CGO_ENABLED=0 GOOS=$$os $(go) -C $$m vet ./... || exit 1; done; done
 
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd, those of programs, and the simulation of shards
 	$(go) -C e2e test $(race) -count=1 -timeout=20m -v ./...
-	$(go) test $(race) -count=1 ./cmd/... ./test/mutants
+	$(go) test $(race) -count=1 ./cmd/...
+	$(go) -C test test $(race) -count=1 ./mutants
 	$(go) test -count=1 ./shard # with the simulation, which is not built for the race detector: it crashes (golang/go#78156)
 	$(go) -C examples test $(race) -count=1 ./... # each as a process
 	$(go) -C simulate/simulatecr test -count=1 .
