@@ -71,6 +71,7 @@ var mayImport = map[string]string{
 	"internal/testing/loopback": "",
 	"internal/testing/envelope": "",
 	"internal/testing/process":  "",
+	"internal/testing/random":   "",
 	"test":                      "",
 	"cmd/kinformer":             "client-go cache cmd/kinformer fake internal/protowire internal/testing internal/units internal/wire",
 }
