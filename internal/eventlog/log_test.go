@@ -13,7 +13,8 @@ import (
 	"testing/synctest"
 
 	"go.uber.org/goleak"
-	"pgregory.net/rapid"
+
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,7 +89,7 @@ func TestReadyIsClosedByAppend(t *testing.T) {
 
 // TestRandomReaders compares cursors created at random times with a slice.
 func TestRandomReaders(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	random.Check(t, 100, func(t *random.T) {
 		log := New[int]()
 		var all []int
 		type reader struct {
@@ -96,9 +97,12 @@ func TestRandomReaders(t *testing.T) {
 			at     int
 		}
 		var readers []*reader
-		t.Repeat(map[string]func(*rapid.T){
-			"append": func(t *rapid.T) {
-				batch := rapid.SliceOfN(rapid.Int(), 0, 5).Draw(t, "batch")
+		t.Repeat(map[string]func(*random.T){
+			"append": func(t *random.T) {
+				batch := make([]int, t.Length("events", 3, 5))
+				for i := range batch {
+					batch[i] = t.Int()
+				}
 				all = append(all, batch...)
 				if len(batch) == 1 {
 					log.AppendOne(batch[0])
@@ -106,14 +110,14 @@ func TestRandomReaders(t *testing.T) {
 					log.Append(batch)
 				}
 			},
-			"cursor": func(*rapid.T) {
+			"cursor": func(*random.T) {
 				readers = append(readers, &reader{log.Cursor(), len(all)})
 			},
-			"read": func(t *rapid.T) {
+			"read": func(t *random.T) {
 				if len(readers) == 0 {
 					t.Skip("no reader yet")
 				}
-				r := rapid.SampledFrom(readers).Draw(t, "reader")
+				r := readers[t.Range("reader", 0, len(readers)-1)]
 				batch, ok := r.cursor.TryNext()
 				if ok != (r.at < len(all)) {
 					t.Fatalf("TryNext() reports %v after %d of %d events", ok, r.at, len(all))
@@ -123,7 +127,7 @@ func TestRandomReaders(t *testing.T) {
 				}
 				r.at += len(batch)
 			},
-			"": func(t *rapid.T) {
+			"": func(t *random.T) {
 				for _, r := range readers {
 					if got := r.cursor.Position(); got != uint64(r.at) {
 						t.Fatalf("Position() = %d, want %d", got, r.at)
