@@ -6,7 +6,7 @@
 package snapmap
 
 const (
-	rapidChecks      = 1_000
+	modelRounds      = 1_000
 	churnRounds      = 2_000_000
 	shrinkKeys       = 200_000
 	unevenKeys       = 100_000

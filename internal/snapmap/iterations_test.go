@@ -7,7 +7,7 @@ package snapmap
 
 // Sizes and numbers of random rounds. The build tag stress raises them.
 const (
-	rapidChecks      = 10
+	modelRounds      = 10
 	churnRounds      = 30_000
 	shrinkKeys       = 10_000
 	unevenKeys       = 20_000

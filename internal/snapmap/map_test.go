@@ -4,23 +4,13 @@
 package snapmap
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strconv"
 	"sync/atomic"
 	"testing"
 
 	"github.com/kinformer/kinformer/internal/testing/process"
 )
-
-// TestMain sets the default of -rapid.checks.
-func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", strconv.Itoa(rapidChecks)); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
 
 func TestMapOperations(t *testing.T) {
 	m := NewMap[int, struct{}](new(Generation))

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 // hashFuncs returns hash functions, from the default one to one in which all keys collide.
@@ -43,20 +43,20 @@ type kept struct {
 // earlier views again and again.
 func TestMapModel(t *testing.T) {
 	for name, hash := range hashFuncs() {
-		t.Run(name, func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { mapHistory(t, hash) }) })
+		t.Run(name, func(t *testing.T) { random.Check(t, modelRounds, func(t *random.T) { mapHistory(t, hash) }) })
 	}
 }
 
-func mapHistory(t *rapid.T, hash func(string) uint64) {
+func mapHistory(t *random.T, hash func(string) uint64) {
 	g := new(Generation)
 	m := NewMap[int, struct{}](g)
 	m.t.injectHash(hash)
 	model := map[string]*int{}
 	var views []kept
 	serial := 0
-	keys := rapid.IntRange(1, 600).Draw(t, "keys")
-	key := func(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, keys).Draw(t, "key")) }
-	set := func(t *rapid.T, k string) {
+	keys := t.Range("keys", 1, 600)
+	key := func(t *random.T) string { return strconv.Itoa(t.Range("key", 0, keys)) }
+	set := func(t *random.T, k string) {
 		serial++
 		v := new(serial)
 		if old := m.Set(k, v); old != model[k] {
@@ -64,37 +64,37 @@ func mapHistory(t *rapid.T, hash func(string) uint64) {
 		}
 		model[k] = v
 	}
-	remove := func(t *rapid.T, k string) {
+	remove := func(t *random.T, k string) {
 		if old := m.Delete(k); old != model[k] {
 			t.Fatalf("Delete %q returned %v, want %v", k, old, model[k])
 		}
 		delete(model, k)
 	}
-	t.Repeat(map[string]func(*rapid.T){
-		"set":    func(t *rapid.T) { set(t, key(t)) },
-		"delete": func(t *rapid.T) { remove(t, key(t)) },
-		"setMany": func(t *rapid.T) {
-			from := rapid.IntRange(0, keys).Draw(t, "from")
-			for i := range rapid.IntRange(0, 200).Draw(t, "many") {
+	t.Repeat(map[string]func(*random.T){
+		"set":    func(t *random.T) { set(t, key(t)) },
+		"delete": func(t *random.T) { remove(t, key(t)) },
+		"setMany": func(t *random.T) {
+			from := t.Range("from", 0, keys)
+			for i := range t.Range("many", 0, 200) {
 				set(t, strconv.Itoa(from+i))
 			}
 		},
-		"deleteMany": func(t *rapid.T) {
-			many := rapid.IntRange(0, len(model)).Draw(t, "many")
+		"deleteMany": func(t *random.T) {
+			many := t.Range("many", 0, len(model))
 			for _, k := range slices.Sorted(maps.Keys(model))[:many] {
 				remove(t, k)
 			}
 		},
-		"snapshot": func(t *rapid.T) {
+		"snapshot": func(t *random.T) {
 			views = append(views[max(0, len(views)-4):], kept{m.View(), maps.Clone(model)})
 			g.Advance()
 		},
-		"fork": func(t *rapid.T) { // goes on with either of the two, and writes the other once more
+		"fork": func(t *random.T) { // goes on with either of the two, and writes the other once more
 			other := g.Fork()
 			fork := m.Fork(other)
 			view := kept{m.View(), maps.Clone(model)}
 			views = append(views[max(0, len(views)-4):], view)
-			if rapid.Bool().Draw(t, "the fork") {
+			if t.Bool("the fork") {
 				g, m, fork = other, fork, m
 			}
 			fork.Set("of the other", new(0))
@@ -102,7 +102,7 @@ func mapHistory(t *rapid.T, hash func(string) uint64) {
 				fork.Delete(k)
 			}
 		},
-		"": func(t *rapid.T) {
+		"": func(t *random.T) {
 			m.t.validate(t)
 			checkMap[int](t, m, model)
 			for _, v := range views {
@@ -120,16 +120,16 @@ type keptSet struct {
 
 // TestSetModel compares random histories with a plain map, for small and large sets.
 func TestSetModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	random.Check(t, modelRounds, func(t *random.T) {
 		g := new(Generation)
 		s := NewSet(g)
 		model := map[string]bool{}
 		var sets []keptSet
-		keys := rapid.SampledFrom([]int{3, 20, 500}).Draw(t, "keys")
-		step := func(change func(*Set, *Generation, string) *Set, in bool) func(*rapid.T) {
-			return func(t *rapid.T) {
-				from := rapid.IntRange(0, keys).Draw(t, "from")
-				for i := range rapid.IntRange(1, max(2, keys/10)).Draw(t, "many") {
+		keys := random.From(t, "keys", 3, 20, 500)
+		step := func(change func(*Set, *Generation, string) *Set, in bool) func(*random.T) {
+			return func(t *random.T) {
+				from := t.Range("from", 0, keys)
+				for i := range t.Range("many", 1, max(2, keys/10)) {
 					k := strconv.Itoa((from + i) % keys)
 					before := s
 					s = change(s, g, k)
@@ -144,20 +144,20 @@ func TestSetModel(t *testing.T) {
 				}
 			}
 		}
-		t.Repeat(map[string]func(*rapid.T){
+		t.Repeat(map[string]func(*random.T){
 			"add":    step((*Set).Add, true),
 			"remove": step((*Set).Remove, false),
-			"snapshot": func(t *rapid.T) {
+			"snapshot": func(t *random.T) {
 				sets = append(sets, keptSet{s, maps.Clone(model)})
 				g.Advance()
 			},
-			"fork": func(t *rapid.T) { // the other group's set, which has what this one had
+			"fork": func(t *random.T) { // the other group's set, which has what this one had
 				sets = append(sets, keptSet{s, maps.Clone(model)})
 				other := g.Fork()
 				s.Add(g, "of the group that is given up")
 				g = other
 			},
-			"": func(t *rapid.T) {
+			"": func(t *random.T) {
 				checkSet(t, s, model)
 				for _, k := range sets {
 					checkSet(t, k.set, k.model)

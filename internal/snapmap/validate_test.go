@@ -83,7 +83,7 @@ func (p *page[X, M]) validate(hash *hasher, prefix uint64, seen map[string]bool)
 }
 
 // validate fails the test if the table breaks an invariant.
-func (t *table[X, M]) validate(tb fataler) {
+func (t *table[X, M]) validate(tb testing.TB) {
 	tb.Helper()
 	n, err := t.root.Load().validate(t.g.now)
 	if err != nil {
@@ -94,15 +94,6 @@ func (t *table[X, M]) validate(tb fataler) {
 	}
 }
 
-// fataler is the common part of testing.TB and rapid.T that the checks need.
-type fataler interface {
-	Helper()
-	Fatal(...any)
-	Fatalf(string, ...any)
-}
-
-var _ fataler = testing.TB(nil)
-
 // mapReader is the common part of Map and View.
 type mapReader[V any] interface {
 	Get(key string) *V
@@ -111,7 +102,7 @@ type mapReader[V any] interface {
 }
 
 // checkMap compares a map or a view with a plain map.
-func checkMap[V any](tb fataler, got mapReader[V], want map[string]*V) {
+func checkMap[V any](tb testing.TB, got mapReader[V], want map[string]*V) {
 	tb.Helper()
 	if got.Len() != len(want) {
 		tb.Fatalf("Len() = %d, want %d", got.Len(), len(want))
@@ -134,7 +125,7 @@ func checkMap[V any](tb fataler, got mapReader[V], want map[string]*V) {
 }
 
 // checkSet compares a set with a plain map.
-func checkSet(tb fataler, got *Set, want map[string]bool) {
+func checkSet(tb testing.TB, got *Set, want map[string]bool) {
 	tb.Helper()
 	if got.big != nil {
 		got.big.validate(tb)
