@@ -6,7 +6,7 @@
 package pack
 
 const (
-	rapidChecks      = 1_000
+	modelRounds      = 1_000
 	churnRounds      = 1_000
 	concurrentRounds = 50
 	randomInputs     = 1_000_000

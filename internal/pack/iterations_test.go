@@ -7,7 +7,7 @@ package pack
 
 // Numbers of random rounds and repetitions. The build tag stress raises them.
 const (
-	rapidChecks      = 25
+	modelRounds      = 25
 	churnRounds      = 10
 	concurrentRounds = 2
 	randomInputs     = 5_000

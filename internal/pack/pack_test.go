@@ -5,27 +5,16 @@ package pack
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
-// TestMain sets the default of -rapid.checks.
-func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", strconv.Itoa(rapidChecks)); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
-
 // packChecked packs an object and checks that it can be unpacked.
-func packChecked(tb rapid.TB, p *Packer, raw []byte, owner string, old Object) Object {
+func packChecked(tb testing.TB, p *Packer, raw []byte, owner string, old Object) Object {
 	tb.Helper()
 	passed := bytes.Clone(raw)
 	o := p.Pack(passed, owner, old)
@@ -36,7 +25,7 @@ func packChecked(tb rapid.TB, p *Packer, raw []byte, owner string, old Object) O
 	return o
 }
 
-func wantUnpacked(tb rapid.TB, o Object, raw []byte) {
+func wantUnpacked(tb testing.TB, o Object, raw []byte) {
 	tb.Helper()
 	got, err := o.Unpack([]byte("before"))
 	if err != nil || string(got) != "before"+string(raw) {
@@ -167,14 +156,15 @@ func TestUnsharedBaseIsReplaced(t *testing.T) {
 }
 
 func TestRandomObjectsRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	random.Check(t, modelRounds, func(t *random.T) {
 		p := New()
 		states := make(map[int]Object)
 		raws := make(map[int][]byte)
-		for range rapid.IntRange(1, 40).Draw(t, "objects") {
-			key := rapid.IntRange(0, 8).Draw(t, "key")
-			raw := edited(t, raws[rapid.IntRange(0, 8).Draw(t, "like")])
-			owner := fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "owner"))[:rapid.IntRange(0, 1).Draw(t, "has owner")]
+		for range t.Range("objects", 1, 40) {
+			t.Step("object")
+			key := t.Range("key", 0, 8)
+			raw := edited(t, raws[t.Range("like", 0, 8)])
+			owner := fmt.Sprint(t.Range("owner", 0, 2))[:t.Range("has owner", 0, 1)]
 			states[key] = packChecked(t, p, raw, owner, states[key])
 			raws[key] = raw
 		}
@@ -185,23 +175,50 @@ func TestRandomObjectsRoundTrip(t *testing.T) {
 }
 
 // edited returns a copy of like with parts changed, removed, inserted and repeated.
-func edited(t *rapid.T, like []byte) []byte {
+func edited(t *random.T, like []byte) []byte {
 	raw := bytes.Clone(like)
-	piece := rapid.OneOf(
-		rapid.SliceOfN(rapid.Byte(), 0, 60),
-		rapid.Map(rapid.StringMatching(`[0-9a-f]{0,70}|[0-9a-f-]{36}|10\.[0-9]{1,3}\.1`), func(s string) []byte { return []byte(s) }),
-		rapid.Map(rapid.IntRange(0, 3000), func(n int) []byte { return bytes.Repeat([]byte("ab"), n) }),
-		rapid.Map(rapid.IntRange(0, 50), func(n int) []byte { return podLike(n, n) }),
-	)
-	for range rapid.IntRange(0, 6).Draw(t, "edits") {
-		from := rapid.IntRange(0, len(raw)).Draw(t, "from")
-		to := min(len(raw), from+rapid.IntRange(0, 40).Draw(t, "length"))
-		if rapid.IntRange(0, 9).Draw(t, "truncate") == 0 {
+	for range t.Range("edits", 0, 6) {
+		from := t.Range("from", 0, len(raw))
+		to := min(len(raw), from+t.Range("length", 0, 40))
+		if t.Range("truncate", 0, 9) == 0 {
 			to = len(raw)
 		}
-		raw = append(raw[:from:from], append(piece.Draw(t, "piece"), raw[to:]...)...)
+		raw = append(raw[:from:from], append(piece(t), raw[to:]...)...)
 	}
 	return raw
+}
+
+// piece returns bytes, digits, what repeats itself, or a Pod.
+func piece(t *random.T) []byte {
+	from := func(alphabet string, n int) (text []byte) {
+		for range n {
+			text = append(text, alphabet[t.UpTo(uint64(len(alphabet)-1))])
+		}
+		t.Note("piece", string(text))
+		return text
+	}
+	const digits = "0123456789abcdef"
+	switch random.From(t, "kind", "bytes", "digits", "repetitive", "Pod") {
+	case "bytes":
+		raw := make([]byte, t.Length("length", 5, 60))
+		for i := range raw {
+			raw[i] = byte(t.UpTo(255))
+		}
+		t.Note("piece", string(raw))
+		return raw
+	case "digits":
+		switch random.From(t, "digits", "any length", "a UID", "an address") {
+		case "any length":
+			return from(digits, t.Length("length", 5, 70))
+		case "a UID":
+			return from(digits+"-", 36)
+		}
+		return fmt.Appendf(nil, "10.%s.1", from(digits[:10], t.Range("length", 1, 3)))
+	case "repetitive":
+		return bytes.Repeat([]byte("ab"), t.Range("times", 0, 3000))
+	}
+	pod := t.Range("Pod", 0, 50)
+	return podLike(pod, pod)
 }
 
 // TestSequencesRoundTrip holds sequences of objects that random testing found to break a packer
