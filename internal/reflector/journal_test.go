@@ -14,9 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"pgregory.net/rapid"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 // naiveEvent is an event of a history that a test keeps whole.
@@ -32,12 +32,13 @@ func (e naiveEvent) change() change {
 }
 
 // naiveHistory draws a history of versions from first on, some of which have several events.
-func naiveHistory(t *rapid.T, first int) (events []naiveEvent) {
+func naiveHistory(t *random.T, first int) (events []naiveEvent) {
 	version := first
-	for range rapid.IntRange(0, 30).Draw(t, "versions") {
-		version += rapid.IntRange(1, 90).Draw(t, "step")
-		for i := range rapid.SampledFrom([]int{1, 1, 1, 2, 40}).Draw(t, "events") {
-			events = append(events, naiveEvent{version, fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "key"), "-", i), rapid.SampledFrom([]string{"x", "y"}).Draw(t, "content")})
+	for range t.Range("versions", 0, 30) {
+		t.Step("version")
+		version += t.Range("step", 1, 90)
+		for i := range random.From(t, "events", 1, 1, 1, 2, 40) {
+			events = append(events, naiveEvent{version, fmt.Sprint(t.Range("key", 0, 2), "-", i), random.From(t, "content", "x", "y")})
 		}
 	}
 	return events
@@ -47,10 +48,10 @@ func naiveHistory(t *rapid.T, first int) (events []naiveEvent) {
 // watch starts, that a server which has the same history repeats it, and that one which was
 // restored to a version below the last change does not.
 func TestJournalMatchesNaiveTwin(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.IntRange(1, 2000).Draw(t, "list")
+	random.Check(t, 100, func(t *random.T) {
+		list := t.Range("list", 1, 2000)
 		events := naiveHistory(t, list)
-		cut := rapid.IntRange(0, len(events)).Draw(t, "received")
+		cut := t.Range("received", 0, len(events))
 		received := events[:cut]
 		var j journal
 		j.reset(strconv.Itoa(list))
@@ -69,12 +70,13 @@ func TestJournalMatchesNaiveTwin(t *testing.T) {
 		if want := naiveStart(received, list); o.start != strconv.Itoa(want) {
 			t.Fatalf("the watch starts at %s, want %d", o.start, want)
 		}
-		restored := rapid.IntRange(list, reached).Draw(t, "restored to")
+		t.Step("server")
+		restored := t.Range("restored to", list, reached)
 		served := events
-		if rapid.Bool().Draw(t, "restore") {
+		if t.Bool("restore") {
 			served = slices.Clone(events[:firstAfter(events, restored)])
-			for range rapid.IntRange(0, 8).Draw(t, "writes") {
-				restored += rapid.IntRange(1, 90).Draw(t, "step")
+			for range t.Range("writes", 0, 8) {
+				restored += t.Range("step", 1, 90)
 				served = append(served, naiveEvent{restored, "0-0", "new"})
 			}
 		}
