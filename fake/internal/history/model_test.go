@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
-	"pgregory.net/rapid"
+
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 // state is the model of a collection at one version: a map from key to "label value@version".
@@ -71,7 +72,7 @@ func newHarness(limit int) *harness {
 
 // write creates or updates an object, or deletes it if value is "", in the collection and the
 // model.
-func (h *harness) write(t rapid.TB, key, value string) {
+func (h *harness) write(t testing.TB, key, value string) {
 	now := maps.Clone(h.states[h.version])
 	_, exists := now[key]
 	if value == "" && !exists {
@@ -121,7 +122,7 @@ func (h *harness) truncate() {
 	h.window = h.version
 }
 
-func (h *harness) restore(t *rapid.T, version uint64) {
+func (h *harness) restore(t *random.T, version uint64) {
 	err := h.memory.Restore(version)
 	if possible := version >= h.floor && version <= h.version; possible != (err == nil) {
 		t.Fatalf("Restore(%d) with versions %d to %d: %v", version, h.floor, h.version, err)
@@ -150,7 +151,7 @@ func selector(value string) string {
 }
 
 // list lists a version in pages, writes between the pages, and compares the result with the model.
-func (h *harness) list(t *rapid.T, version uint64, value string, limit int64) {
+func (h *harness) list(t *random.T, version uint64, value string, limit int64) {
 	opts := metav1.ListOptions{
 		ResourceVersion: FormatVersion(version), ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 		LabelSelector: selector(value), Limit: limit,
@@ -185,7 +186,7 @@ func (h *harness) list(t *rapid.T, version uint64, value string, limit int64) {
 			break
 		}
 		opts.Continue, opts.ResourceVersion, opts.ResourceVersionMatch = page.Continue, "", ""
-		h.write(t, "between", rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "write between pages"))
+		h.write(t, "between", random.From(t, "write between pages", "", "x", "y"))
 	}
 	if want := h.states[version].where(value); !maps.Equal(got, want) {
 		t.Fatalf("list at %d: got %v, want %v", version, got, want)
@@ -193,7 +194,7 @@ func (h *harness) list(t *rapid.T, version uint64, value string, limit int64) {
 }
 
 // open starts a watcher at a version.
-func (h *harness) open(t *rapid.T, version uint64, value string) {
+func (h *harness) open(t *random.T, version uint64, value string) {
 	watcher, err := h.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(version), LabelSelector: selector(value)})
 	if version < h.window {
 		if !IsStreamError(err) || !apierrors.IsResourceExpired(err) {
@@ -208,7 +209,7 @@ func (h *harness) open(t *rapid.T, version uint64, value string) {
 }
 
 // drain applies all events of a watcher and compares the resulting state with the model.
-func (h *harness) drain(t *rapid.T, v *modelWatch) {
+func (h *harness) drain(t *random.T, v *modelWatch) {
 	for {
 		events, changed, err := v.watcher.Next(2)
 		if err != nil {
@@ -233,7 +234,7 @@ func (h *harness) drain(t *rapid.T, v *modelWatch) {
 
 // apply applies one event to the state. The test fails if the event is ADDED for an existing
 // object, or MODIFIED or DELETED for a missing one.
-func (v *modelWatch) apply(t *rapid.T, event *Event) {
+func (v *modelWatch) apply(t *random.T, event *Event) {
 	key := event.Object.GetName()
 	_, exists := v.state[key]
 	if exists == (event.Type == watch.Added) {
@@ -253,29 +254,29 @@ func (v *modelWatch) apply(t *rapid.T, event *Event) {
 // Random sequences of writes, compactions, truncated windows and restores: lists and watches agree
 // with a model that keeps every past state.
 func TestCollectionAgainstModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		h := newHarness(rapid.IntRange(1, 12).Draw(t, "limit"))
-		key := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"})
-		value := rapid.SampledFrom([]string{"", "x", "y"})
-		anyVersion := func(t *rapid.T) uint64 {
-			return rapid.Uint64Range(max(h.floor, 2)-1, h.version+1).Draw(t, "version")
+	random.Check(t, 100, func(t *random.T) {
+		h := newHarness(t.Range("limit", 1, 12))
+		key := func(t *random.T) string { return random.From(t, "key", "a", "b", "c", "d", "e") }
+		value := func(t *random.T) string { return random.From(t, "value", "", "x", "y") }
+		anyVersion := func(t *random.T) uint64 {
+			return uint64(t.Range("version", int(max(h.floor, 2)-1), int(h.version+1)))
 		}
-		t.Repeat(map[string]func(*rapid.T){
-			"write":    func(t *rapid.T) { h.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
-			"again":    func(t *rapid.T) { h.write(t, key.Draw(t, "key"), value.Draw(t, "value")) },
-			"skip":     func(t *rapid.T) { h.skip(rapid.Uint64Range(1, 3).Draw(t, "n")) },
-			"compact":  func(*rapid.T) { h.compact() },
-			"truncate": func(*rapid.T) { h.truncate() },
-			"restore": func(t *rapid.T) {
-				if rapid.IntRange(0, 4).Draw(t, "rarely") == 0 {
+		t.Repeat(map[string]func(*random.T){
+			"write":    func(t *random.T) { h.write(t, key(t), value(t)) },
+			"again":    func(t *random.T) { h.write(t, key(t), value(t)) },
+			"skip":     func(t *random.T) { h.skip(uint64(t.Range("n", 1, 3))) },
+			"compact":  func(*random.T) { h.compact() },
+			"truncate": func(*random.T) { h.truncate() },
+			"restore": func(t *random.T) {
+				if t.Range("rarely", 0, 4) == 0 {
 					h.restore(t, anyVersion(t))
 				}
 			},
-			"list": func(t *rapid.T) {
-				h.list(t, anyVersion(t), value.Draw(t, "value"), rapid.Int64Range(0, 3).Draw(t, "limit"))
+			"list": func(t *random.T) {
+				h.list(t, anyVersion(t), value(t), int64(t.Range("limit", 0, 3)))
 			},
-			"watch": func(t *rapid.T) { h.open(t, min(anyVersion(t), h.version), value.Draw(t, "value")) },
-			"drain": func(t *rapid.T) {
+			"watch": func(t *random.T) { h.open(t, min(anyVersion(t), h.version), value(t)) },
+			"drain": func(t *random.T) {
 				for _, v := range h.watches {
 					if !v.ended {
 						h.drain(t, v)

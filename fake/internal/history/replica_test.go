@@ -11,16 +11,18 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"pgregory.net/rapid"
+
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 // Get, list and watch requests to a lagging replica return the state at the replica's version.
 func TestReplicaAgainstModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		h := newHarness(rapid.IntRange(1, 12).Draw(t, "limit"))
+	random.Check(t, 100, func(t *random.T) {
+		h := newHarness(t.Range("limit", 1, 12))
 		keys := []string{"a", "b", "c"}
-		for range rapid.IntRange(0, 20).Draw(t, "writes") {
-			h.write(t, rapid.SampledFrom(keys).Draw(t, "key"), rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "value"))
+		for range t.Range("writes", 0, 20) {
+			t.Step("write")
+			h.write(t, random.From(t, "key", keys...), random.From(t, "value", "", "x", "y"))
 		}
 		for version := uint64(1); version <= h.version; version++ {
 			h.compareReplica(t, version, keys)
@@ -28,7 +30,7 @@ func TestReplicaAgainstModel(t *testing.T) {
 	})
 }
 
-func (h *harness) compareReplica(t *rapid.T, version uint64, keys []string) {
+func (h *harness) compareReplica(t *random.T, version uint64, keys []string) {
 	known := version >= h.floor
 	for _, key := range keys {
 		obj, ok, err := h.objects.GetAt(key, version)
@@ -50,7 +52,7 @@ func (h *harness) compareReplica(t *rapid.T, version uint64, keys []string) {
 
 // compareReplicaWatch applies the events of a replica's watch from a version on, 0 for the initial
 // state, and compares the resulting state with the model.
-func (h *harness) compareReplicaWatch(t *rapid.T, version, from uint64) {
+func (h *harness) compareReplicaWatch(t *random.T, version, from uint64) {
 	watcher, err := h.objects.WatchAt("", metav1.ListOptions{ResourceVersion: FormatVersion(from), AllowWatchBookmarks: true}, version)
 	if version < h.floor {
 		if !IsStreamError(err) {
