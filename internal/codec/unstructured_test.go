@@ -9,12 +9,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"pgregory.net/rapid"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 // gadget returns an unstructured object with a spec.
@@ -42,7 +43,7 @@ func repacked(u *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 // TestPackedUnstructuredValuesAreEqual packs random values, which must not change, not even in the
 // type of a number.
 func TestPackedUnstructuredValuesAreEqual(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	random.Check(t, 100, func(t *random.T) {
 		want := gadget(randomValue(t, 4))
 		got, err := repacked(want)
 		if err != nil {
@@ -55,42 +56,81 @@ func TestPackedUnstructuredValuesAreEqual(t *testing.T) {
 }
 
 // randomValue returns a value as the decoder of unstructured objects returns them.
-func randomValue(t *rapid.T, depth int) any {
+func randomValue(t *random.T, depth int) any {
 	kinds := 6
 	if depth == 0 {
 		kinds = 4
 	}
-	switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+	switch t.Range("kind", 0, kinds-1) {
 	case 0:
-		return rapid.SampledFrom([]any{nil, true, false}).Draw(t, "literal")
+		return random.From(t, "literal", any(nil), true, false)
 	case 1:
-		return rapid.Int64().Draw(t, "integer")
+		return randomInteger(t)
 	case 2:
 		return randomFloat(t)
 	case 3:
-		return rapid.String().Draw(t, "string")
+		return randomString(t)
 	case 4:
-		array := make([]any, rapid.IntRange(0, 4).Draw(t, "length"))
+		array := make([]any, t.Range("length", 0, 4))
 		for i := range array {
 			array[i] = randomValue(t, depth-1)
 		}
 		return array
 	default:
 		object := make(map[string]any)
-		for range rapid.IntRange(0, 4).Draw(t, "members") {
-			object[rapid.String().Draw(t, "name")] = randomValue(t, depth-1)
+		for range t.Range("members", 0, 4) {
+			object[randomString(t)] = randomValue(t, depth-1)
 		}
 		return object
 	}
 }
 
-func randomFloat(t *rapid.T) float64 {
-	whole := rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.Int64().Draw(t, "whole")) })
-	power := rapid.Custom(func(t *rapid.T) float64 { return math.Pow10(rapid.IntRange(-330, 308).Draw(t, "exponent")) })
-	special := rapid.SampledFrom([]float64{
-		0, math.Copysign(0, -1), 1, -1, 100, 1e20, 1e21, 1 << 53, 1 << 63, -1 << 63, math.MaxFloat64, math.SmallestNonzeroFloat64,
-	})
-	return rapid.OneOf(rapid.Float64(), whole, power, special).Draw(t, "float")
+func randomInteger(t *random.T) int64 {
+	n := int64(t.UpTo(math.MaxInt64))
+	if t.IntN(2) == 0 {
+		n = ^n
+	}
+	t.Note("integer", n)
+	return n
+}
+
+func randomFloat(t *random.T) float64 {
+	switch random.From(t, "kind of float", "any", "integer", "power", "fraction", "special") {
+	case "any":
+		f := math.Float64frombits(t.Uint64())
+		if t.IntN(2) == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
+			f = t.NormFloat64()
+		}
+		t.Note("float", f)
+		return f
+	case "integer":
+		return float64(randomInteger(t))
+	case "power":
+		return math.Pow10(t.Range("exponent", 0, 308))
+	case "fraction":
+		return math.Pow10(-t.Range("exponent", 0, 330))
+	}
+	return random.From(t, "float",
+		0, math.Copysign(0, -1), 1, -1, 100, 1e20, 1e21, 1<<53, 1<<63, -1<<63, math.MaxFloat64, math.SmallestNonzeroFloat64)
+}
+
+// randomString returns a string of characters that JSON may escape, and of others.
+func randomString(t *random.T) string {
+	text := make([]rune, t.Length("length", 5, 100))
+	for i := range text {
+		switch t.IntN(3) {
+		case 0:
+			const unusual = "\x00\t\n\x0b\x1b\x7f \"\\/<>&'{}[]:,\u2028\u2029\ufeff\ufffd\u202eA\u023a"
+			characters := []rune(unusual)
+			text[i] = characters[t.IntN(len(characters))]
+		case 1:
+			text[i] = rune(t.UpTo(0x7f))
+		default:
+			text[i] = rune(t.UpTo(unicode.MaxRune)) // a surrogate becomes U+FFFD
+		}
+	}
+	t.Note("string", string(text))
+	return string(text)
 }
 
 // TestPackedNumbersKeepTheirType is TestPackedUnstructuredValuesAreEqual for the numbers that JSON
