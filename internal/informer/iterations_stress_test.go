@@ -6,7 +6,7 @@
 package informer
 
 const (
-	modelRounds      = 20
+	modelPrograms    = 2_000
 	concurrentRounds = 3_000
 	stoppedHandlers  = 10_000
 	boundedPods      = 10_000

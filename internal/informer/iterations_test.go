@@ -7,7 +7,7 @@ package informer
 
 // Numbers of random rounds and repetitions. The build tag stress raises them.
 const (
-	modelRounds      = 2
+	modelPrograms    = 200
 	concurrentRounds = 300
 	stoppedHandlers  = 2_000
 	boundedPods      = 2_000

@@ -13,11 +13,11 @@ import (
 	"testing/synctest"
 
 	"k8s.io/apimachinery/pkg/watch"
-	"pgregory.net/rapid"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/store"
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 // modelObject is one state of an object.
@@ -151,18 +151,21 @@ const (
 	modelHandlers = 6
 )
 
-func programs() *rapid.Generator[[]step] {
+// drawProgram draws 60 to 200 steps.
+func drawProgram(t *random.T) []step {
 	verbs := []string{"write", "write", "write", "write", "terminate", "terminate", "delete", "delete", "recreate", "relist",
 		"add", "add", "block", "block", "resume", "stop", "settle", "settle"}
-	one := rapid.Custom(func(t *rapid.T) step {
-		return step{
-			Verb:    rapid.SampledFrom(verbs).Draw(t, "verb"),
-			Key:     rapid.IntRange(0, modelKeys-1).Draw(t, "key"),
-			Handler: rapid.IntRange(0, modelHandlers-1).Draw(t, "handler"),
-			Variant: rapid.IntRange(0, variants-1).Draw(t, "variant"),
+	program := make([]step, 60+t.Length("more than 60 steps", 60, 140))
+	for i := range program {
+		t.Step("step")
+		program[i] = step{
+			Verb:    random.From(t, "verb", verbs...),
+			Key:     t.Range("key", 0, modelKeys-1),
+			Handler: t.Range("handler", 0, modelHandlers-1),
+			Variant: t.Range("variant", 0, variants-1),
 		}
-	})
-	return rapid.SliceOfN(one, 60, 200) // without bounds, rapid draws six on average
+	}
+	return program
 }
 
 // modelRun runs a program against an informer and the model.
@@ -308,20 +311,23 @@ func (r *modelRun) control(s step, rec *recorder) {
 // allowed.
 func TestDeliveryMatchesModel(t *testing.T) {
 	var coalesced atomic.Uint64
-	for range modelRounds { // of rapid's 100 programs each
-		rapid.Check(t, func(rt *rapid.T) { checkProgram(t, rt, &coalesced) })
-	}
-	if coalesced.Load() == 0 {
+	programs := 0
+	random.Check(t, modelPrograms, func(round *random.T) {
+		programs++
+		checkProgram(t, round, &coalesced)
+	})
+	if programs > 1 && coalesced.Load() == 0 {
 		t.Error("no program coalesced any event")
 	}
 }
 
-func checkProgram(t *testing.T, rt *rapid.T, coalesced *atomic.Uint64) {
+func checkProgram(t *testing.T, round *random.T, coalesced *atomic.Uint64) {
 	t.Helper()
-	program := programs().Draw(rt, "program")
-	threshold := uint64(rapid.IntRange(1, 12).Draw(rt, "threshold"))
-	size := rapid.IntRange(1, 4).Draw(rt, "batchSize")
-	first := rapid.IntRange(0, len(program)/4).Draw(rt, "first")
+	threshold := uint64(round.Range("threshold", 1, 12))
+	size := round.Range("batch size", 1, 4)
+	program := drawProgram(round)
+	round.Step("start")
+	first := round.Range("first", 0, len(program)/4)
 	var problems []string
 	synctest.Test(t, func(t *testing.T) {
 		r := &modelRun{Informer: New(Config{
@@ -349,6 +355,6 @@ func checkProgram(t *testing.T, rt *rapid.T, coalesced *atomic.Uint64) {
 		problems = r.problems
 	})
 	if len(problems) > 0 {
-		rt.Fatal(strings.Join(problems, "\n"))
+		t.Fatal(strings.Join(problems, "\n"))
 	}
 }
