@@ -12,16 +12,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goroutines.VerifyTestMain(m) }
 
 type podFuncs = cache.ResourceEventHandlerFuncs[*corev1.Pod]
 

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinformer/kinformer/e2e/cluster"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 // seed is the seed of all generated objects, so that runs are alike.
@@ -34,11 +34,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "stop the shared cluster:", err)
 		code = 1
 	}
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(goroutines.Verify(code))
 }
 
 // stopShared stops the shared cluster if a test has started it.

@@ -11,7 +11,6 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
 	github.com/prometheus/client_golang v1.19.0
-	go.uber.org/goleak v1.3.0
 	golang.org/x/term v0.39.0
 	k8s.io/api v0.36.0
 	k8s.io/apimachinery v0.36.0
@@ -43,6 +42,7 @@ require (
 	github.com/prometheus/procfs v0.12.0 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
 	go.yaml.in/yaml/v3 v3.0.4 // indirect
 	golang.org/x/net v0.49.0 // indirect

@@ -6,9 +6,9 @@ package fake_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
+	goroutines.VerifyTestMain(m)
 }

@@ -6,7 +6,7 @@ package follow_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goroutines.VerifyTestMain(m) }

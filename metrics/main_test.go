@@ -13,16 +13,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 	"github.com/kinformer/kinformer/metrics"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goroutines.VerifyTestMain(m) }
 
 // podInformer is an informer of Pods on a fake server, in a synctest bubble.
 type podInformer struct {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 	"github.com/kinformer/kinformer/internal/testing/process"
 	"github.com/kinformer/kinformer/simulate"
 )
@@ -46,9 +47,7 @@ func copying(reconcile reconcileFunc) simulate.Test {
 func TestCorrectProgramPasses(t *testing.T) {
 	before := runtime.NumGoroutine()
 	simulate.Run(t, copying(copyConfigMap))
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("%d goroutines after Run, %d before", after, before)
-	}
+	goroutines.ExpectAtMost(t, before)
 }
 
 func wantFound(t *testing.T, found simulate.Found, oracle string, texts ...string) {

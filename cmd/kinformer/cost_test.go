@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 // TestMain runs the tests, or the program as a child process of one.
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goroutines.VerifyTestMain(m)
 }
 
 // startWithConfigMaps starts a server with 50 ConfigMaps.

@@ -4,18 +4,11 @@
 package adopters
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	goroutines.VerifyTestMain(m)
 }

@@ -7,12 +7,12 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		play(role)
 	}
-	goleak.VerifyTestMain(m)
+	goroutines.VerifyTestMain(m)
 }

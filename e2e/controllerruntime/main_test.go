@@ -7,17 +7,13 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 func TestMain(m *testing.M) {
 	log.SetLogger(klog.Background()) // otherwise it logs a warning with a stack trace
-	code := m.Run()
-	if err := goleak.Find(); err != nil && code == 0 {
-		_, _ = os.Stderr.WriteString(err.Error() + "\n")
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(goroutines.Verify(m.Run()))
 }

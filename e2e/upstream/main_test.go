@@ -4,14 +4,14 @@
 package upstream
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
 	"github.com/go-logr/logr"
-	"go.uber.org/goleak"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 func TestMain(m *testing.M) {
@@ -20,10 +20,5 @@ func TestMain(m *testing.M) {
 	// process, which is decades ahead of the clock of a synctest bubble: reporting an error there
 	// would never return.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1] //nolint:reassign // the only way
-	code := m.Run()
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(goroutines.Verify(m.Run()))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 	"github.com/kinformer/kinformer/simulate"
 	"github.com/kinformer/kinformer/simulate/simulatecr"
 )
@@ -55,9 +56,7 @@ func TestSimulated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := runtime.NumGoroutine()
 			simulate.Run(t, counting(ctrl.Options{Cache: options}))
-			if after := runtime.NumGoroutine(); after > before {
-				t.Errorf("%d goroutines after the simulation, %d before", after, before)
-			}
+			goroutines.ExpectAtMost(t, before)
 		})
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/examples/internal/program"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goroutines.VerifyTestMain(m) }
 
 // TestSimulationIsShown runs the program without a cluster, until it has recovered from a restart
 // of the API server.

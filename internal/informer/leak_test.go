@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
@@ -129,23 +130,12 @@ func TestStoppedHandlersAreNotLeaked(t *testing.T) {
 func expectNoGrowth(t *testing.T, use func(n int), first, later int) {
 	t.Helper()
 	use(first)
-	before, goroutines := process.LiveHeap(), runtime.NumGoroutine()
+	before, running := process.LiveHeap(), runtime.NumGoroutine()
 	use(later)
 	if grown := process.LiveHeap() - before; grown > 200_000 {
 		t.Errorf("the heap has grown by %.0f bytes", grown)
 	}
-	expectGoroutines(t, goroutines)
-}
-
-// expectGoroutines waits until at most so many goroutines are running.
-func expectGoroutines(t *testing.T, atMost int) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > atMost; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), atMost)
-			return
-		}
-	}
+	goroutines.ExpectAtMost(t, running)
 }
 
 // A canceled handler keeps no part of the log alive, even while its last call is in progress.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 // TestStreamingOverHTTP1AndHTTP2 lists a collection large enough for compression and watches it
@@ -116,7 +117,7 @@ func TestCancelLeavesNothingOpen(t *testing.T) {
 					h.ExpectQuiet()
 					client.CloseIdleConnections()
 					s.Close() // waits for open responses
-					goleak.VerifyNone(t, before)
+					goroutines.VerifyNone(t, before)
 				})
 			}
 		}

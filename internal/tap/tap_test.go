@@ -17,11 +17,12 @@ import (
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goroutines.VerifyTestMain(m) }
 
 // get makes a request with a tap through the server's transport wrapped by wraps.
 func get(t *testing.T, tap *Tap, handler http.HandlerFunc, wraps ...func(http.RoundTripper) http.RoundTripper) (*http.Response, string, error) {

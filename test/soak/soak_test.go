@@ -8,18 +8,17 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
-	"go.uber.org/goleak"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 var (
@@ -42,13 +41,7 @@ func TestMain(m *testing.M) {
 	utilruntime.ReallyCrash = false // some handlers panic
 	utilruntime.PanicHandlers = nil
 	klog.SetLogger(logr.Discard())
-	if code := m.Run(); code != 0 {
-		os.Exit(code)
-	}
-	if err := goleak.Find(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	goroutines.VerifyTestMain(m)
 }
 
 // soak is one run.

@@ -9,9 +9,8 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/kinformer/kinformer/e2e/cluster"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
 // programVariable is an environment variable with which the test binary runs as the program.
@@ -35,11 +34,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "stop the shared cluster:", err)
 		code = 1
 	}
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(goroutines.Verify(code))
 }
 
 func stopShared(failed bool) error {

@@ -11,14 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/clustertest"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goroutines.VerifyTestMain(m) }
 
 // harness runs the command in a copy of testdata/program, which is the current directory. The
 // modules in testdata/modules have the names of other projects that a program uses.

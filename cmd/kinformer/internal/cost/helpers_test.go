@@ -14,7 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,9 +21,10 @@ import (
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/collection"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goroutines.VerifyTestMain(m) }
 
 // harness runs the command with a server.
 type harness struct {
