@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -53,8 +52,7 @@ func TestStatusCountsRequestsAndBytes(t *testing.T) {
 				t.Errorf("%d decoded in %v, %d changes, %d watches resumed, %d received, want 5, 5, 1 and 0",
 					status.Decoded, status.DecodeTime, status.Changes, status.WatchRestarts, status.Received)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
+			ctx := testContext(t)
 			for recentEvents(status) < 2 && ctx.Err() == nil { // an event is counted after it was delivered
 				status = h.Controller.Status()
 			}

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/goroutines"
 	"github.com/kinformer/kinformer/simulate"
 	"github.com/kinformer/kinformer/simulate/simulatecr"
 )
@@ -87,9 +88,7 @@ func TestManagerOfProduction(t *testing.T) {
 			copyToSecret(m),
 		)
 	}))
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("%d goroutines, %d before the simulation", after, before)
-	}
+	goroutines.ExpectAtMost(t, before)
 }
 
 // The metrics of a queue are updated twice a second, and the clock advances by hours.
@@ -231,7 +230,7 @@ func TestManagerReturnsBeforeItsCacheHasSynced(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("Start has not returned")
 	}
 }

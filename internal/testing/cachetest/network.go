@@ -80,7 +80,7 @@ func (h *NetworkHarness[T]) Stop() {
 	h.cancel()
 }
 
-// End stops the informer and checks that Run returns nil within five seconds.
+// End stops the informer and checks that Run returns nil.
 func (h *NetworkHarness[T]) End() {
 	h.T.Helper()
 	h.Stop()
@@ -90,8 +90,8 @@ func (h *NetworkHarness[T]) End() {
 			h.T.Errorf("Run returned %v", err)
 		}
 		h.stopped <- nil // for the next End
-	case <-time.After(5 * time.Second):
-		h.T.Error("Run did not return within five seconds after its context was cancelled")
+	case <-time.After(Timeout):
+		h.T.Errorf("Run did not return within %v after its context was cancelled", Timeout)
 	}
 }
 
