@@ -26,13 +26,16 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// startServer starts a server and closes it, within 10 s, at the end of the test.
+// closeTimeout is how long a server may take to close. It is long for slow machines.
+const closeTimeout = 30 * time.Second
+
+// startServer starts a server and closes it at the end of the test.
 func startServer(tb testing.TB, options fake.APIServerOptions) *fake.APIServer {
 	tb.Helper()
 	server, err := fake.StartAPIServer(options)
 	must(tb, err)
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
 		if err := server.Close(ctx); err != nil {
 			tb.Errorf("Close: %v", err)
@@ -288,15 +291,13 @@ func TestCloseEndsWatches(t *testing.T) {
 	client := clientFor(t, server, runtime.ContentTypeJSON)
 	w, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{})
 	must(t, err)
-	start := time.Now()
-	if err := server.Close(t.Context()); err != nil {
-		t.Errorf("Close: %v", err)
+	ctx, cancel := context.WithTimeout(t.Context(), closeTimeout) // watches last 30 minutes at least
+	defer cancel()
+	if err := server.Close(ctx); err != nil {
+		t.Errorf("Close with an open watch: %v", err)
 	}
 	if _, open := <-w.ResultChan(); open {
 		t.Error("watch received an event from a closing server")
-	}
-	if elapsed := time.Since(start); elapsed > 5*time.Second {
-		t.Errorf("Close with an open watch took %v", elapsed)
 	}
 	if err := server.Close(t.Context()); err != nil {
 		t.Errorf("second Close: %v", err)
