@@ -139,7 +139,7 @@ func TestServersDieWithTheTestProcess(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if err := output.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := output.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, output); err != nil {
