@@ -21,7 +21,7 @@ import (
 )
 
 // requestTimeout bounds a request and the wait for the events of a step.
-const requestTimeout = 20 * time.Second
+const requestTimeout = 30 * time.Second
 
 // shardedScript is the script for servers with the feature gate ShardedListAndWatch.
 const shardedScript = "sharded"
