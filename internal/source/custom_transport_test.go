@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httputil"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -174,14 +173,10 @@ func TestAuthenticationStaysOutsideTheTap(t *testing.T) {
 		}
 	}
 	t.Run("token in a file", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "token")
-		if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
-			t.Fatal(err)
-		}
 		s := cachetest.NewScript(t, []http.HandlerFunc{requireToken("secret", cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"))))}, nil)
 		s.Watches = []http.HandlerFunc{requireToken("secret", s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4"))))}
 		config := s.Config()
-		config.BearerTokenFile = file
+		config.BearerTokenFile = filepath.Join("testdata", "token")
 		h := cachetest.RunOverNetwork(t, cachetest.NodesOf(config), &corev1.Node{})
 		h.Expect("A a@1", "A b@4")
 		h.ExpectStreaming()

@@ -4,12 +4,15 @@
 package source_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -73,18 +76,39 @@ func TestStreamingOverHTTP1AndHTTP2(t *testing.T) {
 // TestClientTimeoutResumesTheWatch sets a timeout of the client, which ends each watch without an
 // error. A resumed watch starts before the last changes, which the server repeats.
 func TestClientTimeoutResumesTheWatch(t *testing.T) {
-	f := cachetest.Formats["protobuf"]
-	s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))}, nil)
-	s.Watches = []http.HandlerFunc{
-		s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4"))),
-		s.ServeOpen(f.WatchType, slices.Concat(f.Event(watch.Added, cachetest.Node("b", "4")), f.Event(watch.Added, cachetest.Node("c", "5")))),
-	}
-	config := s.Config()
-	config.Timeout = time.Second // of the list, too, which must not reach it
-	h := cachetest.RunOverNetwork(t, cachetest.NodesOf(config), &corev1.Node{})
-	h.Expect("A a@1", "A b@4", "A c@5")
-	cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "watch@3", "watch@3")
-	h.ExpectQuiet()
+	synctest.Test(t, func(t *testing.T) { // so that the list does not reach the timeout on a slow machine
+		f := cachetest.Formats["protobuf"]
+		s := cachetest.NewUnstartedScript()
+		s.Lists = []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))}
+		s.Watches = []http.HandlerFunc{
+			s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4"))),
+			s.ServeOpen(f.WatchType, slices.Concat(f.Event(watch.Added, cachetest.Node("b", "4")), f.Event(watch.Added, cachetest.Node("c", "5")))),
+		}
+		config := startOnPipes(t, s)
+		config.Timeout = time.Second
+		h := cachetest.RunOverNetwork(t, cachetest.NodesOf(config), &corev1.Node{})
+		h.Expect("A a@1", "A b@4", "A c@5")
+		cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "watch@3", "watch@3")
+		h.ExpectQuiet()
+	})
+}
+
+// startOnPipes starts a server in a synctest bubble, until the test ends.
+func startOnPipes(t *testing.T, handler http.Handler) *rest.Config {
+	t.Helper()
+	listener := cachetest.NewPipeListener()
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		listener.Enqueue(server)
+		return client, nil
+	}}
+	t.Cleanup(func() {
+		_ = server.Close()
+		transport.CloseIdleConnections()
+	})
+	return &rest.Config{Host: "http://server", QPS: -1, Transport: transport}
 }
 
 // TestCancelLeavesNothingOpen stops an informer in each phase of its requests. No goroutine is
