@@ -6,13 +6,26 @@ SHELL     := /bin/sh
 
 root    := $(CURDIR)
 go      ?= go
-# The nested modules with code.
-nested  := $(patsubst %/go.mod,%,$(wildcard test/go.mod bench/go.mod examples/go.mod examples/controllerruntime/go.mod simulate/simulatecr/go.mod e2e/go.mod e2e/controllerruntime/go.mod e2e/adopters/go.mod e2e/upstream/go.mod))
-modules := . $(nested)
+# The modules with code. Kubernetes' clients are compiled twice: those of the oldest supported client-go with the race
+# detector, for the modules that require it, and those of the newest without. test/repo holds their versions. The
+# programs compile all of Kubernetes, an operator or another project's program; they are tested before a release.
+oldest    := . test examples simulate/simulatecr
+newest    := e2e bench
+programs  := examples/controllerruntime e2e/controllerruntime e2e/adopters e2e/upstream
+operators := $(patsubst %/go.mod,%,$(wildcard e2e/simulated/*/go.mod))
 
 # The race detector needs cgo and a C compiler. Without one the tests run without it.
 race := $(shell CC=$$($(go) env CC); \
 	if [ "$$($(go) env CGO_ENABLED)" = 1 ] && command -v $${CC%% *} >/dev/null 2>&1; then echo -race; fi)
+
+# The flags of the tests: govet is one of the linters, and a binary without DWARF is linked in half the time.
+gotest := test -vet=off -ldflags=-w
+
+include .ci/realtime.mk
+
+# The version of client-go for make test-version: the newest supported one, unless K8S says another one.
+K8S      ?= $(shell sed -n 's,^\tk8s.io/client-go ,,p' e2e/go.mod)
+modfiles := $(root)/.cache/client-go/$(K8S)
 
 # The file names have the versions of Go and of the tools, so that an existing file is never out of date.
 version := $(shell cat tools/go.mod tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(go) env GOVERSION)
@@ -24,7 +37,7 @@ apidiff := $(root)/.cache/bin/apidiff-$(version)
 VULNDB  ?= https://vuln.go.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test stress mutants simulate soak lint fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build test-newest compile release clean
+.PHONY: help run test test-version stress mutants simulate soak lint vulns fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build e2e-programs compile release clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,27 +48,47 @@ run: ## Run the node cache against an embedded API server
 	$(go) -C examples build -o ../.cache/bin/nodecache ./nodecache
 	@.cache/bin/nodecache $(ARGS)
 
-# Kubernetes' packages are compiled once: at one version, with the race detector. make lint vets. The tests that take
-# longest come first, so that those of other packages are compiled and run beside them.
+# Packages are compiled first, so that no compiler runs beside a test. The tests of $(realtime) use sockets, processes or
+# real time, and have the machine to themselves; those of the others run in bubbles, or do not wait.
+library = $(shell $(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .ImportPath 30}}{{end}}' ./... | grep -v '^./cmd/')
+whole   = ./faults ./model ./repo ./soak
 test: ## Run the tests of the library with the race detector, the example of tests, and a simulation
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
-	$(go) test $(race) -vet=off -ldflags=-w ./simulate ./cache $$($(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /cmd/)
-	$(go) -C test test $(race) -vet=off -ldflags=-w $$($(go) -C test list ./... | grep -v /mutants)
-	$(go) -C examples test $(race) -vet=off -ldflags=-w ./testing
-	$(go) -C examples test $(race) -vet=off -ldflags=-w ./controller -run Simulated -simulate.runs=100
+	@$(go) list $(race) -export -test -f '' $(library)
+	@$(go) -C test list $(race) -export -test -f '' $(whole)
+	@$(go) -C examples list $(race) -export -test -f '' ./testing ./controller
+	$(go) $(gotest) $(race) -p 2 $(filter-out $(realtime),$(library))
+	$(go) $(gotest) $(race) -p 1 $(filter $(realtime),$(library))
+	$(go) -C test $(gotest) $(race) -p 1 $(whole)
+	$(go) -C examples $(gotest) $(race) ./testing
+	$(go) -C examples $(gotest) $(race) ./controller -run Simulated -simulate.runs=100
+
+test-version: $(modfiles)/library.mod $(modfiles)/test.mod ## Run the library's tests with another client-go, by default the newest supported: K8S=v0.38.0-rc.0
+	$(go) $(gotest) -modfile=$(modfiles)/library.mod -count=1 -p 1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./metrics ./shard ./simulate/...
+	$(go) -C test $(gotest) -modfile=$(modfiles)/test.mod -count=1 -p 1 ./faults ./model
+
+$(modfiles)/library.mod: go.mod go.sum
+	@mkdir -p $(@D)
+	@cp go.mod $@ && cp go.sum $(@:.mod=.sum)
+	$(go) get -modfile=$@ k8s.io/client-go@$(K8S)
+
+$(modfiles)/test.mod: test/go.mod test/go.sum
+	@mkdir -p $(@D)
+	@cp test/go.mod $@ && cp test/go.sum $(@:.mod=.sum)
+	$(go) -C test get -modfile=$@ k8s.io/client-go@$(K8S)
 
 # N and SEED select programs of test/model alone: make stress N=5000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.
 stress: ## Run the random tests of internal/ and shard/ with many more rounds, all of test/faults, 100,000 programs of scopes, and 20,000 others (half an hour; only N programs of each kind, from SEED on: a minute per 5,000)
 	$(if $(N),,$(go) test $(race) -tags stress -timeout 60m ./internal/...)
 	$(if $(N),,$(go) -C test test $(race) -tags stress -timeout 60m ./faults)
 	$(if $(N),,$(go) test -tags stress -timeout 60m ./shard)
-	$(go) -C test test -timeout 60m ./model -run TestScopesFollowModel -rapid.checks=$(or $(N),100000) -rapid.seed=$(or $(SEED),0)
+	$(go) -C test test $(if $(N),$(race)) -timeout 60m ./model -run TestScopesFollowModel -rapid.checks=$(or $(N),100000) -rapid.seed=$(or $(SEED),0)
 	$(go) -C test test $(race) ./model -run TestInformerFollowsModel -count=1 -v -timeout 0 -model.seed=$(or $(SEED),1) -model.programs=$(or $(N),20000) -model.pairs=$(PAIRS)
 
 # SAMPLE=15 runs that many, others for each commit; SEED repeats a sample. ONLY='reflector|relist' selects by name or
 # file. BY='./test/model -model.programs=500' runs those tests alone, and does not fail if mutants survive them.
-mutants: ## Run the tests against broken variants of the code (half an hour; SAMPLE=15 runs some of them)
-	$(go) -C test run ./mutants $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
+mutants: $(modfiles)/library.mod ## Run the tests against broken variants of the code (half an hour; SAMPLE=15 runs some of them)
+	$(go) -C test run ./mutants $(race) -modfile=$(modfiles)/library.mod $(if $(SAMPLE),-sample=$(SAMPLE)) $(if $(SEED),-seed=$(SEED)) $(if $(ONLY),-only="$(ONLY)") $(if $(BY),-by="$(BY)")
 
 simulate: ## Run the simulations at length (RUNS=10000 of each test; an hour), and those of five operators
 	$(go) test -count=1 -timeout 0 -v ./simulate -run 'Passes?$$|BugsAreFound|MendedOperators' -simulate.runs=$(or $(RUNS),10000)
@@ -67,11 +100,17 @@ simulate: ## Run the simulations at length (RUNS=10000 of each test; an hour), a
 soak: ## Run informers of every kind under random faults, and check that they recover and do not grow (30 minutes)
 	$(go) -C test test $(race) ./soak -count=1 -v -timeout 0 -soak.for=$(or $(FOR),30m) -soak.seed=$(or $(SEED),1)
 
-lint: $(linter) $(vulns) ## Lint and vet every module, and look for known vulnerabilities (5 minutes; 15 the first time, which compiles much of Kubernetes)
-	@failed=; for m in $(modules); do echo "golangci-lint run  # in $$m"; \
+# With the race detector the simulation of shards is not built, so that package is linted once more without.
+lint: $(linter) $(vulns) $(modfiles)/library.mod ## Lint and vet the modules, and look for known vulnerabilities in those that users import (4 minutes; 10 the first time, which compiles Kubernetes' clients)
+	@failed=; for m in $(oldest); do echo "golangci-lint run  # in $$m"; \
+		(cd $$m && GOFLAGS="$$($(go) env GOFLAGS) $(race)" $(linter) run --config $(root)/.golangci.yml ./...) || failed=yes; done; [ -z "$$failed" ]
+	@failed=; for m in $(newest); do echo "golangci-lint run  # in $$m"; \
 		(cd $$m && $(linter) run --config $(root)/.golangci.yml ./...) || failed=yes; done; [ -z "$$failed" ]
-	@for m in $(modules); do echo "$(go) -C $$m vet ./..."; $(go) -C $$m vet ./... || exit 1; done
-	@.ci/vulncheck $(vulns) $(VULNDB) $(modules)
+	@GOFLAGS="$$($(go) env GOFLAGS) -modfile=$(modfiles)/library.mod" $(linter) run --config $(root)/.golangci.yml ./shard
+	@.ci/vulncheck $(vulns) $(VULNDB) . simulate/simulatecr
+
+vulns: $(vulns) ## Look for known vulnerabilities in all modules
+	@.ci/vulncheck $(vulns) $(VULNDB) $(oldest) $(newest) $(programs)
 
 # What a target finds is written to testdata/fuzz of its package, and tested by make test from then on.
 FUZZTIME ?= 30s
@@ -81,7 +120,7 @@ fuzz: ## Fuzz each decoder for FUZZTIME, 30s by default (15 minutes)
 		$(go) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f) || exit 1; done; done
 
 fmt: $(linter) ## Format every module
-	@for m in $(modules); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done
+	@for m in $(oldest) $(newest) $(programs); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done
 
 # ARGS select what to measure, without writing the figures: make bench ARGS="-row get-by-key -rounds 2".
 bench: ## Measure against client-go and write docs/benchmarks.md, its figures, and the tables of README and docs/memory.md (35 minutes)
@@ -99,26 +138,20 @@ bench-million: ## Measure a million packed Pods and write their section (6 minut
 e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the first time)
 	$(go) -C e2e run ./build
 
-# go.mod has the oldest supported client-go.
-test-newest: ## Run the library's tests with the newest client-go
-	$(go) test -modfile=.ci/client-go-v0.37.mod -count=1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./metrics ./shard ./simulate/...
-	$(go) -C test test -modfile=../.ci/test-client-go-v0.37.mod -count=1 ./faults ./model
-
 compile: ## Compile the library and the examples for macOS and Windows
 	@for os in darwin windows; do for m in . test simulate/simulatecr examples examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
 		CGO_ENABLED=0 GOOS=$$os $(go) -C $$m vet ./... || exit 1; done; done
 
-e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd, those of programs, and the simulation of shards
-	$(go) -C e2e test $(race) -count=1 -timeout=20m -v ./...
-	$(go) test $(race) -count=1 ./cmd/...
-	$(go) -C test test $(race) -count=1 ./mutants
-	$(go) test -count=1 ./shard # with the simulation, which is not built for the race detector: it crashes (golang/go#78156)
-	$(go) -C examples test $(race) -count=1 ./... # each as a process
-	$(go) -C simulate/simulatecr test -count=1 .
-	$(go) -C examples/controllerruntime test $(race) -count=1 . -simulate.runs=100
-	$(go) -C e2e/controllerruntime test $(race) -count=1 -v ./...
-	$(go) -C e2e/adopters test -count=1 -v ./... # without the race detector, too, which would double the time to compile
-	$(go) -C e2e/upstream test -count=1 -timeout=20m -v ./... # without the race detector, which would compile all of Kubernetes once more
+e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd, and those of the command, the mutants and the examples
+	$(go) -C e2e $(gotest) -count=1 -timeout=20m -v ./...
+	$(go) $(gotest) $(race) -count=1 ./cmd/...
+	$(go) -C test $(gotest) $(race) -count=1 ./mutants
+	$(go) -C examples $(gotest) $(race) -count=1 ./... # each as a process
+	$(go) -C simulate/simulatecr $(gotest) $(race) -count=1 .
+
+# The last result stands in e2e/programs.txt. A test fails if it is older than 300 commits.
+e2e-programs: e2e-build $(linter) ## Lint and test what compiles all of Kubernetes, an operator or another project's program, and write the result (an hour)
+	@.ci/e2e-programs $(linter) "$(programs)" "$(operators)"
 
 # VERSION is that of the release, by default the next minor one: make release VERSION=v0.2.0.
 release: $(apidiff) ## Check the exported API against the last release, and write the notes of the next; it makes no tag

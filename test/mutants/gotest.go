@@ -42,6 +42,7 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 	if !slices.ContainsFunc(tests, func(arg string) bool { return strings.HasPrefix(arg, "-count=") }) {
 		args = append(args, "-count=1")
 	}
+	args = append(args, r.buildFlags(tests)...)
 	dir, pkg := inModule(tests[0])
 	args = append(append(args, pkg), tests[1:]...)
 	if r.rapid[tests[0]] {
@@ -69,6 +70,19 @@ func (r *runner) goTest(ctx context.Context, overlay string, tests []string, tim
 		return result.last + " (the process failed)", nil
 	}
 	return "", nil
+}
+
+// buildFlags returns the flags by which the tests share Kubernetes' packages with make test or make
+// test-version. The simulation of shards is not built with the race detector.
+func (r *runner) buildFlags(tests []string) []string {
+	switch {
+	case slices.Contains(tests, "-race"):
+	case tests[0] == "./shard" && r.modfile != "":
+		return []string{"-modfile=" + r.modfile}
+	case tests[0] != "./shard" && r.race:
+		return []string{"-race"}
+	}
+	return nil
 }
 
 // inModule returns the folder of the module that has a package, which is named by its path in the

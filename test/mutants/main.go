@@ -26,9 +26,11 @@ func main() {
 	flag.StringVar(&s.only, "only", "", "run the mutants whose names or files match this regular expression")
 	named := flag.Bool("named", false, "run only the tests that the mutants name")
 	parallel := flag.Int("parallel", max(1, runtime.NumCPU()/2), "number of mutants to run at a time")
+	race := flag.Bool("race", false, "run the tests with the race detector, but those of ./shard")
+	modfile := flag.String("modfile", "", "the go.mod for the tests of ./shard")
 	by := flag.String("by", "", "run only these tests, such as ./test/model: arguments of go test")
 	flag.Parse()
-	failed, err := run(ctx, s, &runner{named: *named, parallel: *parallel, by: strings.Fields(*by)})
+	failed, err := run(ctx, s, &runner{named: *named, race: *race, modfile: *modfile, parallel: *parallel, by: strings.Fields(*by)})
 	stop()
 	switch {
 	case err != nil:

@@ -20,6 +20,8 @@ type runner struct {
 	rapid    map[string]bool // packages whose tests import rapid
 	named    bool            // run only the tests that the mutants name
 	by       []string        // run these tests only
+	race     bool            // with the race detector; see buildFlags
+	modfile  string          // for the tests of ./shard; see buildFlags
 	parallel int             // number of mutants to run at a time
 
 	mu                           sync.Mutex // guards the fields below
