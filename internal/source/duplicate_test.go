@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"pgregory.net/rapid"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/testing/random"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -102,13 +102,13 @@ func disagreement(item feed.Item) string {
 func TestItemAgreesWithItsObject(t *testing.T) {
 	for _, objects := range []codec.ObjectType{podType, widgetType, anyType, partial} {
 		t.Run(objects.String(), func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) { randomItem(t, randomObject(t), wire.JSON, objects) })
+			random.Check(t, 100, func(t *random.T) { randomItem(t, randomObject(t), wire.JSON, objects) })
 		})
 	}
 }
 
 // randomItem returns the item of an object, which agrees with it, unless the object is rejected.
-func randomItem(t *rapid.T, raw string, format wire.Format, objects codec.ObjectType) (item feed.Item, ok bool) {
+func randomItem(t *random.T, raw string, format wire.Format, objects codec.ObjectType) (item feed.Item, ok bool) {
 	item, err := itemOf([]byte(raw), format, objects)
 	if err != nil {
 		return item, false
@@ -120,23 +120,34 @@ func randomItem(t *rapid.T, raw string, format wire.Format, objects codec.Object
 }
 
 // randomObject returns an object in JSON whose members may occur several times.
-func randomObject(t *rapid.T) string {
-	text := rapid.SampledFrom([]string{`"a"`, `"b"`, `""`, `null`, `"\u0061"`})
-	value := rapid.OneOf(text, text, text, text, rapid.SampledFrom([]string{`5`, `{}`, `[]`, `true`}))
-	member := func(names ...string) func(*rapid.T) string {
-		name := rapid.SampledFrom(names)
-		return func(t *rapid.T) string { return name.Draw(t, "name") + ":" + value.Draw(t, "value") }
+func randomObject(t *random.T) string {
+	identity := func() string {
+		t.Step("member")
+		name := random.From(t, "name", `"name"`, `"namespace"`, `"uid"`, `"resourceVersion"`, `"n\u0061me"`, `"Name"`)
+		if t.Range("other type", 0, 4) == 4 {
+			return name + ":" + random.From(t, "value", `5`, `{}`, `[]`, `true`)
+		}
+		return name + ":" + random.From(t, "value", `"a"`, `"b"`, `""`, `null`, `"\u0061"`)
 	}
-	identity := rapid.Custom(member(`"name"`, `"namespace"`, `"uid"`, `"resourceVersion"`, `"n\u0061me"`, `"Name"`))
-	typeMeta := rapid.SampledFrom([]string{
-		`"kind":"Widget"`, `"kind":null`, `"kind":"Gadget"`, `"apiVersion":"example.com/v1"`, `"apiVersion":null`,
-		`"metadata":null`, `"metadata":{}`, `"Metadata":{"name":"no"}`,
-	})
-	metadata := rapid.Custom(func(t *rapid.T) string {
-		return `"metadata":{` + strings.Join(rapid.SliceOfN(identity, 0, 6).Draw(t, "members"), ",") + `}`
-	})
-	members := rapid.SliceOfN(rapid.OneOf(metadata, metadata, typeMeta), 1, 5).Draw(t, "object")
+	members := make([]string, 1+t.Length("more than one member", 2, 4))
+	for i := range members {
+		if t.Range("type", 0, 2) == 2 {
+			members[i] = random.From(t, "member", `"kind":"Widget"`, `"kind":null`, `"kind":"Gadget"`,
+				`"apiVersion":"example.com/v1"`, `"apiVersion":null`, `"metadata":null`, `"metadata":{}`, `"Metadata":{"name":"no"}`)
+		} else {
+			members[i] = `"metadata":{` + joined(t, identity, ",") + `}`
+		}
+	}
 	return "{" + strings.Join(members, ",") + "}"
+}
+
+// joined returns up to six texts, with a separator between them.
+func joined(t *random.T, draw func() string, separator string) string {
+	texts := make([]string, t.Length("members", 3, 6))
+	for i := range texts {
+		texts[i] = draw()
+	}
+	return strings.Join(texts, separator)
 }
 
 // TestItemAgreesWithItsMessage is TestItemAgreesWithItsObject for protobuf, in which fields may
@@ -144,7 +155,7 @@ func randomObject(t *rapid.T) string {
 func TestItemAgreesWithItsMessage(t *testing.T) {
 	for _, objects := range []codec.ObjectType{podType, partial} {
 		t.Run(objects.String(), func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
+			random.Check(t, 100, func(t *random.T) {
 				raw := randomMessage(t)
 				if item, ok := randomItem(t, raw, wire.Protobuf, objects); ok {
 					checkGenerated(t, raw, item)
@@ -155,7 +166,7 @@ func TestItemAgreesWithItsMessage(t *testing.T) {
 }
 
 // checkGenerated compares an item with the object that the generated code decodes.
-func checkGenerated(t *rapid.T, raw string, item feed.Item) {
+func checkGenerated(t *random.T, raw string, item feed.Item) {
 	var object metav1.PartialObjectMetadata
 	if err := object.Unmarshal([]byte(raw)); err != nil {
 		return
@@ -167,19 +178,24 @@ func checkGenerated(t *rapid.T, raw string, item feed.Item) {
 }
 
 // randomMessage returns an object with metadata messages in protobuf, among other fields.
-func randomMessage(t *rapid.T) string {
+func randomMessage(t *random.T) string {
 	field := func(number byte, value string) string { return string(number<<3|2) + string(byte(len(value))) + value }
-	text := rapid.SampledFrom([]string{"", "a", "b", "ä", "\xff"})
-	identity := rapid.Custom(func(t *rapid.T) string {
-		number := rapid.SampledFrom([]byte{1, 2, 3, 5, 6, 13, 15}).Draw(t, "number")
+	text := func() string { return random.From(t, "text", "", "a", "b", "ä", "\xff") }
+	identity := func() string {
+		t.Step("field")
+		number := random.From[byte](t, "number", 1, 2, 3, 5, 6, 13, 15)
 		if number == 13 { // an owner reference
-			return field(number, field(1, text.Draw(t, "kind")))
+			return field(number, field(1, text()))
 		}
-		return field(number, text.Draw(t, "value"))
-	})
-	metadata := rapid.Custom(func(t *rapid.T) string {
-		return field(1, strings.Join(rapid.SliceOfN(identity, 0, 6).Draw(t, "fields"), ""))
-	})
-	other := rapid.SampledFrom([]string{field(2, ""), field(15, "x"), "\x78\x05", "\x0a\x00", "\x0b\x0c"})
-	return strings.Join(rapid.SliceOfN(rapid.OneOf(metadata, metadata, other), 1, 5).Draw(t, "message"), "")
+		return field(number, text())
+	}
+	message := ""
+	for range 1 + t.Length("more than one field", 2, 4) {
+		if t.Range("other", 0, 2) == 2 {
+			message += random.From(t, "field", field(2, ""), field(15, "x"), "\x78\x05", "\x0a\x00", "\x0b\x0c")
+		} else {
+			message += field(1, joined(t, identity, ""))
+		}
+	}
+	return message
 }

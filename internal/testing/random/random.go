@@ -12,6 +12,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ func run(t *testing.T, seed uint64, round func(*T)) {
 	passed := false
 	defer func() {
 		if !passed || t.Failed() {
-			name := strings.ReplaceAll(t.Name(), "/", "$/^")
+			name := strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^")
 			t.Logf("to repeat this round: go test -run='^%s$' -random.seed=%d\ndrawn:%s", name, seed, r.drawn)
 		}
 	}()
@@ -70,6 +71,9 @@ func (t *T) Note(name string, value any) {
 
 // Range draws a number. Those near low are likelier than others, and so is high.
 func (t *T) Range(name string, low, high int) int {
+	if high < low {
+		panic(fmt.Sprintf("%s: empty range from %d to %d", name, low, high))
+	}
 	n := low + int(t.UpTo(uint64(high-low)))
 	t.Note(name, n)
 	return n
