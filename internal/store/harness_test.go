@@ -6,11 +6,9 @@ package store
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,13 +22,7 @@ import (
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
-func TestMain(m *testing.M) {
-	// The default of a flag that the command line may still set.
-	if err := flag.Set("rapid.checks", strconv.Itoa(modelChecks)); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // object is the type of the tests' values. Fault names the function of the Config that fails for
 // the object.

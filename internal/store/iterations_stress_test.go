@@ -7,7 +7,7 @@ package store
 
 // The iterations of the long tests in a stress run.
 const (
-	modelChecks   = 1000
+	modelRounds   = 1000
 	raceKeys      = 200
 	raceRounds    = 100
 	cursorChanges = 50_000

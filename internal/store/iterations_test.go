@@ -8,7 +8,7 @@ package store
 // The iterations of the long tests, kept short for every run. Build with -tags stress for many
 // more.
 const (
-	modelChecks   = 30     // random sequences of TestStoreMatchesModel
+	modelRounds   = 30     // random sequences of TestStoreMatchesModel and TestScopesMatchTheServer
 	raceKeys      = 60     // keys of the tests with concurrent readers
 	raceRounds    = 20     // rounds of writes in these tests; at least 20, so that each kind of write occurs
 	cursorChanges = 2000   // changes of TestNoChangeIsMissedBetweenSnapshotAndCursor

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"pgregory.net/rapid"
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 // check compares the store with the model. One call in four also takes a snapshot, which makes the
 // next write copy a page, and so should not precede every write.
-func (m *machine) check(t *rapid.T) {
+func (m *machine) check(t *random.T) {
 	if got, want := m.Len(), len(m.model.live); got != want {
 		t.Fatalf("%d entries, want %d", got, want)
 	}
@@ -35,19 +35,19 @@ func (m *machine) check(t *rapid.T) {
 	}) {
 		t.Fatalf("the log makes %v, want %v", m.replayed, m.model.live)
 	}
-	if rapid.IntRange(0, 3).Draw(t, "check all") != 0 {
+	if t.Range("check all", 0, 3) != 0 {
 		return
 	}
 	if err := m.validate(); err != nil {
 		t.Fatal(err)
 	}
 	if len(m.kept) > 0 {
-		m.compare(t, rapid.SampledFrom(m.kept).Draw(t, "snapshot"))
+		m.compare(t, m.kept[t.Range("snapshot", 0, len(m.kept)-1)])
 	}
 }
 
 // compare compares a snapshot with the state of the model when it was taken.
-func (m *machine) compare(t *rapid.T, s keptSnapshot) {
+func (m *machine) compare(t *random.T, s keptSnapshot) {
 	t.Helper()
 	want := map[string]*object{}
 	for key, e := range s.live {
@@ -66,7 +66,7 @@ func (m *machine) compare(t *rapid.T, s keptSnapshot) {
 	}
 }
 
-func (m *machine) compareIndex(t *rapid.T, s keptSnapshot, index string) {
+func (m *machine) compareIndex(t *random.T, s keptSnapshot, index string) {
 	t.Helper()
 	keys, readable := map[string][]string{}, map[string]int{}
 	for key, e := range s.live {
@@ -103,7 +103,7 @@ func sameObjects(value any, b *object) bool {
 // replayLog applies the new events of the log to m.replayed. It fails on any event unless mayEmit
 // is set, and unless it has exactly the updates to the same version that the model expects. With
 // mayRepeat, it may have others.
-func (m *machine) replayLog(t *rapid.T, mayEmit, mayRepeat bool) {
+func (m *machine) replayLog(t *random.T, mayEmit, mayRepeat bool) {
 	t.Helper()
 	repeats := m.model.repeats
 	maps.DeleteFunc(repeats, func(_ string, repeats bool) bool { return !repeats })

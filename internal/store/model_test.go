@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
-	"pgregory.net/rapid"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 // machine applies each operation to a store and to a model of it, and compares them after each
@@ -38,17 +38,17 @@ type keptSnapshot struct {
 // TestStoreMatchesModel runs random sequences of all operations on few keys, with objects for which
 // any function of the Config may fail.
 func TestStoreMatchesModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	random.Check(t, modelRounds, func(t *random.T) {
 		m := &machine{replayed: map[string]*Entry{}}
-		m.model = newModelStore(rapid.Bool().Draw(t, "item keys"), rapid.Bool().Draw(t, "packed"))
-		m.model.emitUnseen = rapid.Bool().Draw(t, "unseen deletions")
+		m.model = newModelStore(t.Bool("item keys"), t.Bool("packed"))
+		m.model.emitUnseen = t.Bool("unseen deletions")
 		m.harness = newHarness(func(c *Config) {
 			c.EmitUnseenDeletions = m.model.emitUnseen
 			if c.ItemKeys = m.model.itemKeys; m.model.packed {
 				c.Packer = jsonPacker{pack.New()}
 			}
 		})
-		t.Repeat(map[string]func(*rapid.T){
+		t.Repeat(map[string]func(*random.T){
 			"apply":        m.doApply,
 			"apply again":  m.doApply, // the most frequent operation
 			"begin":        m.doBegin,
@@ -74,42 +74,44 @@ func TestStoreMatchesModel(t *testing.T) {
 	})
 }
 
-var (
-	aVersion = rapid.OneOf(rapid.Custom(func(t *rapid.T) string {
-		return fmt.Sprint(rapid.IntRange(1, 30).Draw(t, "version"))
-	}), rapid.SampledFrom([]string{"", "", "not a number"}))
-	aKey   = rapid.SampledFrom([]string{"a", "b", "ns/c", "ns/d"})
-	aFault = rapid.SampledFrom([]string{
-		"", "", "", "", "", "", "index", "index panic", "decode", "decode panic", "key", "key panic", "pack", "pack panic",
-	})
-	// anObject has contents determined by its UID and version, as on a server that does not go back
-	// in time. Without a UID or version they are random.
-	anObject = rapid.Custom(func(t *rapid.T) *object {
-		o := &object{
-			Key: aKey.Draw(t, "key"), UID: rapid.SampledFrom([]string{"1", "1", "1", "2", ""}).Draw(t, "uid"),
-			Version: aVersion.Draw(t, "version"), Fault: aFault.Draw(t, "fault"),
-		}
-		if o.UID != "" { // no other key has the same
-			o.UID = o.Key + o.UID
-		}
-		salt := len(o.Version) + 3*len(o.UID)
-		for _, c := range o.Version {
-			salt += int(c)
-		}
-		if o.UID == "" || o.Version == "" {
-			salt = rapid.IntRange(0, 9).Draw(t, "salt")
-		}
-		o.Text = fmt.Sprint("text ", salt, rapid.SampledFrom([]string{"", "", "", " in another epoch"}).Draw(t, "epoch"))
-		for i := range salt % 3 {
-			o.Groups = append(o.Groups, fmt.Sprint("group ", (salt+i)%4), "group 0")
-		}
-		return o
-	})
-)
+func aVersion(t *random.T) string {
+	if t.Range("kind of version", 0, 1) == 0 {
+		return fmt.Sprint(t.Range("version", 1, 30))
+	}
+	return random.From(t, "version", "", "", "not a number")
+}
 
-func (m *machine) doApply(t *rapid.T) {
-	event := rapid.SampledFrom([]watch.EventType{watch.Added, watch.Modified, watch.Deleted}).Draw(t, "event")
-	o := anObject.Draw(t, "object")
+func aKey(t *random.T) string { return random.From(t, "key", "a", "b", "ns/c", "ns/d") }
+
+func aFault(t *random.T) string {
+	return random.From(t, "fault",
+		"", "", "", "", "", "", "index", "index panic", "decode", "decode panic", "key", "key panic", "pack", "pack panic")
+}
+
+// anObject returns an object with contents determined by its UID and version, as on a server that
+// does not go back in time. Without a UID or version they are random.
+func anObject(t *random.T) *object {
+	o := &object{Key: aKey(t), UID: random.From(t, "uid", "1", "1", "1", "2", ""), Version: aVersion(t), Fault: aFault(t)}
+	if o.UID != "" { // no other key has the same
+		o.UID = o.Key + o.UID
+	}
+	salt := len(o.Version) + 3*len(o.UID)
+	for _, c := range o.Version {
+		salt += int(c)
+	}
+	if o.UID == "" || o.Version == "" {
+		salt = t.Range("salt", 0, 9)
+	}
+	o.Text = fmt.Sprint("text ", salt, random.From(t, "epoch", "", "", "", " in another epoch"))
+	for i := range salt % 3 {
+		o.Groups = append(o.Groups, fmt.Sprint("group ", (salt+i)%4), "group 0")
+	}
+	return o
+}
+
+func (m *machine) doApply(t *random.T) {
+	event := random.From(t, "event", watch.Added, watch.Modified, watch.Deleted)
+	o := anObject(t)
 	if m.model.vacated {
 		if got := m.apply(event, o); got != feed.Outdated {
 			t.Fatalf("Apply(%s %v) = %v after Vacate", event, o, got)
@@ -129,47 +131,47 @@ func (m *machine) doApply(t *rapid.T) {
 	}
 }
 
-func (m *machine) doBegin(t *rapid.T) {
-	compareContents := rapid.Bool().Draw(t, "compare contents")
+func (m *machine) doBegin(t *random.T) {
+	compareContents := t.Bool("compare contents")
 	m.model.begin(compareContents)
 	if m.next = m.Begin(); compareContents {
 		m.next.CompareContents()
 	}
 }
 
-func (m *machine) doAdd(t *rapid.T) {
+func (m *machine) doAdd(t *random.T) {
 	if m.next == nil {
 		t.Skip("no replacement begun")
 	}
-	o := anObject.Draw(t, "object")
+	o := anObject(t)
 	m.model.add(o)
 	item, add := o.item(), m.next.Add
-	if rapid.Bool().Draw(t, "ask") {
+	if t.Bool("ask") {
 		var need feed.Need
 		if need, item.Known = m.next.Needs(item); need == feed.NeedsIdentity {
 			item.Raw = nil
 		}
 	}
-	if rapid.Bool().Draw(t, "update") {
+	if t.Bool("update") {
 		add = m.next.Update
 	}
 	add(item)
 }
 
-func (m *machine) doRemove(t *rapid.T) {
+func (m *machine) doRemove(t *random.T) {
 	if m.next == nil {
 		t.Skip("no replacement begun")
 	}
-	o := anObject.Draw(t, "object")
+	o := anObject(t)
 	m.model.drop(o)
 	m.next.Remove(o.item())
 }
 
-func (m *machine) doCommit(t *rapid.T) {
+func (m *machine) doCommit(t *random.T) {
 	if m.next == nil {
 		t.Skip("no replacement begun")
 	}
-	version := aVersion.Draw(t, "version")
+	version := aVersion(t)
 	mayRepeat := m.model.next.compareContents
 	if m.model.next.vacated {
 		if err := m.next.Commit(version); !errors.Is(err, feed.ErrOutdated) {
@@ -188,8 +190,8 @@ func (m *machine) doCommit(t *rapid.T) {
 	m.replayLog(t, true, mayRepeat)
 }
 
-func (m *machine) doPut(t *rapid.T) {
-	o := anObject.Draw(t, "object")
+func (m *machine) doPut(t *random.T) {
+	o := anObject(t)
 	bad := isFault(o, "key") || m.model.packed && isFault(o, "pack")
 	if !bad {
 		m.model.live[o.Key] = m.model.entry(o)
@@ -200,8 +202,8 @@ func (m *machine) doPut(t *rapid.T) {
 	m.replayLog(t, !bad, true)
 }
 
-func (m *machine) doRemoveKey(t *rapid.T) {
-	o := anObject.Draw(t, "object")
+func (m *machine) doRemoveKey(t *random.T) {
+	o := anObject(t)
 	if !isFault(o, "key") && m.model.live[o.Key] != nil {
 		delete(m.model.live, o.Key)
 	}
@@ -211,9 +213,12 @@ func (m *machine) doRemoveKey(t *rapid.T) {
 	m.replayLog(t, true, false)
 }
 
-func (m *machine) doReplace(t *rapid.T) {
-	objects := rapid.SliceOfN(anObject, 0, 5).Draw(t, "objects")
-	version := aVersion.Draw(t, "version")
+func (m *machine) doReplace(t *random.T) {
+	objects := make([]*object, t.Length("objects", 3, 5))
+	for i := range objects {
+		objects[i] = anObject(t)
+	}
+	version := aVersion(t)
 	want := m.model.replace(objects)
 	if err := m.Replace(values(objects), version); (err == nil) != want {
 		t.Fatalf("Replace(%v) = %v", objects, err)
@@ -221,14 +226,14 @@ func (m *machine) doReplace(t *rapid.T) {
 	m.replayLog(t, want, false)
 }
 
-func (m *machine) doVacate(t *rapid.T) {
+func (m *machine) doVacate(t *random.T) {
 	m.model.vacate()
 	m.Vacate(t.Context(), nil, true)
 	m.replayLog(t, true, false)
 }
 
-func (m *machine) doAdvanceVersion(t *rapid.T) {
-	version := aVersion.Draw(t, "version")
+func (m *machine) doAdvanceVersion(t *random.T) {
+	version := aVersion(t)
 	if !m.model.vacated { // otherwise it must be listed first
 		m.model.advanceVersion(version)
 	}
@@ -241,8 +246,8 @@ var moreIndexers = map[string]IndexFunc{
 	"none": func(any) ([]string, error) { return nil, nil },
 }
 
-func (m *machine) doAddIndexers(t *rapid.T) {
-	name := rapid.SampledFrom([]string{"uid", "text", "none", "group"}).Draw(t, "name")
+func (m *machine) doAddIndexers(t *random.T) {
+	name := random.From(t, "name", "uid", "text", "none", "group")
 	_, taken := m.model.indexers[name]
 	if !taken {
 		m.model.indexers[name] = moreIndexers[name]
@@ -253,8 +258,8 @@ func (m *machine) doAddIndexers(t *rapid.T) {
 	}
 }
 
-func (m *machine) doCorrupt(t *rapid.T) {
-	key := aKey.Draw(t, "key")
+func (m *machine) doCorrupt(t *random.T) {
+	key := aKey(t)
 	if !m.model.packed || m.model.live[key] == nil {
 		t.Skip("nothing to corrupt")
 	}
@@ -262,8 +267,8 @@ func (m *machine) doCorrupt(t *rapid.T) {
 	m.corrupt(key, m.next)
 }
 
-func (m *machine) doGet(t *rapid.T) {
-	key := aKey.Draw(t, "key")
+func (m *machine) doGet(t *random.T) {
+	key := aKey(t)
 	var want *object
 	if e := m.model.live[key]; e != nil {
 		want, _ = m.model.read(key, e)
@@ -274,11 +279,11 @@ func (m *machine) doGet(t *rapid.T) {
 }
 
 // doLoad loads an entry as for an event, which may be about a state that has left the store.
-func (m *machine) doLoad(t *rapid.T) {
+func (m *machine) doLoad(t *random.T) {
 	if len(m.kept) == 0 {
 		t.Skip("no snapshot")
 	}
-	kept, key := rapid.SampledFrom(m.kept).Draw(t, "snapshot"), aKey.Draw(t, "key")
+	kept, key := m.kept[t.Range("snapshot", 0, len(m.kept)-1)], aKey(t)
 	e := kept.live[key]
 	if e == nil {
 		t.Skip("no entry")
@@ -289,7 +294,7 @@ func (m *machine) doLoad(t *rapid.T) {
 	}
 }
 
-func (m *machine) doSnapshot(t *rapid.T) {
+func (m *machine) doSnapshot(t *random.T) {
 	kept := keptSnapshot{m.Snapshot(), m.model.version, maps.Clone(m.model.live), slices.Sorted(maps.Keys(m.model.indexers))}
 	m.compare(t, kept)
 	m.kept = append(m.kept, kept)

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/watch"
-	"pgregory.net/rapid"
 
 	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
 // scopesMachine is a server, whose objects have a label, and a store with a scope for each value of
@@ -65,12 +65,15 @@ func (p *scopedPart) has(label string) bool { return label != "" && strings.Cont
 // TestScopesMatchTheServer runs random programs. An object that exists in a held scope is never
 // absent without an error, and in the end the store has what the server has.
 func TestScopesMatchTheServer(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	random.Check(t, modelRounds, func(t *random.T) {
 		m := &scopesMachine{
 			harness: newHarness(scoped), version: 10, writes: make([]scopedWrite, 10), now: make(map[string]*scopedWrite),
 			lives: make(map[string]*scopedLife),
 		}
-		m.meanwhile = rapid.SliceOf(rapid.IntRange(0, 999)).Draw(t, "meanwhile")
+		m.meanwhile = make([]int, t.Length("pauses", 5, 100))
+		for i := range m.meanwhile {
+			m.meanwhile[i] = t.Range("meanwhile", 0, 999)
+		}
 		m.Store.pieceSize, m.Store.yield = 1, m.doMeanwhile
 		m.hold("a")
 		m.hold("b")
@@ -78,7 +81,7 @@ func TestScopesMatchTheServer(t *testing.T) {
 			m.list(p, m.version, false)
 		}
 		m.MarkSynced()
-		t.Repeat(map[string]func(*rapid.T){
+		t.Repeat(map[string]func(*random.T){
 			"write":      m.doWrite,
 			"write more": m.doWrite,
 			"deliver":    m.doDeliver,
@@ -96,10 +99,10 @@ func TestScopesMatchTheServer(t *testing.T) {
 	})
 }
 
-func (m *scopesMachine) doWrite(t *rapid.T) {
-	key := rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key")
-	label := rapid.SampledFrom([]string{"a", "b", "a", "b", ""}).Draw(t, "label")
-	m.write(key, label, rapid.SampledFrom(writeFaults).Draw(t, "fault"))
+func (m *scopesMachine) doWrite(t *random.T) {
+	key := random.From(t, "key", "k", "l")
+	label := random.From(t, "label", "a", "b", "a", "b", "")
+	m.write(key, label, random.From(t, "fault", writeFaults...))
 }
 
 var writeFaults = []string{"", "", "decode", "skip"}
@@ -149,20 +152,20 @@ func (m *scopesMachine) hold(labels string) *scopedPart {
 }
 
 // drawPart returns a scope whose feed is open.
-func (m *scopesMachine) drawPart(t *rapid.T) *scopedPart {
+func (m *scopesMachine) drawPart(t *random.T) *scopedPart {
 	open := slices.DeleteFunc(slices.Clone(m.parts), func(p *scopedPart) bool { return p.stopped })
 	if len(open) == 0 {
 		t.Skip("no scope")
 	}
-	return open[rapid.IntRange(0, len(open)-1).Draw(t, "scope")]
+	return open[t.Range("scope", 0, len(open)-1)]
 }
 
-func (m *scopesMachine) doDeliver(t *rapid.T) {
+func (m *scopesMachine) doDeliver(t *random.T) {
 	p := m.drawPart(t)
 	if !p.listed {
 		t.Skip("not listed")
 	}
-	to := p.reached + rapid.SampledFrom([]int{1, 1, 1, 2, 100}).Draw(t, "versions")
+	to := p.reached + random.From(t, "versions", 1, 1, 1, 2, 100)
 	m.deliver(p, min(to, m.version))
 	m.finishReplacing()
 }
@@ -215,14 +218,14 @@ func (m *scopesMachine) noteFailure(o *object) {
 	}
 }
 
-func (m *scopesMachine) doList(t *rapid.T) {
+func (m *scopesMachine) doList(t *random.T) {
 	p := m.drawPart(t)
 	from := p.reached
 	if !p.listed {
 		from = max(from, m.notOlderThan(p))
 	}
-	version := rapid.IntRange(from, m.version).Draw(t, "version")
-	m.list(p, version, version == m.version && rapid.Bool().Draw(t, "consistent"))
+	version := t.Range("version", from, m.version)
+	m.list(p, version, version == m.version && t.Bool("consistent"))
 	m.finishReplacing()
 }
 
@@ -255,12 +258,12 @@ func (m *scopesMachine) list(p *scopedPart, version int, consistent bool) {
 }
 
 // doSet replaces scopes, as Set does.
-func (m *scopesMachine) doSet(t *rapid.T) {
+func (m *scopesMachine) doSet(t *random.T) {
 	old := slices.DeleteFunc(slices.Clone(m.parts), func(p *scopedPart) bool { return p.retiring })
 	if len(old) < len(m.parts) {
 		t.Skip("a scope retires")
 	}
-	next := rapid.SampledFrom([][]string{{"a", "b"}, {"ab"}, {"a"}}).Draw(t, "set")
+	next := random.From(t, "set", []string{"a", "b"}, []string{"ab"}, []string{"a"})
 	var gone []*scopedPart
 	for _, p := range old {
 		if i := slices.Index(next, p.labels); i >= 0 {
@@ -281,7 +284,7 @@ func (m *scopesMachine) doSet(t *rapid.T) {
 }
 
 // doRemove removes a scope, as Remove does.
-func (m *scopesMachine) doRemove(t *rapid.T) {
+func (m *scopesMachine) doRemove(t *random.T) {
 	p := m.drawPart(t)
 	if p.retiring {
 		t.Skip("it retires")
@@ -291,8 +294,8 @@ func (m *scopesMachine) doRemove(t *rapid.T) {
 	m.finishReplacing()
 }
 
-func (m *scopesMachine) doAdd(t *rapid.T) {
-	label := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "label")
+func (m *scopesMachine) doAdd(t *random.T) {
+	label := random.From(t, "label", "a", "b")
 	if m.isHeld(label) {
 		t.Skip("it is held")
 	}
@@ -300,7 +303,7 @@ func (m *scopesMachine) doAdd(t *rapid.T) {
 }
 
 // doVacate removes all objects, which exist. All scopes must be listed again.
-func (m *scopesMachine) doVacate(t *rapid.T) {
+func (m *scopesMachine) doVacate(t *random.T) {
 	m.drawPart(t) // the feeds of scopes find out that they are not served
 	m.Vacate(t.Context(), errNotServed, true)
 	for _, p := range m.parts {
@@ -379,7 +382,7 @@ func (m *scopesMachine) settle() {
 func (l *scopedLife) mustStay() bool { return !l.dead && !l.out && l.moves < 2 }
 
 // check checks that no object was deleted that exists in a held scope.
-func (m *scopesMachine) check(t *rapid.T) {
+func (m *scopesMachine) check(t *random.T) {
 	for {
 		batch, ok := m.cursor.TryNext()
 		if !ok {
@@ -407,7 +410,7 @@ func (m *scopesMachine) check(t *rapid.T) {
 }
 
 // checkSettled compares the store with the server.
-func (m *scopesMachine) checkSettled(t *rapid.T) {
+func (m *scopesMachine) checkSettled(t *random.T) {
 	for _, key := range []string{"k", "l"} {
 		w, err := m.now[key], m.KeyError(key)
 		o, has := m.Get(key)
