@@ -141,6 +141,7 @@ func TestTransformThatDependsOnTheTimeCausesNoUpdates(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		i := newScopedInformerWith(t, cache.InformerOptions[*corev1.ConfigMap]{Transform: transform})
+		began := time.Now()
 		start(t, i)
 		for n := range 100 {
 			i.server.Create(configMap(fmt.Sprintf("a/%02d", n)))
@@ -165,6 +166,9 @@ func TestTransformThatDependsOnTheTimeCausesNoUpdates(t *testing.T) {
 		t.Logf("%d lists, %d updates, relists %v", i.Status().Lists-lists, updates, i.Status().Relists)
 		if updates > 0 {
 			t.Errorf("%d updates of objects that did not change", updates)
+			for _, q := range i.server.Requests() {
+				t.Logf("%v %s %v", q.Time.Sub(began), q.Verb, &q.Options)
+			}
 		}
 	})
 }
