@@ -115,7 +115,7 @@ replace (
 	k8s.io/cloud-provider => k8s.io/cloud-provider v0.36.3
 	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.36.3
 	k8s.io/code-generator => k8s.io/code-generator v0.36.3
-	k8s.io/component-base => k8s.io/component-base v0.36.3
+	k8s.io/component-base => k8s.io/component-base v0.36.3 // indirect
 	k8s.io/component-helpers => k8s.io/component-helpers v0.36.3
 	k8s.io/controller-manager => k8s.io/controller-manager v0.36.3
 	k8s.io/cri-api => k8s.io/cri-api v0.36.3

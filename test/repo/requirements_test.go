@@ -14,12 +14,11 @@ import (
 // that is sufficient.
 var leastVersions = map[string]string{
 	"github.com/prometheus/client_golang": "v1.19.0", // the first that does not need github.com/golang/protobuf; package metrics
-	"github.com/prometheus/client_model":  "v0.5.0",  // what client_golang requires; so are those below but rapid
+	"github.com/prometheus/client_model":  "v0.5.0",  // what client_golang requires; so are those below
 	"github.com/prometheus/common":        "v0.48.0",
 	"github.com/prometheus/procfs":        "v0.12.0",
 	"github.com/beorn7/perks":             "v1.0.1",
 	"github.com/cespare/xxhash/v2":        "v2.2.0",
-	"pgregory.net/rapid":                  "v1.3.0", // tests
 }
 
 // TestRequirementsRaiseNothing checks that go.mod requires the first patch release of the oldest
