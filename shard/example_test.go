@@ -39,10 +39,10 @@ func cluster() (client kubernetes.Interface, closeServer func()) {
 	return kubernetes.NewForConfigOrDie(config), func() { _ = server.Close(context.Background()) }
 }
 
-// newMember returns a replica of a group with four slots. Its Leases are short, for the examples.
-func newMember(client kubernetes.Interface, name string) *shard.Member {
+// newMember returns a replica of a group with four slots. It retries fast, for the examples.
+func newMember(client kubernetes.Interface, name string, leaseDuration time.Duration) *shard.Member {
 	member, err := shard.New(client.CoordinationV1().Leases("web"), shard.Options{
-		Group: "web", Identity: name, Slots: 4, LeaseDuration: time.Second,
+		Group: "web", Identity: name, Slots: 4, LeaseDuration: leaseDuration, RetryPeriod: 100 * time.Millisecond,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -131,7 +131,7 @@ func Example() {
 func ExampleMember_Changes() {
 	client, closeServer := cluster()
 	defer closeServer()
-	member := newMember(client, "blue")
+	member := newMember(client, "blue", time.Minute)
 	stop := start(member.Run)
 
 	ctx, cancel := context.WithCancel(context.Background())
@@ -162,7 +162,7 @@ func ExampleMember_Changes() {
 func ExampleSlot_Context() {
 	client, closeServer := cluster()
 	defer closeServer()
-	member := newMember(client, "blue")
+	member := newMember(client, "blue", time.Minute)
 	stop := start(member.Run)
 	awaitSlots(member, 4)
 
@@ -194,7 +194,7 @@ func ExampleSlot_Context() {
 func ExampleMember_Run() {
 	client, closeServer := cluster()
 	defer closeServer()
-	blue, green := newMember(client, "blue"), newMember(client, "green")
+	blue, green := newMember(client, "blue", 5*time.Second), newMember(client, "green", 5*time.Second)
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
 	go func() { stopped <- blue.Run(ctx) }()
@@ -218,7 +218,7 @@ func ExampleMember_Run() {
 func ExampleMembersOf() {
 	client, closeServer := cluster()
 	defer closeServer()
-	member := newMember(client, "blue")
+	member := newMember(client, "blue", time.Minute)
 	configMaps := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().ConfigMaps("web")), &corev1.ConfigMap{},
 		cache.InformerOptions[*corev1.ConfigMap]{Scopes: member.Scopes()})
 	for _, member := range shard.MembersOf(configMaps.Views()) {
@@ -233,7 +233,7 @@ func ExampleMembersOf() {
 func ExampleMember_Scopes_clientgo() {
 	client, closeServer := cluster()
 	defer closeServer()
-	member := newMember(client, "blue")
+	member := newMember(client, "blue", time.Minute)
 	informers := clientgo.With(clientgo.Options{Scopes: func(example runtime.Object) *cache.Scopes {
 		if _, ok := example.(*corev1.ConfigMap); ok {
 			return member.Scopes()

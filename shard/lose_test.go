@@ -60,15 +60,17 @@ func joinAndCrash(server *leaseServer, identity string) {
 }
 
 func TestSlotsAreLostOnce(t *testing.T) {
-	m := newTestMember(t, newLeaseServer(), "a")
-	i := m.join(t.Context())
-	i.gain(make(gains), 3, i.options.takenBy(3, nil, 1, i.member, time.Now()), takeNew)
-	if got := m.Slots(); len(got) != 1 {
-		t.Fatalf("slots %v after one was gained", got)
-	}
-	i.lose(t.Context(), []int{3}, errTermOver)
-	i.lose(t.Context(), []int{3}, errTaken) // by the other goroutine
-	if got, lost := m.Slots(), m.Status().Lost; len(got) > 0 || lost["NotRenewed"] != 1 || lost["Taken"] != 0 {
-		t.Errorf("slots %v after they were lost, %v", got, lost)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		m := newTestMember(t, newLeaseServer(), "a")
+		i := m.join(t.Context())
+		i.gain(make(gains), 3, i.options.takenBy(3, nil, 1, i.member, time.Now()), takeNew)
+		if got := m.Slots(); len(got) != 1 {
+			t.Fatalf("slots %v after one was gained", got)
+		}
+		i.lose(t.Context(), []int{3}, errTermOver)
+		i.lose(t.Context(), []int{3}, errTaken) // by the other goroutine
+		if got, lost := m.Slots(), m.Status().Lost; len(got) > 0 || lost["NotRenewed"] != 1 || lost["Taken"] != 0 {
+			t.Errorf("slots %v after they were lost, %v", got, lost)
+		}
+	})
 }
