@@ -64,6 +64,6 @@
 // A crash cancels the context, and the process's requests fail from then on; its code runs on until
 // Start returns. What a program does outside of the API server is not undone and not simulated: a
 // database needs a fake in the bubble. A program that listens on a port, or holds a mutex while it
-// sleeps, makes no progress; after ten seconds of real time the test binary panics, and prints the
+// sleeps, makes no progress; after 30 s of real time the test binary panics, and prints the
 // stacks.
 package simulate

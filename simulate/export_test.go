@@ -48,7 +48,7 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 }
 
 // ShortenWatchdog sets the time after which a run without progress is stuck.
-func ShortenWatchdog(period time.Duration) { watchdogPeriod = period }
+func ShortenWatchdog(period time.Duration) { shortWatchdogPeriod.Store(int64(period)) }
 
 // Repeat executes the run that has failed n times, and returns how often it fails again by the same
 // oracle.

@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -21,8 +22,14 @@ type watchdog struct {
 	ended    chan struct{} // closed when run has returned
 }
 
-// watchdogPeriod is the real time without progress after which a run is stuck. Tests shorten it.
-var watchdogPeriod = 10 * time.Second
+// watchdogPeriod returns the real time without progress after which a run is stuck. It is long for
+// slow machines.
+func watchdogPeriod() time.Duration {
+	return cmp.Or(time.Duration(shortWatchdogPeriod.Load()), 30*time.Second)
+}
+
+// shortWatchdogPeriod is that of tests, in nanoseconds, or zero.
+var shortWatchdogPeriod atomic.Int64
 
 // watchdogChecks is the number of checks in a period.
 const watchdogChecks = 10
@@ -46,7 +53,7 @@ func (w *watchdog) run() {
 		select {
 		case <-w.stopped:
 			return
-		case <-time.After(watchdogPeriod / watchdogChecks):
+		case <-time.After(watchdogPeriod() / watchdogChecks):
 		}
 		now := w.progress.Load()
 		if now == last {
@@ -56,7 +63,7 @@ func (w *watchdog) run() {
 		}
 		if idle == watchdogChecks {
 			explanation := explain(bubbleStacks())
-			fmt.Fprintf(os.Stderr, "simulate: the run has made no progress for %v: %s\n\n%s\n", watchdogPeriod, explanation, strings.Join(allStacks(), "\n\n"))
+			fmt.Fprintf(os.Stderr, "simulate: the run has made no progress for %v: %s\n\n%s\n", watchdogPeriod(), explanation, strings.Join(allStacks(), "\n\n"))
 			panic("simulate: no progress; see above")
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/kinformer/kinformer/simulate"
 )
 
-// stuck are programs that a bubble cannot run, and what the watchdog says of them.
+// stuck are programs that a bubble cannot run, and what the watchdog says of them. They shorten its
+// period when they are about to be stuck: it must not end a process that starts slowly.
 var stuck = map[string]struct {
 	start func(context.Context, *rest.Config) error
 	want  string
@@ -29,6 +30,7 @@ var stuck = map[string]struct {
 			if err != nil {
 				return err
 			}
+			simulate.ShortenWatchdog(time.Second)
 			_, err = listener.Accept()
 			return err
 		},
@@ -43,6 +45,7 @@ var stuck = map[string]struct {
 				time.Sleep(time.Hour)
 			}()
 			time.Sleep(time.Second)
+			simulate.ShortenWatchdog(time.Second)
 			mu.Lock()
 			defer mu.Unlock()
 			<-ctx.Done()
@@ -55,7 +58,6 @@ var stuck = map[string]struct {
 // The watchdog ends the process, so that each program has one of its own.
 func TestWatchdogExplainsStuckPrograms(t *testing.T) {
 	if name := os.Getenv("STUCK_PROGRAM"); name != "" {
-		simulate.ShortenWatchdog(time.Second)
 		simulate.Run(t, simulate.Test{Start: stuck[name].start})
 		return
 	}
