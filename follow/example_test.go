@@ -119,7 +119,10 @@ func ExampleFollower_WaitForServed() {
 	follower := newFollower(config)
 	stop := start(follower.Run)
 
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	for follower.Status().AnsweredAt.IsZero() { // until discovery has answered
+		<-time.After(time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	err := follower.WaitForServed(ctx, widgets)
 	fmt.Println(errors.Is(err, cache.ErrNotServed), err)
