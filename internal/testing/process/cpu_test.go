@@ -10,12 +10,12 @@ import (
 
 func TestCPUCountsWork(t *testing.T) {
 	before, x := CPU(), uint64(1)
-	for deadline := time.Now().Add(10 * time.Second); CPU()-before < 5*time.Millisecond; {
+	for deadline := time.Now().Add(time.Minute); CPU()-before < 5*time.Millisecond; {
 		for range 1000 {
 			x = x*6364136223846793005 + 1
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("CPU counted %v in ten seconds of work, want 5ms at least (%d)", CPU()-before, x)
+			t.Fatalf("CPU counted %v in a minute of work, want 5ms at least (%d)", CPU()-before, x)
 		}
 	}
 }
