@@ -60,7 +60,7 @@ func TestInformersFollowVersion(t *testing.T) {
 	serve("true")
 	for i, s := range h.subjects {
 		s.awaitObjects(t, "adds the objects again", writer.uids, func(o servedObject) bool { return o.added == 2 && o.deleted == 1 })
-		if took := s.firstAfter(before[i].all).Sub(h.answers.firstListed()); took > time.Second || took < 0 {
+		if took := s.firstAfter(before[i].all).Sub(h.answers.firstListed()); took > firstRequestTimeout || took < 0 {
 			t.Errorf("%s: the first request followed %s after discovery", s.name, took)
 		}
 	}

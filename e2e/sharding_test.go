@@ -22,8 +22,8 @@ const (
 	shardGroup    = "stampers"
 	leaseDuration = 5 * time.Second
 	// stampDeadline is how long a change may wait for its stamp, whatever happens to a replica,
-	// while there is an API server.
-	stampDeadline = leaseDuration + 10*time.Second
+	// while there is an API server: 15 s, and twice that on a slow machine.
+	stampDeadline = 2 * (leaseDuration + 10*time.Second)
 )
 
 // TestSharding runs replicas that divide 20,000 ConfigMaps and stamp each change, while the
