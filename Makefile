@@ -54,9 +54,9 @@ library = $(shell $(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .I
 whole   = ./faults ./model ./repo ./soak
 test: ## Run the tests of the library with the race detector, the example of tests, and a simulation
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
-	@$(go) list $(race) -export -test -f '' $(library)
-	@$(go) -C test list $(race) -export -test -f '' $(whole)
-	@$(go) -C examples list $(race) -export -test -f '' ./testing ./controller
+	@$(go) list $(race) -export -test $(library) >/dev/null
+	@$(go) -C test list $(race) -export -test $(whole) >/dev/null
+	@$(go) -C examples list $(race) -export -test ./testing ./controller >/dev/null
 	$(go) $(gotest) $(race) -p 2 $(filter-out $(realtime),$(library))
 	$(go) $(gotest) $(race) -p 1 $(filter $(realtime),$(library))
 	$(go) -C test $(gotest) $(race) -p 1 $(whole)

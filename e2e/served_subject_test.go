@@ -27,8 +27,8 @@ import (
 	"github.com/kinformer/kinformer/follow"
 )
 
-// firstRequestTimeout is how long after discovery lists a resource an informer may request it. It is
-// long for slow machines: TestDefinitionThatComesAndGoesUnderLoad of package follow shows, in a
+// firstRequestTimeout is how long after discovery lists a resource an informer may request it. It
+// is long for slow machines: TestDefinitionThatComesAndGoesUnderLoad of package follow shows, in a
 // bubble, that it takes a second at most.
 const firstRequestTimeout = 30 * time.Second
 

@@ -104,8 +104,8 @@ func (t *T) Length(name string, average, most int) (n int) {
 	return n
 }
 
-// UpTo draws a number from 0 to most as Range does, and does not print it. The number of its bits is
-// drawn first.
+// UpTo draws a number from 0 to most as Range does, and does not print it. The number of its bits
+// is drawn first.
 func (t *T) UpTo(most uint64) uint64 {
 	length, longest := 1, bits.Len64(most)
 	for length < longest && t.IntN(9+longest/8) > 0 {
