@@ -37,6 +37,7 @@ apidiff := $(root)/.cache/bin/apidiff-$(version)
 VULNDB  ?= https://vuln.go.dev
 
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
 .PHONY: help run test test-version stress mutants simulate soak lint vulns fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build e2e-programs compile release clean
 
 help: ## List the targets
@@ -71,11 +72,13 @@ $(modfiles)/library.mod: go.mod go.sum
 	@mkdir -p $(@D)
 	@cp go.mod $@ && cp go.sum $(@:.mod=.sum)
 	$(go) get -modfile=$@ k8s.io/client-go@$(K8S)
+	$(go) mod tidy -modfile=$@
 
 $(modfiles)/test.mod: test/go.mod test/go.sum
 	@mkdir -p $(@D)
 	@cp test/go.mod $@ && cp test/go.sum $(@:.mod=.sum)
 	$(go) -C test get -modfile=$@ k8s.io/client-go@$(K8S)
+	$(go) -C test mod tidy -modfile=$@
 
 # N and SEED select programs of test/model alone: make stress N=5000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.
 stress: ## Run the random tests of internal/ and shard/ with many more rounds, all of test/faults, 100,000 programs of scopes, and 20,000 others (half an hour; only N programs of each kind, from SEED on: a minute per 5,000)
