@@ -34,15 +34,15 @@ var subjectNumber atomic.Int64
 func expectNoGoroutines(t *testing.T, label string) {
 	t.Helper()
 	await(t, "the goroutines of "+label+" end", func(context.Context) error {
-		if left := goroutines(t, label); len(left) > 0 {
+		if left := labelled(t, label); len(left) > 0 {
 			return fmt.Errorf("%d are left:\n%s", len(left), strings.Join(left, "\n\n"))
 		}
 		return nil
 	})
 }
 
-// goroutines returns the stacks of the goroutines with a label.
-func goroutines(t *testing.T, label string) []string {
+// labelled returns the stacks of the goroutines with a label.
+func labelled(t *testing.T, label string) []string {
 	t.Helper()
 	var profile bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
