@@ -14,10 +14,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes"
 	clientfake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
@@ -88,6 +92,73 @@ func TestFakeClientsetWithVersionsLosesNoWrite(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestWatchOfAFakeIsNotGivenUp creates an object in a fake of client-go, and leaves it alone for an
+// hour. There is no second watch, to which the fake would send the object again.
+func TestWatchOfAFakeIsNotGivenUp(t *testing.T) {
+	pod := fixedVersion("a", "0")
+	for name, client := range map[string]func() kubernetes.Interface{
+		"simple":              func() kubernetes.Interface { return clientfake.NewSimpleClientset(pod) },
+		"with managed fields": func() kubernetes.Interface { return clientfake.NewClientset(pod) },
+	} {
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			pods := client().CoreV1().Pods("ns")
+			expectOneWatch(t, cache.ListWatchOf(pods), &corev1.Pod{}, func() error {
+				_, err := pods.Create(t.Context(), cachetest.Pod("b"), metav1.CreateOptions{})
+				return err
+			})
+		})
+	}
+	cachetest.RunInBubble(t, "dynamic", func(t *testing.T) {
+		pods := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, pod).Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace("ns")
+		blank := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
+		expectOneWatch(t, cache.ListWatchOf(pods), blank, func() error {
+			created := blank.DeepCopy()
+			created.SetName("b")
+			_, err := pods.Create(t.Context(), created, metav1.CreateOptions{})
+			return err
+		})
+	})
+	for name, stream := range map[string]func() watch.Interface{
+		"FakeWatcher":         func() watch.Interface { return watch.NewFake() },
+		"RaceFreeFakeWatcher": func() watch.Interface { return watch.NewRaceFreeFake() },
+	} {
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			opened := stream()
+			pods := &cache.ListWatch{
+				ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+					return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*pod}}, nil
+				},
+				WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return opened, nil },
+			}
+			expectOneWatch(t, pods, &corev1.Pod{}, func() error {
+				opened.(interface{ Add(obj runtime.Object) }).Add(cachetest.Pod("b"))
+				return nil
+			})
+		})
+	}
+}
+
+// expectOneWatch runs an informer of a fake with an object, creates another one, and checks that
+// there is no update and no second watch for an hour.
+func expectOneWatch[T cache.Object](t *testing.T, lw cache.ListerWatcher, example T, create func() error) {
+	t.Helper()
+	informer := cache.NewSharedInformer(lw, example, cache.InformerOptions[T]{})
+	var events []string
+	handle(t, informer, func(e cache.Event[T]) { events = append(events, string(e.Type)+" "+e.Object().GetName()) })
+	start(t, informer)
+	cachetest.Advance(2 * time.Second)
+	if err := create(); err != nil {
+		t.Error(err)
+	}
+	cachetest.Advance(time.Hour)
+	if want := []string{"Add a", "Add b"}; !slices.Equal(events, want) {
+		t.Errorf("the handler received %q, want %q", events, want)
+	}
+	if status := informer.Status(); status.Watches != 1 || status.Phase != cache.PhaseWatching || status.Err != nil {
+		t.Errorf("%d watches, phase %s and error %v after an hour, want one open watch", status.Watches, status.Phase, status.Err)
 	}
 }
 

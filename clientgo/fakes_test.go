@@ -19,10 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes"
 	clientfake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clientcache "k8s.io/client-go/tools/cache"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
@@ -37,27 +39,11 @@ type fakeSource struct {
 // fakeSources returns the fakes of client-go that do not count versions, with an object.
 func fakeSources(t *testing.T, pod *corev1.Pod) map[string]fakeSource {
 	t.Helper()
-	client := clientfake.NewSimpleClientset(pod.DeepCopy())
-	pods := client.CoreV1().Pods("ns")
 	generic := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, pod.DeepCopy())
 	generics := generic.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace("ns")
 	blocking, buffered := watch.NewFake(), watch.NewRaceFreeFake()
 	return map[string]fakeSource{
-		"clientset": {podsOf(client), &corev1.Pod{}, func(event watch.EventType, pod *corev1.Pod) {
-			var err error
-			switch event {
-			case watch.Added:
-				_, err = pods.Create(t.Context(), pod, metav1.CreateOptions{})
-			case watch.Modified:
-				_, err = pods.Update(t.Context(), pod, metav1.UpdateOptions{})
-			case watch.Deleted:
-				err = pods.Delete(t.Context(), pod.Name, metav1.DeleteOptions{})
-			case watch.Bookmark, watch.Error: // not written
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		}},
+		"clientset": clientsetSource(t, clientfake.NewSimpleClientset(pod.DeepCopy())),
 		"dynamic": {dynamicPods(generics, generic), &unstructured.Unstructured{}, func(event watch.EventType, pod *corev1.Pod) {
 			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
 			obj := &unstructured.Unstructured{Object: content}
@@ -78,6 +64,27 @@ func fakeSources(t *testing.T, pod *corev1.Pod) map[string]fakeSource {
 		"FakeWatcher":         {watchedPods(blocking, pod), &corev1.Pod{}, func(event watch.EventType, pod *corev1.Pod) { blocking.Action(event, pod) }},
 		"RaceFreeFakeWatcher": {watchedPods(buffered, pod), &corev1.Pod{}, func(event watch.EventType, pod *corev1.Pod) { buffered.Action(event, pod) }},
 	}
+}
+
+// clientsetSource is a fake clientset.
+func clientsetSource(t *testing.T, client kubernetes.Interface) fakeSource {
+	t.Helper()
+	pods := client.CoreV1().Pods("ns")
+	return fakeSource{podsOf(client), &corev1.Pod{}, func(event watch.EventType, pod *corev1.Pod) {
+		var err error
+		switch event {
+		case watch.Added:
+			_, err = pods.Create(t.Context(), pod, metav1.CreateOptions{})
+		case watch.Modified:
+			_, err = pods.Update(t.Context(), pod, metav1.UpdateOptions{})
+		case watch.Deleted:
+			err = pods.Delete(t.Context(), pod.Name, metav1.DeleteOptions{})
+		case watch.Bookmark, watch.Error: // not written
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}}
 }
 
 func dynamicPods(pods dynamic.ResourceInterface, client any) clientcache.ListerWatcher {
@@ -181,6 +188,41 @@ func writeToFake(t *testing.T, informer clientcache.SharedIndexInformer, source 
 	stored, version = strings.Join(events, " "), informer.LastSyncResourceVersion()
 	stop()
 	return record.all(), stored, version
+}
+
+// TestWatchOfAFakeIsNotGivenUp creates an object in a fake, and leaves it alone for an hour. There
+// is no second watch, to which the fake would send the object again.
+func TestWatchOfAFakeIsNotGivenUp(t *testing.T) {
+	sources := func(t *testing.T) map[string]fakeSource {
+		t.Helper()
+		all := fakeSources(t, fixture("a", "", "0"))
+		all["clientset with managed fields"] = clientsetSource(t, clientfake.NewClientset(fixture("a", "", "0")))
+		return all
+	}
+	for name := range sources(t) {
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			source := sources(t)[name]
+			var events recorder[string]
+			informer := plain.NewSharedIndexInformer(source.lw, source.example, 0, nil)
+			withHandler(t, clientcache.ResourceEventHandlerFuncs{
+				AddFunc:    func(obj any) { events.record("A " + obj.(metav1.Object).GetName()) },
+				UpdateFunc: func(_, obj any) { events.record("U " + obj.(metav1.Object).GetName()) },
+				DeleteFunc: func(any) { events.record("D") },
+			})(informer)
+			stop := background(t, informer.RunWithContext)
+			cachetest.Advance(3 * time.Second) // a fake that ignores a WatchList is listed after two
+			before := clientgo.StatusOf(informer)
+			source.write(watch.Added, fixture("b", "", "0"))
+			cachetest.Advance(time.Hour)
+			if got, want := events.all(), []string{"A a", "A b"}; !slices.Equal(got, want) {
+				t.Errorf("the handler received %q, want %q", got, want)
+			}
+			if after := clientgo.StatusOf(informer); after.Watches != before.Watches || after.Lists != 1 || after.Phase != cache.PhaseWatching || after.Err != nil {
+				t.Errorf("%d watches, %d lists, phase %s and error %v after an hour; %d watches before", after.Watches, after.Lists, after.Phase, after.Err, before.Watches)
+			}
+			stop()
+		})
+	}
 }
 
 // TestListOfAFakeIsComparedByContent closes the watch of a fake. The next list, whose version is

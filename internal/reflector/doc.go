@@ -19,7 +19,7 @@
 //   - A watch is resumed from the last resourceVersion received unless the table below says
 //     otherwise.
 //   - A list or watch that receives nothing for longer than its idle timeout is cancelled. A probe
-//     has a deadline.
+//     has a deadline. A watch of a fake of client-go has no idle timeout.
 //
 // # When a request follows
 //

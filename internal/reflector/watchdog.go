@@ -6,6 +6,7 @@ package reflector
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,8 @@ const (
 	overlapSilence = 5 * time.Second
 	// overlapPoll is how often the watchdog checks for overlapSilence.
 	overlapPoll = time.Second
+	// noIdleTimeout is the idle timeout of a watch that may stay silent.
+	noIdleTimeout = time.Duration(math.MaxInt64)
 )
 
 // sessionWatchdog is watchIdle for a watch. If a resumed watch is idle, it probes the server.
@@ -41,11 +44,16 @@ const (
 // it has not reached again, and sends nothing until it has (kubernetes/kubernetes#107457). The time
 // of the probe is random: many watches may have been resumed together. A watch that does not repeat
 // the last changes is probed soon, and ends if the server answers. The watchdog also ends a watch
-// when a list is due.
+// when a list is due. A watch of client-go's fakes has no connection that could break, and ends
+// neither by itself nor for its silence: the fake would send the next one objects that were sent
+// before.
 func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit time.Duration) (_ context.Context, stop func()) {
 	timeout := func() time.Duration {
 		if !s.initialDone.Load() {
 			return initialIdleTimeout
+		}
+		if r.config.Source.Traits().Fake {
+			return noIdleTimeout
 		}
 		return s.bookmarks.idleTimeout(limit)
 	}

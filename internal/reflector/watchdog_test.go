@@ -4,9 +4,12 @@
 package reflector
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // TestWatchdogErrorTakesPrecedence checks that the watchdog's error is the error of the watch, even
@@ -28,6 +31,25 @@ func TestWatchdogErrorTakesPrecedence(t *testing.T) {
 				}
 			}
 			t.Errorf("reported %v, want %v", reported, c.want)
+		})
+	}
+}
+
+// TestWatchOfAFakeIsNotGivenUp checks that a silent watch of a fake of client-go stays open, also
+// if the source is known to be a fake only once the watch is open.
+func TestWatchOfAFakeIsNotGivenUp(t *testing.T) {
+	for name, declared := range map[string]bool{"declared": true, "known by its watch": false} {
+		t.Run(name, func(t *testing.T) {
+			source := listedAt5()
+			source.traits.Fake = declared
+			source.watches = watches{func(ctx context.Context, events feed.WatchSink) error {
+				source.traits = feed.Traits{Fake: true, Unversioned: true}
+				return idleWatch(ctx, events)
+			}}
+			reported := runFor(t, 24*time.Hour, Config{Source: &source})
+			if len(reported) > 0 || source.watched != 1 {
+				t.Errorf("%d watches, reported %v, want one watch and no error", source.watched, reported)
+			}
 		})
 	}
 }
