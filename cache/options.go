@@ -135,7 +135,8 @@ type InformerOptions[T Object] struct {
 	// production.
 	Limits Limits
 	// Backoff is the delay between failed attempts. The zero value starts at 0.8 s and doubles up
-	// to 30 s, with jitter, and starts again after two minutes without a failure. Any other value
+	// to 30 s, with jitter, and less while connections fail. It starts again after two minutes
+	// without a failure, and once the server answers after connections have failed. Any other value
 	// also replaces the limit of requests between failed attempts: with a Duration of 10 ms, an
 	// informer makes up to 200 requests a second to a server that refuses them. The server's
 	// Retry-After is obeyed all the same. It is an error if Steps is positive and Duration is not.

@@ -98,8 +98,9 @@
 //     options of a [Reflector] replaces both between failed attempts. A Backoff with Steps and
 //     without a Duration, which in client-go retries without a pause, is an error of Run.
 //   - If a watch cannot be resumed, the informer lists at once, unless in the last two minutes it
-//     has listed and a request has failed. client-go waits for its backoff. The informer obeys the
-//     server's Retry-After; client-go leaves that to the client.
+//     has listed and a request has failed. After an outage, in which connections have failed, it
+//     lists within 0.2 s. client-go waits for its backoff. The informer obeys the server's
+//     Retry-After; client-go leaves that to the client.
 //   - While an informer streams, a resumed watch starts before the last changes received. If the
 //     server does not repeat them, etcd was restored from a backup or the server lost events, and
 //     the informer lists again. It notices this also if the new history is already past the version

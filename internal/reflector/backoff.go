@@ -18,6 +18,22 @@ const (
 	maxRetryAfter = 5 * time.Minute
 	// retryAfterJitter spreads the retries of clients that received the same Retry-After.
 	retryAfterJitter = 0.2
+
+	// reconnectDelay is the longest delay of a watch, before its jitter, after connections have
+	// failed for less than reconnectShare times as long; after that, it is that share of the
+	// outage.
+	reconnectDelay = time.Second
+	reconnectShare = 4
+	// brokenDelay is the longest delay, before its jitter, if connections are accepted and then
+	// broken, as by a balancer without a server. The client of client-go repeats such requests each
+	// second. Before that delay is reached, it is half of the outage, and in the end a brokenShare.
+	brokenDelay = 2500 * time.Millisecond
+	brokenShare = 24
+	// reconnectJitter spreads the retries of clients whose connections failed together.
+	reconnectJitter = 1
+	// maxRelistDelay is the longest delay of a list after the 410 that ends an outage. It is
+	// random, so that the informers of a server do not list together.
+	maxRelistDelay = 200 * time.Millisecond
 )
 
 // DefaultBackoff returns a jittered backoff whose delays grow from 0.8 s to at most 30 s.
@@ -35,24 +51,56 @@ func CheckBackoff(b wait.Backoff) error {
 }
 
 // backoff computes the delays between attempts. They grow until attempts have succeeded for
-// backoffReset. (wait.Backoff.DelayWithReset restarts after an interval, even if all attempts have
-// failed.) It is not safe for concurrent use.
+// backoffReset, or until the server answers after an outage. (wait.Backoff.DelayWithReset restarts
+// after an interval, even if all attempts have failed.) It is not safe for concurrent use.
 type backoff struct {
 	config       wait.Backoff
 	clock        clock.PassiveClock
-	delay        wait.DelayFunc
-	healthySince time.Time // zero after a failure
-	failed       bool      // there was a failure since the backoff last restarted
+	steps        wait.Backoff // computes the next delay
+	last         wait.Backoff // computed the last one
+	healthySince time.Time    // zero after a failure
+
+	// The following fields are of the failures since the backoff last restarted.
+
+	failed    bool      // there was one
+	relisted  bool      // a list has followed one
+	downSince time.Time // the first failure of a connection; zero if there was none
 }
 
 func newBackoff(config wait.Backoff, c clock.PassiveClock) *backoff {
-	return &backoff{config: config, clock: c, delay: config.DelayFunc()}
+	b := &backoff{config: config, clock: c}
+	b.restart()
+	return b
+}
+
+// restart makes the next delay the first one.
+func (b *backoff) restart() {
+	b.steps, b.last = b.config, b.config
+	b.failed, b.relisted, b.downSince = false, false, time.Time{}
 }
 
 // markHealthy records a success.
 func (b *backoff) markHealthy() {
 	if b.healthySince.IsZero() {
 		b.healthySince = b.clock.Now()
+	}
+}
+
+// endOutage restarts the backoff if connections have failed since it last restarted, and reports
+// whether they have. It is called after an answer that the server itself has sent: a 410, or a
+// complete list or watch. A balancer may send a 429 or 5xx.
+func (b *backoff) endOutage() bool {
+	if b.downSince.IsZero() {
+		return false
+	}
+	b.restart()
+	return true
+}
+
+// disconnected records a failure of a connection, if err is one.
+func (b *backoff) disconnected(err error) {
+	if b.downSince.IsZero() && isDown(err) {
+		b.downSince = b.clock.Now()
 	}
 }
 
@@ -67,10 +115,18 @@ func (b *backoff) skipFirst() bool {
 	return true
 }
 
+// repeatLast makes the next delay, which is that of a list after a 410, as long as the last one. A
+// healthy server sends a 410, so that only the second one makes the delays grow.
+func (b *backoff) repeatLast() {
+	if !b.relisted {
+		b.steps, b.relisted = b.last, true
+	}
+}
+
 // reset restarts the backoff at its first step if attempts have succeeded for backoffReset.
 func (b *backoff) reset() {
 	if !b.healthySince.IsZero() && b.clock.Since(b.healthySince) >= backoffReset {
-		b.delay, b.failed = b.config.DelayFunc(), false
+		b.restart()
 	}
 }
 
@@ -78,11 +134,29 @@ func (b *backoff) reset() {
 func (b *backoff) next(err error) time.Duration {
 	b.reset()
 	b.healthySince, b.failed = time.Time{}, true
-	delay := b.delay()
+	b.disconnected(err)
+	b.last = b.steps
+	delay := b.steps.Step()
 	if asked := retryAfter(err); asked > 0 {
 		delay = max(delay, wait.Jitter(asked, retryAfterJitter))
 	}
 	return delay
+}
+
+// reconnect returns the delay of a watch after a connection has failed with err, if the backoff's
+// is delay. It follows the length of the outage, so that a server that is back is noticed after a
+// part of that. A shorter delay than the backoff's does not make the next one grow.
+func (b *backoff) reconnect(delay time.Duration, err error) time.Duration {
+	down := b.clock.Since(b.downSince)
+	limit := max(reconnectDelay, down/reconnectShare)
+	if isBroken(err) {
+		limit = min(max(reconnectDelay, down/2), max(brokenDelay, down/brokenShare))
+	}
+	if limit = wait.Jitter(limit, reconnectJitter); limit >= delay {
+		return delay
+	}
+	b.steps = b.last
+	return limit
 }
 
 // jitter returns a random duration below limit, from the source of the backoff's delays. A test can

@@ -19,6 +19,11 @@ const (
 	// the clock is set back.
 	maxDebt = 2 * requestInterval
 
+	// reconnectReserve is the number of tokens that watches leave in the bucket while connections
+	// fail: for the list that follows a 410, once the server is back, and for another 410 if the
+	// watch starts before the last changes.
+	reconnectReserve = 2
+
 	// maxLists is the number of lists within any listWindow that the server may answer, besides the
 	// initial one. A list costs a server more than other requests.
 	maxLists   = 4
@@ -49,6 +54,12 @@ func (b *requestBudget) spend() time.Duration {
 		b.spentUntil = now.Add(burst + maxDebt)
 	}
 	return max(0, b.spentUntil.Sub(now)-burst)
+}
+
+// untilLeft returns how long the next request must wait to leave n tokens in the bucket.
+func (b *requestBudget) untilLeft(n int) time.Duration {
+	missing := b.spentUntil.Sub(b.clock.Now()) - time.Duration(requestBurst-1-n)*requestInterval
+	return min(max(0, missing), requestBurst*requestInterval) // the clock may be set back
 }
 
 // listAnswered records a list that the server answered completely, and when it was requested.

@@ -120,7 +120,19 @@ func isUnreachable(err error) bool {
 }
 
 // isDown reports whether the connection to the server failed, so that err says nothing of the
-// request. A timeout may be due to the request.
+// request. A timeout may be due to the request, unless no connection was made.
 func isDown(err error) bool {
-	return isUnreachable(err) && !utilnet.IsTimeout(err) && !errors.Is(err, ErrStalled)
+	return isUnreachable(err) && (isDialError(err) || !utilnet.IsTimeout(err) && !errors.Is(err, ErrStalled))
+}
+
+// isDialError reports whether no connection was made.
+func isDialError(err error) bool {
+	operation, ok := errors.AsType[*net.OpError](err)
+	return ok && operation.Op == "dial"
+}
+
+// isBroken reports whether a connection was made, and broke.
+func isBroken(err error) bool {
+	return !isDialError(err) && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err))
 }

@@ -26,7 +26,7 @@ var podResource = schema.GroupResource{Resource: "pods"}
 func TestErrorClasses(t *testing.T) {
 	classes := map[string]func(error) bool{
 		"gone": isGone, "future": isFutureVersion, "auth": isAuthError, "busy": isBusy, "server": isServerError,
-		"unreachable": isUnreachable, "unsupported": isUnsupported,
+		"unreachable": isUnreachable, "down": isDown, "broken": isBroken, "unsupported": isUnsupported,
 	}
 	status := func(code int, reason metav1.StatusReason, message string) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message}}
@@ -55,12 +55,17 @@ func TestErrorClasses(t *testing.T) {
 		{apierrors.NewInvalid(schema.GroupKind{}, "", nil), "unsupported"},
 		{apierrors.NewMethodNotSupported(podResource, "watch"), "unsupported"},
 		{apierrors.NewNotFound(podResource, ""), ""},
-		{syscall.ECONNREFUSED, "unreachable"},
-		{syscall.ECONNRESET, "unreachable"},
-		{io.ErrUnexpectedEOF, "unreachable"},
-		{io.EOF, "unreachable"},
-		{&net.OpError{Op: "dial", Err: errors.New("no route to host")}, "unreachable"},
-		{&url.Error{Op: "Get", Err: errors.New("x509: unknown authority")}, "unreachable"},
+		{syscall.ECONNREFUSED, "unreachable down"},
+		{syscall.ECONNRESET, "unreachable down broken"},
+		{io.ErrUnexpectedEOF, "unreachable down broken"},
+		{io.EOF, "unreachable down broken"},
+		{errClosedByBalancer, "unreachable down broken"},
+		{&net.OpError{Op: "dial", Err: errors.New("no route to host")}, "unreachable down"},
+		{&net.OpError{Op: "dial", Err: syscall.ECONNRESET}, "unreachable down"},
+		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, "unreachable down broken"},
+		{errDialTimeout, "unreachable down"},
+		{&url.Error{Op: "Get", Err: errors.New("x509: unknown authority")}, "unreachable down"},
+		{&url.Error{Op: "Get", Err: context.DeadlineExceeded}, "unreachable"},
 		{context.DeadlineExceeded, "unreachable"},
 		{ErrStalled, "unreachable"},
 		{ErrStale, ""},
@@ -69,7 +74,7 @@ func TestErrorClasses(t *testing.T) {
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("watch: %w", c.err)} {
 			var got []string
-			for _, class := range []string{"gone", "future", "auth", "busy", "server", "unreachable", "unsupported"} {
+			for _, class := range []string{"gone", "future", "auth", "busy", "server", "unreachable", "down", "broken", "unsupported"} {
 				if classes[class](err) {
 					got = append(got, class)
 				}

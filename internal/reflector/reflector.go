@@ -272,15 +272,25 @@ func (r *Reflector) recovered(ctx context.Context, row failureRow) {
 }
 
 // pauseBeforeList waits before a list that follows an error. A relist after a watch follows at once
-// unless there was another failure or another list shortly before.
+// unless there was another failure or another list shortly before. It follows soon if a 410 ends an
+// outage.
 func (r *Reflector) pauseBeforeList(ctx context.Context, err error) error {
 	attempt, ok := errors.AsType[*AttemptError](err)
-	if ok && attempt.Op != OpList && !asksToWait(err) && (r.backoff.skipFirst() || r.clock.Since(r.committedAt) >= backoffReset) {
-		r.paced = false
+	afterWatch := ok && attempt.Op != OpList && !asksToWait(err)
+	expired := afterWatch && isGone(err)
+	if expired && r.backoff.endOutage() {
+		r.paced = r.ownBackoff
+		return r.sleep(ctx, jitter(maxRelistDelay))
+	}
+	if afterWatch && (r.backoff.skipFirst() || r.clock.Since(r.committedAt) >= backoffReset) {
+		r.backoff.relisted, r.paced = true, false
 		return ctx.Err()
 	}
 	if errors.Is(err, ErrHistoryChanged) { // the budget limits these lists
 		return ctx.Err()
+	}
+	if expired {
+		r.backoff.repeatLast()
 	}
 	return r.pause(ctx, err)
 }
@@ -319,8 +329,9 @@ func (r *Reflector) spend() time.Duration {
 	return r.budget.spend()
 }
 
-// listAnswered records a complete list in the budget.
+// listAnswered records a complete list.
 func (r *Reflector) listAnswered(requested time.Time) {
+	r.backoff.endOutage()
 	if !r.isUnlimited() {
 		r.budget.listAnswered(requested)
 	}
@@ -339,11 +350,17 @@ func (r *Reflector) answered(err error) {
 	}
 }
 
-// pause waits for the backoff after an attempt, and for err's Retry-After if that is longer. It
-// returns ctx's error if ctx has ended.
+// pause waits for the backoff after an attempt, and for err's Retry-After if that is longer. A
+// watch whose connection failed waits less, unless Config.Backoff is set. pause returns ctx's error
+// if ctx has ended.
 func (r *Reflector) pause(ctx context.Context, err error) error {
 	r.paced = r.ownBackoff
-	return r.sleep(ctx, r.backoff.next(err))
+	delay := r.backoff.next(err)
+	attempt, ok := errors.AsType[*AttemptError](err)
+	if ok && (attempt.Op == OpWatchOpen || attempt.Op == OpWatch) && isDown(err) && !r.ownBackoff {
+		delay = max(r.backoff.reconnect(delay, err), wait.Jitter(r.budget.untilLeft(reconnectReserve), reconnectJitter))
+	}
+	return r.sleep(ctx, delay)
 }
 
 // sleep waits for d. It returns ctx's error if ctx has ended.

@@ -106,6 +106,9 @@ func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 // r.state, and waits until the next watch may start. It returns an error if the collection must be
 // listed again, or ctx has ended.
 func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *retryCount) error {
+	if last.opened && !last.wasShort() {
+		r.backoff.endOutage()
+	}
 	if r.afterOverlap(ctx, last) {
 		r.state = stateResuming
 		return ctx.Err()
@@ -133,6 +136,7 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 		return err
 	}
 	if last.resumesSoon(count.failures) {
+		r.backoff.disconnected(last.err)
 		return r.resume(ctx)
 	}
 	return r.pause(ctx, last.err)

@@ -4,6 +4,7 @@
 package faults_test
 
 import (
+	"bufio"
 	"context"
 	"net"
 	"net/http"
@@ -38,7 +39,9 @@ type network struct {
 	// intercept, if set, answers a request in place of the server, and reports whether it did.
 	intercept   func(w http.ResponseWriter, r *http.Request) bool
 	server      *http.Server
-	listener    *cachetest.PipeListener // nil while the server refuses connections
+	listener    *cachetest.PipeListener // nil while the server is stopped
+	balanced    bool                    // connections to a stopped server are closed, and not refused
+	closed      []time.Time             // when they were
 	connections []*connection           // that were ever opened
 	received    []received              // requests to the server
 }
@@ -155,6 +158,10 @@ func (n *network) stop() {
 func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.listener == nil && n.balanced {
+		n.closed = append(n.closed, time.Now())
+		return closedAfterRequest(), nil
+	}
 	if n.listener == nil {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: cachetest.ErrConnectionRefused}
 	}
@@ -163,6 +170,17 @@ func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	n.connections = append(n.connections, c)
 	n.listener.Enqueue(&serverEnd{server, c})
 	return &clientEnd{client, c}, nil
+}
+
+// closedAfterRequest returns a connection that is accepted, and closed once a request has been
+// sent, as by a balancer that reaches no server.
+func closedAfterRequest() net.Conn {
+	client, server := net.Pipe()
+	go func() {
+		_, _ = http.ReadRequest(bufio.NewReader(server))
+		_ = server.Close()
+	}()
+	return client
 }
 
 // each calls do for each connection.

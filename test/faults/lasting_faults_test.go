@@ -140,6 +140,7 @@ var lastingListFaults = map[string]lastingFault{
 	"410":                   failLists(fake.Expired()),
 	"504 too large":         failLists(fake.TooLargeResourceVersion()),
 	"connection refused":    failLists(cachetest.ErrConnectionRefused),
+	"connection reset":      failLists(cachetest.ErrConnectionReset),
 	"no answer":             func(s *faultySource) { s.InjectListFault(-1, fake.Fault{Hold: make(chan struct{})}) },
 	"answer after a minute": func(s *faultySource) { s.InjectListFault(-1, fake.Fault{Delay: time.Minute}) },
 	"replica that lags":     func(s *faultySource) { s.InjectListFault(-1, fake.Fault{ResourceVersion: "3"}) },
@@ -183,6 +184,7 @@ var lastingWatchFaults = map[string]lastingFault{
 	"410":                            failWatches(fake.Expired()),
 	"504 too large":                  failWatches(fake.TooLargeResourceVersion()),
 	"connection refused":             failWatches(cachetest.ErrConnectionRefused),
+	"connection reset":               failWatches(cachetest.ErrConnectionReset),
 	"410 in the stream":              endWatches(fake.ErrorEvent(fake.Expired())),
 	"500 in the stream":              endWatches(fake.ErrorEvent(fake.InternalError())),
 	"504 too large in the stream":    endWatches(fake.ErrorEvent(fake.TooLargeResourceVersion())),
@@ -240,6 +242,7 @@ var lastingFaults = map[string]lastingFault{
 	"410":                failAll(fake.Expired()),
 	"504 too large":      failAll(fake.TooLargeResourceVersion()),
 	"connection refused": failAll(cachetest.ErrConnectionRefused),
+	"connection reset":   failAll(cachetest.ErrConnectionReset),
 	"no version, 410": func(s *faultySource) {
 		lastingListFaults["no version"](s)
 		lastingWatchFaults["410"](s)
