@@ -195,6 +195,30 @@ func TestReflectorOptions(t *testing.T) {
 	})
 }
 
+// TestReflectorBackoffSpacesTheFirstRefusedWatch checks that the Backoff spaces five watches whose
+// connections are refused, the first of which may be a WatchList, as a test of client-go does.
+func TestReflectorBackoffSpacesTheFirstRefusedWatch(t *testing.T) {
+	for name, watchList := range map[string]bool{"list": false, "WatchList": true} {
+		t.Run(name, func(t *testing.T) {
+			featurestesting.SetFeatureDuringTest(t, features.WatchListClient, watchList)
+			forEachReflector(t, func(t *testing.T, newReflector newReflectorFunc) {
+				server := newServer("a")
+				server.InjectWatchFault(5, fake.Fault{Err: cachetest.ErrConnectionRefused})
+				began := time.Now()
+				runReflector(t, newReflector(server, &callRecorder{}, clientcache.ReflectorOptions{
+					Backoff: &wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Steps: 100, Cap: 100 * time.Millisecond},
+				}, reflectorFields{}))
+				for synctest.Wait(); server.OpenWatches() == 0; {
+					cachetest.Advance(time.Millisecond)
+				}
+				if got, want := time.Since(began), 250*time.Millisecond; got != want {
+					t.Errorf("the sixth watch is open after %v, want %v: delays of 10, 20, 40, 80 and 100 ms", got, want)
+				}
+			})
+		})
+	}
+}
+
 // TestReflectorWithoutBackoffDelayDoesNotRun checks that a Backoff with steps and no delay, which
 // would make requests without a pause, is an error.
 func TestReflectorWithoutBackoffDelayDoesNotRun(t *testing.T) {

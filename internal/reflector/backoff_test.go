@@ -4,8 +4,11 @@
 package reflector
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // withoutJitter returns a backoff of 1, 2, 4, 8, 8, ... seconds.
@@ -92,5 +97,41 @@ func TestDefaultBackoffIsFrom800msTo30s(t *testing.T) {
 		if d > 30*time.Second || i > 5 && d < 20*time.Second {
 			t.Errorf("delay %d is %v, want 20s to 30s", i, d)
 		}
+	}
+}
+
+// TestExplicitBackoffSpacesTheFirstFailedWatch checks that a Backoff of the program delays the
+// request after the first failed watch: after a WatchList whose connection failed, and an open
+// watch that failed but for its connection. A list follows at once where the server answers a
+// WatchList.
+func TestExplicitBackoffSpacesTheFirstFailedWatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		watchList   bool
+		watch       func(context.Context, feed.WatchSink) error
+		least, most float64 // delay of the next request, in seconds
+	}{
+		"refused WatchList":     {true, refusedWith(errRefused), 1, 1}, // again
+		"broken WatchList":      {true, refusedWith(errClosedByBalancer), 1, 1},
+		"failed WatchList":      {true, refusedWith(errBadGateway), 0, 0},
+		"unsupported WatchList": {true, refusedWith(apierrors.NewBadRequest("sendInitialEvents")), 0, 0},
+		"refused watch":         {false, refusedWith(errRefused), 1, 1},
+		"failed open watch":     {false, openedThen(errors.New("malformed")), 1, 1},
+		"broken open watch":     {false, openedThen(io.ErrUnexpectedEOF), 0, 0.1},
+		"closed watch":          {false, openedThen(nil), 0, 0.1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := timedAt5(c.watch, idleWatch)
+			synctest.Test(t, func(t *testing.T) {
+				run(t, time.Minute, New(Config{Source: source, Sink: bookmarkSink{}, Backoff: withoutJitter(), WatchList: always(c.watchList)}))
+			})
+			all := slices.Sorted(slices.Values(append(slices.Clone(source.listTimes), source.watchTimes...)))
+			next := all[1]
+			if !c.watchList {
+				next = all[2] - source.watchTimes[0]
+			}
+			if next < c.least-0.001 || next > c.most+0.001 {
+				t.Errorf("the next request follows after %v s, want %v to %v s", next, c.least, c.most)
+			}
+		})
 	}
 }

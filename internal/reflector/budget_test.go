@@ -5,7 +5,6 @@ package reflector
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -227,7 +226,7 @@ func servedWatch(ctx context.Context, events feed.WatchSink) error {
 }
 
 // TestExplicitBackoffKeepsRetryAfter checks that a shorter Backoff does not shorten the server's
-// Retry-After, nor the delay of at most 100 ms after a watch that was open.
+// Retry-After, and that a longer one does not delay a watch after one whose connection broke.
 func TestExplicitBackoffKeepsRetryAfter(t *testing.T) {
 	busy := apierrors.NewTooManyRequests("busy", 7)
 	source := timedAt5(refusedWith(busy), openedThen(io.EOF), idleWatch)
@@ -235,10 +234,10 @@ func TestExplicitBackoffKeepsRetryAfter(t *testing.T) {
 	if got := source.watchTimes[1]; got < 7 || got > 1.2*7 {
 		t.Errorf("the watch after Retry-After: 7 follows after %v s, want 7 to 8.4 s", got)
 	}
-	source = timedAt5(openedThen(errors.New("broken")), idleWatch)
+	source = timedAt5(openedThen(io.ErrUnexpectedEOF), idleWatch)
 	source.run(t, time.Minute, wait.Backoff{Duration: time.Hour})
 	if got := source.watchTimes[1]; got > maxResumeDelay.Seconds() {
-		t.Errorf("the first failed watch is resumed after %v s, want at most 0.1 s", got)
+		t.Errorf("the first broken watch is resumed after %v s, want at most 0.1 s", got)
 	}
 }
 

@@ -60,7 +60,8 @@
 //     answered completely. The initial list is not counted, nor are refused ones.
 //
 // The last two do not apply to a fake of client-go, nor, between failed attempts, if Config.Backoff
-// is set. That takes the place of the table, too.
+// is set. That takes the place of the table, too, and also delays a watch after an open one that
+// failed other than by its connection, and the request after a WatchList whose connection failed.
 //
 // # One cycle
 //
@@ -138,8 +139,8 @@
 //	anything else, such as a malformed event   watch; 2nd: list
 //
 // The first watch after an open one failed follows soon, as above, unless the server was busy or
-// refused the client. The others follow after a backoff, as does a watch after the second that the
-// server closed within 1 s.
+// refused the client, or Config.Backoff is set. The others follow after a backoff, as does a watch
+// after the second that the server closed within 1 s.
 //
 // # The overlap
 //
@@ -194,7 +195,8 @@
 //	the WatchList                              next request
 //	─────────────────────────────────────────  ───────────────────────────────────────────
 //	delivered the whole initial state          as for a watch, above
-//	failed with 429                            WatchList
+//	failed with 429, or its connection was     WatchList
+//	refused and Config.Backoff is set
 //	was closed before the initial state ended  WatchList; 2nd: list, and no WatchList again
 //	had no initial event for 30 s, or for 2 s  list, and no WatchList again
 //	from a fake of client-go

@@ -135,7 +135,7 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 	if err := r.retryQuarantined(last); err != nil {
 		return err
 	}
-	if last.resumesSoon(count.failures) {
+	if last.resumesSoon(count.failures) && (!r.ownBackoff || isUnreachable(last.err)) {
 		r.backoff.disconnected(last.err)
 		return r.resume(ctx)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -30,7 +31,7 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 			return &result
 		case ctx.Err() != nil:
 			return &watchResult{err: ctx.Err()}
-		case apierrors.IsTooManyRequests(result.err):
+		case apierrors.IsTooManyRequests(result.err), r.ownBackoff && utilnet.IsConnectionRefused(result.err):
 		case errors.Is(result.err, ErrStalled):
 			result.err, closedEarly = errNoInitialEvent, maxWatchLists
 		case errors.Is(result.err, feed.ErrNoInitialEvents):
@@ -43,10 +44,13 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 			return nil
 		case r.isBeforeVerdict(result.err): // and so would a list
 			return &result
-		default: // the request failed: list at once, and for good if the server does not know WatchList
+		default: // the request failed: list, and for good if the server does not know WatchList
 			r.watchListUnsupported = isUnsupported(result.err)
 			if r.committedAt.IsZero() && isLocal(result) {
 				r.watchListUnsupported = true
+			}
+			if r.ownBackoff && isDown(result.err) {
+				return r.pauseAfterWatchList(ctx, result.err)
 			}
 			return nil
 		}
@@ -56,11 +60,20 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 			r.failed(ctx, &AttemptError{Op: OpWatchList, Err: err})
 			return nil
 		}
-		r.failed(ctx, &AttemptError{Op: OpWatchList, Err: fmt.Errorf("WatchList: %w", result.err)})
-		if err := r.pause(ctx, result.err); err != nil {
-			return &watchResult{err: err}
+		if ended := r.pauseAfterWatchList(ctx, result.err); ended != nil {
+			return ended
 		}
 	}
+}
+
+// pauseAfterWatchList reports a WatchList that failed, and waits for the backoff. If ctx ends, it
+// returns a result with ctx's error, and otherwise nil.
+func (r *Reflector) pauseAfterWatchList(ctx context.Context, err error) (ended *watchResult) {
+	r.failed(ctx, &AttemptError{Op: OpWatchList, Err: fmt.Errorf("WatchList: %w", err)})
+	if err := r.pause(ctx, err); err != nil {
+		return &watchResult{err: err}
+	}
+	return nil
 }
 
 // isLocal reports whether a watch was refused by the source's own function, such as that of a fake
