@@ -4,18 +4,12 @@
 package cache_test
 
 import (
-	"context"
 	"fmt"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -93,35 +87,4 @@ func TestJoinBeforeTheOverlapIsConfirmed(t *testing.T) {
 			}, ranges(0, 8)...)
 		})
 	}
-}
-
-// forgetful is a server that starts each watch at its own version, whatever was requested.
-type forgetful struct {
-	*fake.ListerWatcher[*corev1.ConfigMap]
-}
-
-func (s forgetful) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	options.ResourceVersion = s.ResourceVersion()
-	return s.ListerWatcher.Watch(ctx, options)
-}
-
-// TestStatusOfScopesIsUnchecked checks that the Status of an informer over scopes says that the
-// watches of one of them are resumed without an overlap, after two lists without a difference.
-func TestStatusOfScopesIsUnchecked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := forgetful{fake.NewListerWatcher(&corev1.ConfigMap{})}
-		informer := runInformer(t, server, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: cache.NewScopes(namespaces("a", "b")...)})
-		for n := range 6 {
-			if n == 0 && informer.Status().HistoryUnchecked {
-				t.Error("watches are unchecked before the first one ends")
-			}
-			server.Create(configMap(fmt.Sprintf("a/%d", n)))
-			<-time.After(time.Minute)
-			server.CloseWatches()
-			<-time.After(20 * time.Minute)
-		}
-		if !informer.Status().HistoryUnchecked {
-			t.Error("Status does not say that watches are resumed unchecked")
-		}
-	})
 }

@@ -100,9 +100,6 @@ type ReflectorStatus struct {
 	// WatchRestarts is the number of watches opened to resume an earlier one, which the server had
 	// closed or whose connection had broken.
 	WatchRestarts uint64
-	// HistoryUnchecked reports that watches are resumed without a comparison of the last changes,
-	// as the server does not repeat them: a restore of etcd may go unnoticed until the next list.
-	HistoryUnchecked bool
 	// Relists counts how often the collection had to be listed again after a watch, by the reason.
 	// The map has a key for every reason, with zero for one that has not occurred.
 	// docs/operations.md explains the reasons.
@@ -171,21 +168,20 @@ func reflectorStatus(name string, invalid error, loop informer.Loop, source info
 	}
 	now := loop.Status()
 	s := ReflectorStatus{
-		Name:             name,
-		Phase:            Phase(now.Phase),
-		Synced:           synced,
-		Err:              now.Err,
-		ErrSince:         now.ErrSince,
-		FailedAttempts:   now.FailedAttempts,
-		ResourceVersion:  now.ResourceVersion,
-		FreshAt:          now.FreshAt,
-		Lists:            now.Lists,
-		Watches:          now.Watches,
-		WatchRestarts:    now.Restarts,
-		HistoryUnchecked: now.HistoryUnchecked,
-		Relists:          relistsByReason(now.Relists),
-		Received:         now.Received,
-		RecentEvents:     now.RecentEvents,
+		Name:            name,
+		Phase:           Phase(now.Phase),
+		Synced:          synced,
+		Err:             now.Err,
+		ErrSince:        now.ErrSince,
+		FailedAttempts:  now.FailedAttempts,
+		ResourceVersion: now.ResourceVersion,
+		FreshAt:         now.FreshAt,
+		Lists:           now.Lists,
+		Watches:         now.Watches,
+		WatchRestarts:   now.Restarts,
+		Relists:         relistsByReason(now.Relists),
+		Received:        now.Received,
+		RecentEvents:    now.RecentEvents,
 	}
 	s.Streaming, s.NotStreamingReason = source.Mode()
 	traffic := source.Traffic()

@@ -51,7 +51,7 @@ func TestReflectorStoresGoodStateInAReusedVersion(t *testing.T) {
 				sink := newStoreSink(store, func(string, error) {})
 				sink.Apply(watch.Added, stateItem("6", "old"))
 				restored := sink.Begin()
-				restored.CompareContents()
+				restored.CompareContents(true)
 				restored.Add(badItem("4"))
 				if err := restored.Commit("4"); err != nil {
 					t.Fatal(err)

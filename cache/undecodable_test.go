@@ -361,7 +361,7 @@ func TestReplacementRemovesAndReplacesObjects(t *testing.T) {
 	}{{a, false, a}, {again, false, a}, {again, true, again}} {
 		next := sink.Begin()
 		if c.compare {
-			next.CompareContents()
+			next.CompareContents(true)
 		}
 		if need, _ := next.Needs(c.item); need != feed.NeedsObject {
 			t.Errorf("Needs returned %v", need)

@@ -20,10 +20,6 @@ var ErrSkip = errors.New("skip this state of the object")
 // (API concepts, "Resource versions").
 var ErrNoVersion = errors.New("no valid resourceVersion")
 
-// ErrVersionReused is the error of a Replacement's Commit if an object of the list has the version
-// of the sink's, and other contents: the server was restored and has used the version again.
-var ErrVersionReused = errors.New("object has other contents than before at the same resourceVersion")
-
 // ErrOutdated is the error of a Replacement's Commit, and the cause of a list after an event was
 // Outdated: the collection has forgotten what was deleted since.
 var ErrOutdated = errors.New("deletions since then were forgotten")

@@ -28,8 +28,8 @@ type Item struct {
 	Codec  Codec          // decodes Raw
 	Layout layout.Object  // of Raw; zero if it is not known
 
-	// Received is the object of an event as the client has decoded it, of which Object may lack
-	// some fields. It is valid only during the call.
+	// Received is the object as the client has decoded it, of which Object may lack some fields. It
+	// is valid only during the call.
 	Received runtime.Object
 
 	// InOrder means that the item is an event of a source that does not count versions: it is the

@@ -5,34 +5,52 @@ package feed
 
 import (
 	"context"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// isProbe is the key of a context's value: the request is a probe.
-type isProbe struct{}
+// probeKey is the key of a context's value: the request is a probe. The value is the key of the
+// requested object, or empty.
+type probeKey struct{}
 
 // WithProbe returns the context of a probe: a list with limit=1 for the version of the server's
 // most recent state, which is the same for all objects of a resource.
 func WithProbe(ctx context.Context) context.Context {
-	return context.WithValue(ctx, isProbe{}, true)
+	return context.WithValue(ctx, probeKey{}, "")
 }
 
-// RestrictProbe removes the selectors from the options of a probe, and does nothing to those of
+// WithObject returns the context of a list of the one object that has a key.
+func WithObject(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, probeKey{}, key)
+}
+
+// RestrictProbe replaces the selectors in the options of a probe, and does nothing to those of
 // other requests. An API server without consistent lists from its cache reads all objects from etcd
 // until one matches. The selector of a single name stays: a Role with resourceNames permits no list
 // without it.
 func RestrictProbe(ctx context.Context, options *metav1.ListOptions) {
-	if ctx.Value(isProbe{}) == nil {
+	key, isProbe := ctx.Value(probeKey{}).(string)
+	if !isProbe {
 		return
 	}
-	selector, err := fields.ParseSelector(options.FieldSelector)
+	selected := options.FieldSelector
 	options.LabelSelector, options.FieldSelector, options.ShardSelector = "", "", ""
-	if err != nil {
-		return
+	if key != "" {
+		options.FieldSelector = SelectorOf(key)
+	} else if selector, err := fields.ParseSelector(selected); err == nil {
+		if name, ok := selector.RequiresExactMatch(metav1.ObjectNameField); ok {
+			options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+		}
 	}
-	if name, ok := selector.RequiresExactMatch(metav1.ObjectNameField); ok {
-		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+}
+
+// SelectorOf returns the field selector of the object that has a key.
+func SelectorOf(key string) string {
+	namespace, name, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		return fields.OneTermEqualSelector(metav1.ObjectNameField, key).String()
 	}
+	return fields.AndSelectors(fields.OneTermEqualSelector("metadata.namespace", namespace), fields.OneTermEqualSelector(metav1.ObjectNameField, name)).String()
 }

@@ -50,8 +50,10 @@ type Replacement interface {
 	// CompareContents makes the replacement compare objects by content. It is called when the
 	// server has gone back in time and may have assigned resourceVersions a second time, or the
 	// source does not count them: an object whose version the sink has, or that has no version, is
-	// then kept only if its content is equal. It must be called before any other method.
-	CompareContents()
+	// then kept only if its content is equal. If writes is true, it is also kept if both states are
+	// known to be of the same write, and another server shows the object in another way. It must be
+	// called before any other method.
+	CompareContents(writes bool)
 	// Needs returns what Add will read of the item, so that the caller can prepare it in advance
 	// and drop the rest. It may be called concurrently with Add, by one goroutine. The caller sets
 	// Item.Known to known before Add, so that what Needs decided still holds if the collection has
@@ -67,12 +69,12 @@ type Replacement interface {
 	Remove(item Item)
 	// Differs reports, after Commit, whether it deleted an object or stored one whose
 	// resourceVersion is not newer than version. If the sink was up to date at version, and nothing
-	// was deleted since, the server has lost or changed its history.
-	Differs(version string) bool
+	// was deleted since, the server has lost or changed its history. An object that was stored with
+	// other contents at the same resourceVersion counts only if contents is true.
+	Differs(version string, contents bool) bool
 	// Commit makes the replacement the collection's state at resourceVersion, atomically for all
-	// readers. On error the collection is unchanged. After ErrVersionReused the caller must list
-	// again and CompareContents, after ErrOutdated list again. Neither is returned after
-	// CompareContents.
+	// readers. On error the collection is unchanged. After ErrOutdated the caller must list again;
+	// it is not returned after CompareContents.
 	Commit(resourceVersion string) error
 }
 

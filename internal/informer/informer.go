@@ -32,7 +32,7 @@ var (
 )
 
 // Config configures an informer. New sets Sink, Clock, HoldInitial and Store of Reflector, and Log,
-// Filter, Now, Scoped, Absent and CompareBytes of Store.
+// Filter, Now, Scoped and Absent of Store.
 type Config struct {
 	Name      string
 	Store     store.Config
@@ -97,7 +97,6 @@ func New(config Config) *Informer {
 	config.batchSize = cmp.Or(config.batchSize, batchSize)
 	log := eventlog.New[store.Change]()
 	config.Store.Log = log
-	config.Store.CompareBytes = config.Reflector.MaxInFlight()
 	config.Store.Filter, config.Store.Now = config.Filter, config.Clock.Now
 	var loop *scoped.Loop // set below
 	if config.Scopes != nil {

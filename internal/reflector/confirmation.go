@@ -15,12 +15,8 @@ const (
 	// for any of its informers, and they must not list together.
 	confirmAfter  = time.Minute
 	confirmSpread = 4 * time.Minute
-	// contentsSpread is the longest delay, which is random, of a list because of other contents.
-	contentsSpread = 30 * time.Second
-	// confirmInterval is the least time between two of these lists because the history is
-	// unavailable, and contentsInterval because of other contents.
-	confirmInterval  = 30 * time.Minute
-	contentsInterval = 5 * time.Minute
+	// confirmInterval is the least time between two of these lists.
+	confirmInterval = 30 * time.Minute
 )
 
 // errUnconfirmed ends a watch so that a list can confirm the server's history. It is not a failure,
@@ -30,25 +26,21 @@ var errUnconfirmed = errors.New("the server's history is to be confirmed by a li
 // confirmation schedules a list that confirms the server's history, while watches go on. It is safe
 // for concurrent use by the reflector and by the watchdog of a watch.
 type confirmation struct {
-	mu    sync.Mutex // guards the fields below
-	due   time.Time  // zero if no list is scheduled
-	cause evidence
-	last  [historyUnavailable + 1]time.Time // when the last list of each cause began
+	mu   sync.Mutex // guards the fields below
+	due  time.Time  // zero if no list is scheduled
+	last time.Time  // when the last list began
 }
 
-// schedule schedules a list because of cause, unless an earlier one is scheduled.
-func (c *confirmation) schedule(now time.Time, cause evidence) {
+// schedule schedules a list, unless one is scheduled.
+func (c *confirmation) schedule(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	due, interval := now.Add(confirmAfter+jitter(confirmSpread)), confirmInterval
-	if cause == otherContents {
-		due, interval = now.Add(jitter(contentsSpread)), contentsInterval
+	if !c.due.IsZero() {
+		return
 	}
-	if earliest := c.last[cause].Add(interval); !c.last[cause].IsZero() && due.Before(earliest) {
-		due = earliest.Add(due.Sub(now))
-	}
-	if c.due.IsZero() || due.Before(c.due) {
-		c.due, c.cause = due, cause
+	after := confirmAfter + jitter(confirmSpread)
+	if c.due = now.Add(after); !c.last.IsZero() && c.due.Before(c.last.Add(confirmInterval)) {
+		c.due = c.last.Add(confirmInterval + after)
 	}
 }
 
@@ -59,15 +51,15 @@ func (c *confirmation) wait(now time.Time) (time.Duration, bool) {
 	return c.due.Sub(now), !c.due.IsZero()
 }
 
-// begin records that the scheduled list begins now, and returns its cause.
-func (c *confirmation) begin(now time.Time) evidence {
+// begin records that the scheduled list begins now.
+func (c *confirmation) begin(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last[c.cause] = now
-	return c.cause
+	c.last = now
 }
 
-// settle removes the scheduled list, because a list was committed, for whatever cause.
+// settle removes the scheduled list: a list was committed, for whatever cause, or the server has
+// repeated the last changes.
 func (c *confirmation) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

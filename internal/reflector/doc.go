@@ -142,53 +142,23 @@
 // refused the client, or Config.Backoff is set. The others follow after a backoff, as does a watch
 // after the second that the server closed within 1 s.
 //
-// # The overlap
+// # The server's history
 //
-// A resumed watch starts before the last changes received on the stream, of up to eight versions,
-// and the server must first repeat them: type, key, UID, resourceVersion and a hash of the object
-// (journal, overlap). If the server repeats the last change, its history up to that change is still
-// the one that the sink has received. Repeated events are neither applied nor counted. The events
-// that follow are those of a normal watch.
+// A resumed watch starts before the last changes received, and the server must first repeat them.
+// The table of package history says what follows if it does not: a watch from the version reached,
+// a question (watchSession.ask), a consistent read at once (ErrHistoryChanged) or a list later
+// (errUnconfirmed). Repeated events are neither applied nor counted. The events that follow are
+// those of a normal watch. Only a source that streams is asked; another one answers a question as a
+// server that does not answer.
 //
-// The watch starts before the oldest of these changes that the server certainly has for watches,
-// which it keeps for 75 s, or at least before the last one. A server that no longer has a change of
-// minutes ago is healthy, so that its 410 proves nothing.
+// After a list, a watch starts at the list's version. A list that follows a 410 is not committed if
+// it has a version of an object that another write had made (errVersionReused); a consistent read
+// follows, which compares contents. If two lists in a row that evidence has caused show no
+// difference, the server is assumed not to repeat its history: watches start at the version reached
+// until a list with another cause. A fake of client-go has no history.
 //
-// The journal is empty after a list. The watch then continues from the version reached. It does not
-// detect a restore of etcd to before that list if the new history has overtaken the list's version.
-// A fake of client-go has no history, and is watched from the version reached.
-//
-//	before all changes were repeated           next request
-//	─────────────────────────────────────────  ──────────────────────────────────────────
-//	another event, or a bookmark past them     consistent read, at once (ErrHistoryChanged)
-//	410 Gone                                   watch from the version reached, at once; if the
-//	                                           last change is of the last 75 s, a consistent read
-//	                                           within 1 to 5 minutes, once in 30 minutes
-//	410 Gone, and the last version had         list, as for a watch without an overlap: the rest
-//	several changes                            of them may be missing
-//	nothing was received for 5 s               probe. If its version is older than the one
-//	                                           reached: consistent read (ErrVersionRegressed). If
-//	                                           not: consistent read (ErrHistoryChanged). Without
-//	                                           an answer: none
-//	no server was reached, or it lags          watch
-//	the watch was refused otherwise            watch; 2nd in a row: watch from the version
-//	                                           reached, and if that opens, as after 410
-//	the watch ended; or after that, within     watch; 2nd in a row: as after 410, and no overlap
-//	1 s without a new event, or in less time   until that list
-//	than the repeated ones took
-//
-//	after all changes were repeated            next request
-//	─────────────────────────────────────────  ──────────────────────────────────────────
-//	the last one has other contents, and an    consistent read, at once (ErrHistoryChanged)
-//	earlier one has the same
-//	contents differ otherwise                  consistent read within 30 s, once in 5 minutes
-//	an event that a bookmark had passed        consistent read, at once (ErrHistoryChanged)
-//
-// These consistent reads compare contents. If two in a row that ErrHistoryChanged has caused show
-// no difference, the server is assumed not to repeat changes: watches continue from the version
-// reached until a list with another cause (Status.HistoryUnchecked). In the same way, contents are
-// no longer compared. A stream that replaces another one, whose overlap is not done, confirms the
-// history by a list (ConfirmHistory).
+// A stream that replaces another one, whose history is in doubt, confirms it by a list
+// (ConfirmHistory).
 //
 // # How another request ended, and what comes next
 //
@@ -203,7 +173,7 @@
 //	failed with 400, 405, 406 or 422           list, and no WatchList again
 //	was the first one, and refused by the      list, and no WatchList again
 //	source's own function
-//	failed with feed.ErrVersionReused          consistent read by a list
+//	failed with errVersionReused               consistent read by a list
 //	failed with anything else                  list
 //
 //	the probe before the first list            next request
@@ -222,8 +192,7 @@
 //	400 or 422, with resourceVersionMatch      at once, the same list in one piece, without it
 //	410, 504 "Too large resource version" or   consistent read, at once
 //	ErrVersionRegressed
-//	feed.ErrVersionReused, of the sink: one    consistent read, at once
-//	of the newest unchanged objects differs
+//	errVersionReused                           consistent read, at once
 //	401, 403, 429, 503, 504, a connection      the same list or WatchList
 //	error or ErrStalled
 //	anything else, such as 500, or a list      the same list or WatchList; 6th: consistent read

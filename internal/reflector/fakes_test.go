@@ -101,9 +101,9 @@ func (emptySink) NeedsList() bool         { return false }
 
 type emptyReplacement struct{ feed.Replacement }
 
-func (emptyReplacement) CompareContents()    {}
-func (emptyReplacement) Commit(string) error { return nil }
-func (emptyReplacement) Differs(string) bool { return false }
+func (emptyReplacement) CompareContents(bool)      {}
+func (emptyReplacement) Commit(string) error       { return nil }
+func (emptyReplacement) Differs(string, bool) bool { return false }
 
 // vacatableSink accepts empty lists, and is the store that they are in.
 type vacatableSink struct {

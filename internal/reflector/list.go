@@ -28,6 +28,10 @@ var errExpiredToken = errors.New("the continue token has expired")
 // resourceVersionMatch.
 var errMatchRefused = errors.New("the server refuses resourceVersionMatch")
 
+// errVersionReused is the cause of a list that was not committed, because it has a version of an
+// object that another write has made before.
+var errVersionReused = errors.New("object was written again at a resourceVersion that was received before")
+
 // list lists the collection and commits the list. A consistent read follows at once if the server
 // refuses the resourceVersion, if the list is older than the version reached, or if the list has an
 // object with the version of the stored one and other contents. After several failures at one
@@ -57,7 +61,7 @@ func (r *Reflector) list(ctx context.Context) error {
 
 // needsConsistentRead reports whether a list that failed with err is followed by a consistent read.
 func needsConsistentRead(err error) bool {
-	return isGone(err) || isFutureVersion(err) || errors.Is(err, ErrVersionRegressed) || errors.Is(err, feed.ErrVersionReused)
+	return isGone(err) || isFutureVersion(err) || errors.Is(err, ErrVersionRegressed) || errors.Is(err, errVersionReused)
 }
 
 // listWithFallbacks lists. If a continue token expires, it lists again from the first page, and at
@@ -138,6 +142,8 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 			if unversioned {
 				item.ResourceVersion = "" // which is never compared
 			}
+			r.proof.listed.Add(item)
+			item.Received = nil // which would live as long as the list is incomplete
 			add(item)
 			return nil
 		})
@@ -175,12 +181,13 @@ func (r *Reflector) endPage(ctx context.Context, progress *pageProgress, token s
 
 // begin starts a replacement of the sink's content. After the server has regressed, equal
 // resourceVersions do not prove that objects are equal; nor do those of a source that does not
-// count versions.
+// count versions, whose writes leave no stamps.
 func (r *Reflector) begin() feed.Replacement {
 	r.received.Store(0)
+	r.proof.beginList()
 	replacement := r.config.Sink.Begin()
 	if r.state == stateConsistentRead || r.isUnversioned() {
-		replacement.CompareContents()
+		replacement.CompareContents(!r.isUnversioned())
 	}
 	return replacement
 }
@@ -251,10 +258,15 @@ func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version s
 	case err == nil && order < 0 && !consistentRead:
 		return fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, version, reached)
 	}
+	if !consistentRead && !r.isUnversioned() {
+		if err := r.proof.check(); err != nil {
+			return err
+		}
+	}
 	if err := commitTo(list, version); err != nil {
 		return err
 	}
-	r.historyListed(version, r.listCause != noEvidence && list.Differs(reached))
+	r.proof.committed(list, reached)
 	r.committed(ctx, version, freshAt)
 	return nil
 }

@@ -7,16 +7,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/history"
 )
 
 // deletingSink records the keys of deletions.
@@ -54,54 +59,83 @@ func TestWatchCutAmongEventsOfOneVersionLosesNone(t *testing.T) {
 	})
 }
 
+// differing is a committed list that differs from what was received, or only in contents.
+type differing struct {
+	emptyReplacement
+
+	changes, contents bool
+}
+
+func (d differing) Differs(_ string, contents bool) bool {
+	return d.changes || contents && d.contents
+}
+
 // TestFalseAlarmsEndTheOverlap checks the rules by which lists without a difference end the
 // overlap.
 func TestFalseAlarmsEndTheOverlap(t *testing.T) {
 	type list struct {
-		cause    evidence
-		differed bool
+		evidence history.Evidence
+		list     differing
 	}
+	var same, changed, rewritten = differing{}, differing{changes: true}, differing{contents: true}
 	for name, c := range map[string]struct {
-		lists           []list
-		changes, others bool
+		lists []list
+		want  bool
 	}{
-		"none":                   {},
-		"one":                    {lists: []list{{missingChanges, false}}},
-		"two":                    {lists: []list{{missingChanges, false}, {missingChanges, false}}, changes: true},
-		"a difference between":   {lists: []list{{missingChanges, false}, {missingChanges, true}, {missingChanges, false}}},
-		"differences":            {lists: []list{{missingChanges, true}, {missingChanges, true}, {missingChanges, true}}},
-		"a confirmation between": {lists: []list{{missingChanges, false}, {historyUnavailable, false}, {missingChanges, false}}, changes: true},
-		"another cause after":    {lists: []list{{missingChanges, false}, {missingChanges, false}, {noEvidence, true}}},
-		"other contents":         {lists: []list{{otherContents, false}, {otherContents, false}}, others: true},
+		"none":                       {},
+		"one":                        {lists: []list{{history.OtherHistory, same}}},
+		"two":                        {lists: []list{{history.OtherHistory, same}, {history.OtherContents, same}}, want: true},
+		"a difference between":       {lists: []list{{history.OtherHistory, same}, {history.OtherHistory, changed}, {history.OtherHistory, same}}},
+		"differences":                {lists: []list{{history.OtherHistory, changed}, {history.OtherHistory, changed}}},
+		"other contents alone":       {lists: []list{{history.OtherContents, rewritten}, {history.OtherHistory, rewritten}}, want: true},
+		"other contents of a write":  {lists: []list{{history.OtherWrite, rewritten}, {history.OtherWrite, rewritten}}},
+		"another cause after":        {lists: []list{{history.OtherHistory, same}, {history.OtherHistory, same}, {history.None, same}}},
+		"no difference after writes": {lists: []list{{history.OtherWrite, same}, {history.OtherWrite, same}}, want: true},
 	} {
-		var f falseAlarms
+		r := New(Config{Source: &scriptedSource{}, Sink: emptySink{}})
 		for _, l := range c.lists {
-			f.listed(l.cause, l.differed)
+			r.proof.evidence = l.evidence
+			r.proof.beginList()
+			r.proof.committed(l.list, "5")
 		}
-		if f.repeatsNothing() != c.changes || f.repeatsOtherBytes() != c.others {
-			t.Errorf("%s: %+v", name, f)
+		r.state = stateResuming
+		r.proof.history.Received(watch.Added, feed.Item{Key: "a", ResourceVersion: "9"}, history.Stamp{}, "5", time.Now())
+		if got := r.beginOverlap() == nil; got != c.want {
+			t.Errorf("%s: no overlap: %v, want %v", name, got, c.want)
 		}
-	}
-	f := falseAlarms{changes: 1, contents: 1}
-	if f.repeated(false); f != (falseAlarms{contents: 1}) {
-		t.Errorf("repeated in other bytes: %+v", f)
-	}
-	if f.repeated(true); f != (falseAlarms{}) {
-		t.Errorf("repeated: %+v", f)
 	}
 }
 
-// runOverlap runs a reflector for d of fake time. It lists at 5, receives a change at 9, and
+// answeringSource is a scriptedSource whose lists of one object have that object, or none.
+type answeringSource struct {
+	scriptedSource
+
+	objects []feed.Item // the nth list of one object, from 0 on; afterwards the last one
+	asked   int
+}
+
+func (s *answeringSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	page, err := s.scriptedSource.List(ctx, options, add)
+	if options.Limit == 1 && err == nil {
+		n := min(s.asked, len(s.objects)-1)
+		if s.asked++; n >= 0 && s.objects[n].Key != "" {
+			err = add(s.objects[n])
+		}
+	}
+	return page, err
+}
+
+// runOverlap runs a reflector for d of fake time. It lists at 5, receives additions at 7 and 9, and
 // resumes with then. later answer the requests that follow the initial list. It returns the
 // reported errors.
-func runOverlap(t *testing.T, d time.Duration, source *scriptedSource, then func(context.Context, feed.WatchSink) error, later ...func() (string, error)) (reported []error) {
+func runOverlap(t *testing.T, d time.Duration, source *answeringSource, then []func(context.Context, feed.WatchSink) error, later ...func() (string, error)) (reported []error) {
 	t.Helper()
 	changed := func(_ context.Context, events feed.WatchSink) error {
 		events.Opened()
-		return cmp.Or(events.Event(watch.Deleted, feed.Item{Key: "a", UID: "1", ResourceVersion: "9", Raw: []byte("{}")}), io.ErrUnexpectedEOF)
+		return cmp.Or(events.Event(watch.Added, added("b", "7")), events.Event(watch.Added, added("a", "9")), io.ErrUnexpectedEOF)
 	}
 	source.lists = append(lists{listAt("5")}, later...)
-	source.watches = watches{changed, then, idleWatch}
+	source.watches = append(append(watches{changed}, then...), idleWatch)
 	synctest.Test(t, func(t *testing.T) {
 		run(t, d, New(Config{Source: source, Sink: &deletingSink{}, Report: func(_ context.Context, err error) {
 			reported = append(reported, err)
@@ -110,53 +144,173 @@ func runOverlap(t *testing.T, d time.Duration, source *scriptedSource, then func
 	return reported
 }
 
+// added returns an item that the client has decoded, and that was written at a time.
+func added(key, version string) feed.Item { return written(key, version, 1000) }
+
+func written(key, version string, seconds int64) feed.Item {
+	at := metav1.Unix(seconds, 0)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", Time: &at}}}}
+	return feed.Item{Key: key, UID: "1", ResourceVersion: version, Object: pod, Received: pod}
+}
+
 // TestMissingChangesCauseAListAtOnce resumes a watch at servers that do not repeat the last change.
 func TestMissingChangesCauseAListAtOnce(t *testing.T) {
-	for name, c := range map[string]struct {
-		watch func(context.Context, feed.WatchSink) error
-		lists int // and probes, after the initial list
-		after time.Duration
-	}{
-		"another event": {lists: 1, after: time.Second, watch: func(_ context.Context, events feed.WatchSink) error {
+	for name, then := range map[string]func(context.Context, feed.WatchSink) error{
+		"another event": func(_ context.Context, events feed.WatchSink) error {
 			events.Opened()
-			return events.Event(watch.Deleted, feed.Item{Key: "b", UID: "2", ResourceVersion: "9", Raw: []byte("{}")})
-		}},
-		"a bookmark past it": {lists: 1, after: time.Second, watch: func(_ context.Context, events feed.WatchSink) error {
+			return events.Event(watch.Added, added("c", "7"))
+		},
+		"a bookmark past it": func(_ context.Context, events feed.WatchSink) error {
 			events.Opened()
 			return events.Bookmark("20", false)
-		}},
-		"silence": {lists: 2, after: 10 * time.Second, watch: idleWatch},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var source scriptedSource
-			reported := runOverlap(t, c.after, &source, c.watch, listAt("20"))
-			if last := reported[len(reported)-1]; !errors.Is(last, ErrHistoryChanged) || source.listed != 1+c.lists {
-				t.Errorf("error %v and %d lists within %s, want %v and %d", last, source.listed, c.after, ErrHistoryChanged, 1+c.lists)
+			var source answeringSource
+			reported := runOverlap(t, time.Second, &source, watches{then}, listAt("20"))
+			if last := reported[len(reported)-1]; !errors.Is(last, ErrHistoryChanged) || source.listed != 2 {
+				t.Errorf("error %v and %d lists, want %v and 2", last, source.listed, ErrHistoryChanged)
 			}
 		})
 	}
 }
 
-// TestUnansweredProbeProvesNothing resumes a watch at a server that is silent and answers no probe:
-// it receives one after the silence, and then no more than without an overlap: after one or two
-// minutes one in 30 to 40 seconds.
-func TestUnansweredProbeProvesNothing(t *testing.T) {
-	var source scriptedSource
-	reported := runOverlap(t, 4*time.Minute, &source, idleWatch, listError(apierrors.NewServiceUnavailable("")))
-	if probes := source.listed - 1; probes < 2 || probes > 8 {
-		t.Errorf("%d probes in four minutes, want 2 to 8", probes)
+// TestServerIsAskedForTheNewestChange resumes a watch at servers that do not repeat the last
+// changes, or have not got them for watches any more, and checks what follows their answer.
+func TestServerIsAskedForTheNewestChange(t *testing.T) {
+	gone := refusedWith(apierrors.NewResourceExpired("too old"))
+	deletes := func(keys ...string) func(context.Context, feed.WatchSink) error {
+		return func(ctx context.Context, events feed.WatchSink) error {
+			events.Opened()
+			openFor(ctx, 2*time.Second)
+			for i, key := range keys {
+				if err := events.Event(watch.Deleted, added(key, fmt.Sprint(10+i))); err != nil {
+					return err
+				}
+			}
+			return idleWatch(ctx, events)
+		}
 	}
-	if source.watched != 2 || len(reported) != 1 {
-		t.Errorf("%d watches and errors %v, want two watches and the broken connection", source.watched, reported)
+	none := feed.Item{}
+	for name, c := range map[string]struct {
+		then    watches
+		answers []feed.Item
+		version string
+		asked   int
+		lists   int  // within ten seconds of the question
+		later   bool // a list follows within five minutes
+	}{
+		"silence":                                 {then: watches{idleWatch}, answers: []feed.Item{added("a", "9")}, asked: 1},
+		"410":                                     {then: watches{gone, idleWatch}, answers: []feed.Item{added("a", "9")}, asked: 1},
+		"silence, and an older state":             {then: watches{idleWatch}, answers: []feed.Item{added("a", "6")}, asked: 1, lists: 1},
+		"410, and an older state":                 {then: watches{gone, idleWatch}, answers: []feed.Item{added("a", "6")}, asked: 1, lists: 1},
+		"a newer state":                           {then: watches{gone, idleWatch}, answers: []feed.Item{added("a", "12")}, asked: 1, later: true},
+		"another object":                          {then: watches{gone, idleWatch}, answers: []feed.Item{added("z", "9")}, asked: 1, later: true},
+		"another write":                           {then: watches{gone, idleWatch}, answers: []feed.Item{written("a", "9", 2000)}, asked: 1, lists: 1},
+		"another UID":                             {then: watches{gone, idleWatch}, answers: []feed.Item{{Key: "a", UID: "2", ResourceVersion: "9"}}, asked: 1, lists: 1},
+		"a regressed server":                      {then: watches{gone, idleWatch}, answers: []feed.Item{none}, version: "8", asked: 1, lists: 1},
+		"both absent, without deletions":          {then: watches{gone, idleWatch}, answers: []feed.Item{none}, asked: 2, lists: 1},
+		"both absent, with deletions":             {then: watches{gone, deletes("a", "b")}, answers: []feed.Item{none}, asked: 2, later: true},
+		"one absent, with its deletion":           {then: watches{gone, deletes("a")}, answers: []feed.Item{none, added("b", "7")}, asked: 2, later: true},
+		"one absent, without its deletion":        {then: watches{gone, idleWatch}, answers: []feed.Item{none, added("b", "7")}, asked: 2, lists: 1},
+		"one absent, with the deletion of others": {then: watches{gone, deletes("x", "y")}, answers: []feed.Item{none, added("b", "7")}, asked: 2, lists: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := &answeringSource{objects: c.answers}
+			answer := listAt(cmp.Or(c.version, "20"))
+			reported := runOverlap(t, 15*time.Second, source, c.then, answer)
+			if lists := source.listed - 1 - source.asked; source.asked != c.asked || lists != c.lists {
+				t.Errorf("asked %d times, and %d lists follow, want %d and %d; %v", source.asked, lists, c.asked, c.lists, reported)
+			}
+			source = &answeringSource{objects: c.answers}
+			runOverlap(t, 6*time.Minute, source, c.then, answer)
+			if lists := source.listed - 1 - source.asked; (lists == 1) != (c.later || c.lists == 1) {
+				t.Errorf("%d lists follow within six minutes", lists)
+			}
+		})
 	}
 }
 
-// TestListEmptiesTheJournal checks that a watch after a list starts at the list's version.
-func TestListEmptiesTheJournal(t *testing.T) {
+// TestSourceThatIgnoresTheSelectorIsAskedOnce breaks three watches of a source whose functions
+// overwrite the selector. From the second question on, it is only probed.
+func TestSourceThatIgnoresTheSelectorIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		version, asked, opened := 9, 0, 0
+		src := &scriptedServer{
+			list:   func(metav1.ListOptions) (string, error) { return "5", nil },
+			object: added("z", "9"),
+			asked:  func(selector string) { asked += min(len(selector), 1) },
+			watch: func(ctx context.Context, o metav1.ListOptions, events feed.WatchSink) error {
+				if o.ResourceVersion != strconv.Itoa(version) && opened > 0 {
+					return apierrors.NewResourceExpired("too old")
+				}
+				events.Opened()
+				openFor(ctx, time.Minute)
+				opened++
+				version++
+				return cmp.Or(events.Event(watch.Added, added(fmt.Sprint(version), strconv.Itoa(version))), io.ErrUnexpectedEOF)
+			},
+		}
+		run(t, 5*time.Minute, New(Config{Source: src, Sink: &deletingSink{}}))
+		if asked != 1 || opened < 3 {
+			t.Errorf("asked %d times for an object after %d watches, want once", asked, opened)
+		}
+	})
+}
+
+// TestUnansweredQuestionProvesNothing resumes a watch at a server that is silent and does not
+// answer: it is asked once, and then probed no more often than without an overlap.
+func TestUnansweredQuestionProvesNothing(t *testing.T) {
+	var source answeringSource
+	reported := runOverlap(t, 50*time.Second, &source, watches{idleWatch}, listError(apierrors.NewServiceUnavailable("")))
+	if source.listed != 2 || source.watched != 2 || len(reported) != 1 {
+		t.Errorf("%d lists, %d watches and errors %v, want the list, a question, two watches and the broken connection", source.listed, source.watched, reported)
+	}
+}
+
+// TestLaterDeletionsAreRepeated resumes a watch at a server that has lost the events of the last
+// changes: two additions, and then a deletion. The server proves the newest addition, and the watch
+// starts there.
+func TestLaterDeletionsAreRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var from []string
+		applied := 0
+		src := &scriptedServer{
+			list:   func(metav1.ListOptions) (string, error) { return "5", nil },
+			object: added("b", "7"),
+			watch: func(ctx context.Context, o metav1.ListOptions, events feed.WatchSink) error {
+				from = append(from, o.ResourceVersion)
+				if len(from) == 2 {
+					return apierrors.NewResourceExpired("too old")
+				}
+				events.Opened()
+				switch o.ResourceVersion {
+				case "5":
+					applied++
+					return cmp.Or(events.Event(watch.Added, added("b", "7")), events.Event(watch.Deleted, added("a", "9")), io.ErrUnexpectedEOF)
+				case "7":
+					if err := events.Event(watch.Deleted, added("a", "9")); err != nil {
+						return err
+					}
+				}
+				return idleWatch(ctx, events)
+			},
+		}
+		sink := &deletingSink{}
+		run(t, 10*time.Minute, New(Config{Source: src, Sink: sink}))
+		if want := []string{"5", "5", "9", "7"}; !slices.Equal(from[:min(4, len(from))], want) || len(sink.deleted) != 2 {
+			t.Errorf("watches from %q, want them to begin with %q; applied %q, want two events", from, want, sink.deleted)
+		}
+	})
+}
+
+// TestWatchAfterAListHasNoOverlap checks that a watch after a list starts at the list's version.
+func TestWatchAfterAListHasNoOverlap(t *testing.T) {
 	r := New(Config{Source: &scriptedSource{}, Sink: emptySink{}})
-	r.journal.record(change{version: "9"}, "5", time.Now())
-	if r.historyListed("20", false); r.journal.overlap(time.Now()) != nil {
-		t.Error("changes from before a list are compared")
+	r.proof.history.Received(watch.Added, added("a", "9"), history.Stamp{}, "5", time.Now())
+	r.proof.beginList()
+	if r.proof.committed(emptyReplacement{}, "9"); r.proof.history.Overlap(time.Now()) != nil {
+		t.Error("changes from before a list are repeated")
 	}
 }
 
@@ -169,7 +323,8 @@ func TestNoOverlapWhereItIsNotAllowed(t *testing.T) {
 	} {
 		r := New(config)
 		r.state = stateResuming
-		if r.journal.record(change{version: "9"}, "5", time.Now()); r.beginOverlap() != nil {
+		r.proof.history.Received(watch.Added, added("a", "9"), history.Stamp{}, "5", time.Now())
+		if r.beginOverlap() != nil {
 			t.Errorf("%s: a resumed watch starts before the last changes", name)
 		}
 	}

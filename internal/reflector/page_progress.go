@@ -13,6 +13,9 @@ import (
 // not had before.
 const maxPagesWithoutObjects = 10
 
+// hashSeed is the seed of the hashes of keys and tokens.
+var hashSeed = maphash.MakeSeed() //nolint:gochecknoglobals // a constant of the process
+
 // pageProgress recognizes a list that does not end: its continue tokens repeat, or its pages have
 // no new objects. API servers return objects in the order of their keys, so that a greater key is a
 // new object. Only a page without a greater key is compared with all earlier ones.

@@ -127,13 +127,7 @@ type Reflector struct {
 	startsWithWatch      bool      // the next request is a watch: the first one if Config.From is set
 	served               servedState
 
-	journal         journal
-	confirmation    confirmation
-	falseAlarms     falseAlarms
-	listCause       evidence    // of the next list
-	refusedOverlaps int         // in a row; see maxFailedOverlaps
-	shortOverlaps   int         // the same, of watches that ended while or right after changes were repeated
-	unrepeated      atomic.Bool // a watch has ended, and the server has not repeated the last changes since
+	proof proof
 }
 
 // New returns a reflector that is not running.

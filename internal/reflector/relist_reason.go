@@ -22,8 +22,8 @@ const (
 	// RelistHistoryChanged: the server did not repeat the last changes at the start of a resumed
 	// watch; etcd was restored from a backup, or the server lost events.
 	RelistHistoryChanged RelistReason = "HistoryChanged"
-	// RelistUnconfirmed: the server could not repeat the last changes, or encodes them in another
-	// way, and a list confirms them.
+	// RelistUnconfirmed: the server neither repeated the last changes nor proved them by an answer,
+	// and a list confirms them.
 	RelistUnconfirmed RelistReason = "Unconfirmed"
 	// RelistQuarantined: some objects could not be stored, and are requested again.
 	RelistQuarantined RelistReason = "Quarantined"

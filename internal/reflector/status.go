@@ -26,18 +26,17 @@ const (
 
 // Status describes a reflector at one moment.
 type Status struct {
-	Phase            Phase
-	Err              error     // of the last attempt; nil if it succeeded
-	ErrSince         time.Time // when the first of the failed attempts in a row failed
-	FailedAttempts   int       // number of failed attempts in a row
-	ResourceVersion  string    // of the collection, as the sink holds it
-	FreshAt          time.Time // when the sink was last known to be current: by an event, bookmark or list
-	Lists, Watches   uint64    // requests made; each page counts as a list, a WatchList as a watch
-	Restarts         uint64    // watches that resumed an earlier one
-	HistoryUnchecked bool      // watches are resumed without an overlap, as the server repeats nothing
-	Relists          map[RelistReason]uint64
-	Received         int      // objects that the list in progress has sent; zero if there is none
-	RecentEvents     []uint32 // events of watches in each of the last RateIntervals, the oldest first
+	Phase           Phase
+	Err             error     // of the last attempt; nil if it succeeded
+	ErrSince        time.Time // when the first of the failed attempts in a row failed
+	FailedAttempts  int       // number of failed attempts in a row
+	ResourceVersion string    // of the collection, as the sink holds it
+	FreshAt         time.Time // when the sink was last known to be current: by an event, bookmark or list
+	Lists, Watches  uint64    // requests made; each page counts as a list, a WatchList as a watch
+	Restarts        uint64    // watches that resumed an earlier one
+	Relists         map[RelistReason]uint64
+	Received        int      // objects that the list in progress has sent; zero if there is none
+	RecentEvents    []uint32 // events of watches in each of the last RateIntervals, the oldest first
 }
 
 // status is the Status of a Reflector.

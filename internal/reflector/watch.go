@@ -219,7 +219,9 @@ func (r *Reflector) stateAfter(err error, failures int) state {
 		return stateRelisting
 	case errors.Is(err, errOlderBookmark): // of a replica that lags, perhaps
 		return stateResuming
-	case errors.Is(err, ErrVersionRegressed), errors.Is(err, ErrHistoryChanged), errors.Is(err, errUnconfirmed):
+	case errors.Is(err, errUnconfirmed):
+		return stateRelisting
+	case errors.Is(err, ErrVersionRegressed), errors.Is(err, ErrHistoryChanged):
 		return stateConsistentRead
 	case isFutureVersion(err): // a lagging replica, or etcd restored from a backup
 		return resumeOr(stateConsistentRead, failures >= maxFailures)

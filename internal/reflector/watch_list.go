@@ -39,7 +39,7 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 		case result.err == nil:
 			result.err = errClosedEarly
 			closedEarly++
-		case errors.Is(result.err, feed.ErrVersionReused):
+		case errors.Is(result.err, errVersionReused):
 			r.state = stateConsistentRead
 			return nil
 		case r.isBeforeVerdict(result.err): // and so would a list

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/history"
 )
 
 // watchSession is one watch request. It implements feed.WatchSink.
@@ -27,14 +28,20 @@ type watchSession struct {
 	initial     feed.Replacement
 	initialDone atomic.Bool // initial is nil; for the watchdog
 
-	// overlap compares the first events with the journal. It is nil in a watch that starts at from,
-	// and once all changes have been repeated.
-	overlap       *overlap
+	// overlap compares the first events with those received before. It is nil in a watch that
+	// starts at from, and once all changes have been repeated.
+	overlap       *history.Overlap
 	overlapping   atomic.Bool // overlap is not nil; for the watchdog
 	repeatedFirst time.Time   // when the first change was repeated
 	overlapEnded  time.Time   // when overlap became nil, if it was not before
 	repeatedTo    string      // the version of the last repeated change; empty if there was no overlap
-	records       bool        // events are recorded in the journal
+	records       bool        // events are recorded in the history
+	result        overlapResult
+
+	question *history.Question // about the newest changes before the watch; nil if there is none
+	doubted  bool              // the server is asked once the watch is open
+	asking   atomic.Bool       // the server may be asked; for the watchdog
+	proved   atomic.Bool       // the server has proved the last change, whether or not it repeats it
 
 	watchList bool // the request is a WatchList
 	started   time.Time
@@ -58,18 +65,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	if err := await(ctx); err != nil {
 		return watchResult{err: err}
 	}
-	now := r.clock.Now()
-	s := &watchSession{r: r, ctx: ctx, initial: initial, watchList: initial != nil, started: now, clockRead: now, from: r.version()}
-	s.reached = s.from
-	if initial == nil {
-		s.overlap = r.beginOverlap()
-	}
-	var result overlapResult
-	if s.overlap != nil {
-		result.began, result.recent = true, s.overlap.recent
-	}
-	s.overlapping.Store(result.began)
-	s.initialDone.Store(initial == nil)
+	s := r.newSession(ctx, initial)
 	shortest := r.config.MinWatchTimeout
 	timeout := (shortest + jitter(shortest)).Truncate(time.Second) // timeoutSeconds is whole
 	options := s.options(timeout)
@@ -80,16 +76,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	err := feed.Shorten(orCause(watched, s.watch(watched, options)))
 	stop()
 	r.watchAnswered()
-	if s.opened.Load() && !s.records {
-		r.journal.reset(r.version())
-	}
-	r.unrepeated.Store(r.journal.n > 0)
-	if result.done = result.began && s.overlap == nil; result.done {
-		result.rest = r.clock.Since(s.overlapEnded)
-		if !s.repeatedFirst.IsZero() {
-			result.took = s.overlapEnded.Sub(s.repeatedFirst)
-		}
-	}
+	s.endProof()
 	r.answered(err)
 	r.status.watchEnded()
 	feed.RaisePanic(ctx, err)
@@ -103,11 +90,53 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	return watchResult{
 		err:       err,
 		opened:    s.opened.Load(),
-		overlap:   result,
+		overlap:   s.result,
 		committed: s.watchList && s.initial == nil,
 		advanced:  s.advanced,
 		duration:  r.clock.Since(s.started),
 		timeout:   timeout,
+	}
+}
+
+// newSession returns a session of the next watch.
+func (r *Reflector) newSession(ctx context.Context, initial feed.Replacement) *watchSession {
+	now := r.clock.Now()
+	s := &watchSession{r: r, ctx: ctx, initial: initial, watchList: initial != nil, started: now, clockRead: now, from: r.version()}
+	s.reached = s.from
+	if initial != nil {
+		r.proof.beginList()
+	} else {
+		s.result.provedTo = r.proof.provedTo != ""
+		s.overlap = r.beginOverlap()
+		s.doubted, r.proof.doubted = r.proof.doubted, false
+	}
+	s.result.began = s.overlap != nil
+	if s.result.began || s.doubted {
+		s.question = r.proof.history.Question()
+		s.asking.Store(true)
+	}
+	s.overlapping.Store(s.result.began)
+	s.initialDone.Store(initial == nil)
+	return s
+}
+
+// endProof records, once the request has ended, what it has shown of the server's history.
+func (s *watchSession) endProof() {
+	p := &s.r.proof
+	switch {
+	case s.opened.Load() && !s.records:
+		s.r.settle(s.r.version(), s.started)
+	case s.doubted && s.asking.Load(): // it ended before the server was asked
+		p.doubted = true
+	case s.doubted && p.provedTo == "":
+		s.r.settle(s.from, s.started)
+	}
+	p.unproved.Store(!p.history.IsEmpty())
+	if s.result.done = s.result.began && s.overlap == nil; s.result.done {
+		s.result.rest = s.r.clock.Since(s.overlapEnded)
+		if !s.repeatedFirst.IsZero() {
+			s.result.took = s.overlapEnded.Sub(s.repeatedFirst)
+		}
 	}
 }
 
@@ -123,7 +152,7 @@ func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 	seconds := int64(timeout / time.Second)
 	options := metav1.ListOptions{ResourceVersion: s.from, AllowWatchBookmarks: true, TimeoutSeconds: &seconds}
 	if s.overlap != nil {
-		options.ResourceVersion = s.overlap.start
+		options.ResourceVersion = s.overlap.Start
 	}
 	if s.initial != nil {
 		if s.r.state == stateConsistentRead {
@@ -137,17 +166,13 @@ func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 
 // Opened implements feed.WatchSink.
 func (s *watchSession) Opened() {
-	s.records = s.r.mayOverlap()
+	s.records = !s.r.config.Source.Traits().Fake
 	s.opened.Store(true)
 	if s.inOrder = s.r.isUnversioned(); s.inOrder {
 		s.endOverlap()
 	}
-	if s.overlap == nil {
-		s.r.unrepeated.Store(false)
-		if s.r.refusedOverlaps >= maxFailedOverlaps { // watches with an overlap were refused
-			s.r.journal.reset(s.r.version())
-			s.r.ConfirmHistory()
-		}
+	if s.overlap == nil && !s.doubted {
+		s.r.proof.unproved.Store(false)
 	}
 	s.r.activity.Add(1)
 	s.r.watchAnswered()
@@ -165,7 +190,6 @@ func (s *watchSession) Opened() {
 // state.
 func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	if s.initial != nil {
-		item.Received = nil // which would live as long as the initial state is incomplete
 		s.addInitial(eventType, item)
 		return nil
 	}
@@ -180,20 +204,26 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	if err != nil {
 		return s.incomparable(eventType, item)
 	}
-	var c change
+	var stamp history.Stamp
 	if s.records || s.overlap != nil {
-		c = changeOf(eventType, item) // before a transform changes the object
+		stamp = history.StampOf(item) // before a transform changes the object
 	}
 	switch {
+	case s.isProved() && order <= 0:
+		return nil // the server repeats it after all
 	case s.overlap != nil:
-		return s.repeat(c, eventType, item)
-	case order <= 0:
-		return s.notNewer(c, eventType, item)
+		return s.repeat(eventType, item, stamp)
+	}
+	if eventType == watch.Deleted && s.asking.Load() && s.question != nil {
+		s.question.Deleted(item.Key)
+	}
+	if order <= 0 {
+		return s.notNewer(eventType, item, stamp)
 	}
 	if s.apply(eventType, item) == feed.Outdated {
 		return feed.ErrOutdated
 	}
-	s.record(c)
+	s.record(eventType, item, stamp)
 	s.applied(item.ResourceVersion)
 	return nil
 }
@@ -213,37 +243,48 @@ func (s *watchSession) edit(item feed.Item) feed.Item {
 	return item
 }
 
-// record records a change in the journal, before the resourceVersion advances to its own.
-func (s *watchSession) record(c change) {
+// isProved reports whether the server has proved the last change. It need not repeat changes then.
+func (s *watchSession) isProved() bool {
+	if s.overlap != nil && s.proved.Load() {
+		s.endOverlap()
+	}
+	return s.proved.Load()
+}
+
+// record records an event in the history, before the resourceVersion advances to its own.
+func (s *watchSession) record(eventType watch.EventType, item feed.Item, stamp history.Stamp) {
 	if s.records {
-		s.r.journal.record(c, s.reached, s.r.clock.Now())
+		s.r.proof.history.Received(eventType, item, stamp, s.reached, s.r.clock.Now())
 	}
 }
 
-// repeat compares an event with the next change of the journal. It is not delivered, counted or
+// repeat compares an event with the next one of the overlap. It is not delivered, counted or
 // applied: the sink has it.
-func (s *watchSession) repeat(c change, eventType watch.EventType, item feed.Item) error {
+func (s *watchSession) repeat(eventType watch.EventType, item feed.Item, stamp history.Stamp) error {
 	o := s.overlap
 	if s.repeatedFirst.IsZero() {
 		s.repeatedFirst = s.r.clock.Now()
 	}
-	if !o.repeat(c) {
-		return fmt.Errorf("%w: %s of %q at %s, after %s", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion, o.start)
+	if found := o.Compare(eventType, item, stamp); found != history.None {
+		return fmt.Errorf("%w: %w", ErrHistoryChanged, history.Errorf(found, "%s of %q at %s, after %s", eventType, item.Key, item.ResourceVersion, o.Start))
 	}
-	if !o.done() {
+	if !o.Done() {
 		return nil
 	}
 	s.endOverlap()
-	if s.repeatedTo = o.last; o.last == s.from {
+	s.r.proof.falseAlarms = 0
+	s.r.proof.scheduled.settle()
+	if s.repeatedTo = o.Last; o.Last == s.from {
 		s.r.status.confirm(s.now())
 	}
-	return s.r.historyRepeated(o)
+	return nil
 }
 
 func (s *watchSession) endOverlap() {
 	s.overlap, s.overlapEnded = nil, s.r.clock.Now()
 	s.overlapping.Store(false)
-	s.r.unrepeated.Store(false)
+	s.asking.Store(s.doubted)
+	s.r.proof.unproved.Store(false)
 }
 
 // addInitial adds an event to the initial state. Only ADDED events count as activity: a server that
@@ -253,9 +294,12 @@ func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 		item.ResourceVersion = "" // which is never compared
 	}
 	if eventType == watch.Deleted {
+		item.Received = nil
 		s.initial.Remove(item)
 		return
 	}
+	s.r.proof.listed.Add(item)
+	item.Received = nil // which would live as long as the initial state is incomplete
 	need, known := s.initial.Needs(item)
 	if item.Known = known; need != feed.NeedsIdentity {
 		item = s.edit(item)
@@ -294,28 +338,28 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 // object's last update (kubernetes/kubernetes#58545), and is applied unless the sink holds a newer
 // object. Any other event is an error. One between the last change repeated and the version reached
 // was not in the server's history before.
-func (s *watchSession) notNewer(c change, eventType watch.EventType, item feed.Item) error {
-	if s.repeatedTo != "" && isNewer(item.ResourceVersion, []byte(s.repeatedTo)) {
+func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item, stamp history.Stamp) error {
+	if s.repeatedTo != "" && feed.IsOlder(s.repeatedTo, item.ResourceVersion) {
 		return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
 	}
 	if eventType == watch.Deleted {
 		if s.apply(eventType, item) != feed.Stale {
-			s.record(c)
+			s.record(eventType, item, stamp)
 			s.applied("")
 			return nil
 		}
 	} else if s.r.config.Sink.HasVersion(item) {
-		s.applyRepeated(eventType, item)
+		s.applyRepeated(eventType, item, stamp)
 		return nil
 	}
 	return fmt.Errorf("%w: %s of %q at %s, after %s", ErrStale, eventType, item.Key, item.ResourceVersion, s.reached)
 }
 
 // applyRepeated handles an event whose version the sink has. The sink compares contents that the
-// client has decoded: a source that does not count versions may use one twice, or a server that was
-// restored from a backup.
-func (s *watchSession) applyRepeated(eventType watch.EventType, item feed.Item) {
-	item.Repeated = item.IsDecoded()
+// client has decoded, unless the write is known to be the same: a source that does not count
+// versions may use one twice, or a server that was restored from a backup.
+func (s *watchSession) applyRepeated(eventType watch.EventType, item feed.Item, stamp history.Stamp) {
+	item.Repeated = item.IsDecoded() && !s.r.proof.history.Has(item, stamp)
 	if !item.Repeated || s.apply(eventType, item) != feed.Applied {
 		return
 	}
@@ -339,8 +383,10 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	s.r.activity.Add(1)
 	s.clockRead = s.r.clock.Now() // wall time may have been set, or the machine suspended
 	s.bookmarks.record(s.clockRead)
-	if s.overlap != nil {
+	if proved := s.isProved(); s.overlap != nil {
 		return s.bookmarkInOverlap(version)
+	} else if proved && feed.IsOlder(version, s.from) {
+		return nil
 	}
 	switch version {
 	case "":
@@ -372,9 +418,9 @@ func (s *watchSession) bookmarkInOverlap(version string) error {
 		return nil
 	case !isValid(version):
 		return fmt.Errorf("%w in a bookmark: %q", ErrNoVersion, version)
-	case feed.IsOlder(version, s.overlap.start):
-		return fmt.Errorf("%w at %s, after %s", errOlderBookmark, version, s.overlap.start)
-	case !s.overlap.allowsBookmark(version):
+	case feed.IsOlder(version, s.overlap.Start):
+		return fmt.Errorf("%w at %s, after %s", errOlderBookmark, version, s.overlap.Start)
+	case !s.overlap.AllowsBookmark(version):
 		return fmt.Errorf("%w: bookmark at %s", ErrHistoryChanged, version)
 	}
 	return nil

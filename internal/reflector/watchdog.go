@@ -9,7 +9,6 @@ import (
 	"math"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -30,11 +29,9 @@ const (
 	probeInterval = 2 * time.Minute
 	// probeTimeout is how long a probe may take.
 	probeTimeout = 30 * time.Second
-	// overlapSilence is how long a watch may receive nothing, before all changes were repeated,
-	// until the server is probed.
-	overlapSilence = 5 * time.Second
-	// overlapPoll is how often the watchdog checks for overlapSilence.
-	overlapPoll = time.Second
+	// askPoll is how often the watchdog checks whether the server is to be asked for the last
+	// changes.
+	askPoll = time.Second
 	// noIdleTimeout is the idle timeout of a watch that may stay silent.
 	noIdleTimeout = time.Duration(math.MaxInt64)
 )
@@ -42,11 +39,10 @@ const (
 // sessionWatchdog is watchIdle for a watch. If a resumed watch is idle, it probes the server.
 // After a restore of etcd from a backup, the API server accepts a watch from a resourceVersion that
 // it has not reached again, and sends nothing until it has (kubernetes/kubernetes#107457). The time
-// of the probe is random: many watches may have been resumed together. A watch that does not repeat
-// the last changes is probed soon, and ends if the server answers. The watchdog also ends a watch
-// when a list is due. A watch of client-go's fakes has no connection that could break, and ends
-// neither by itself nor for its silence: the fake would send the next one objects that were sent
-// before.
+// of the probe is random: many watches may have been resumed together. Where a watch does not
+// repeat the last changes, the watchdog asks the server for them. It also ends a watch when a list
+// is due. A watch of client-go's fakes has no connection that could break, and ends neither by
+// itself nor for its silence: the fake would send the next one objects that were sent before.
 func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit time.Duration) (_ context.Context, stop func()) {
 	timeout := func() time.Duration {
 		if !s.initialDone.Load() {
@@ -67,68 +63,54 @@ func (r *Reflector) sessionWatchdog(ctx context.Context, s *watchSession, limit 
 
 // sessionProbes are the probes of a watch. Only its watchdog uses them.
 type sessionProbes struct {
-	s            *watchSession
-	mustProbe    bool
-	probeAt      time.Time
-	afterSilence bool // the server was probed because it did not repeat the last changes
+	s         *watchSession
+	mustProbe bool
+	probeAt   time.Time
 }
 
-// pollInterval returns the longest time until the next poll. A server that was probed after a
-// silence, and did not answer, is probed no more often than others.
+// pollInterval returns the longest time until the next poll.
 func (p *sessionProbes) pollInterval(limit time.Duration) time.Duration {
-	if due, scheduled := p.s.r.confirmation.wait(p.s.r.clock.Now()); scheduled {
+	if due, scheduled := p.s.r.proof.scheduled.wait(p.s.r.clock.Now()); scheduled {
 		limit = min(limit, due)
 	}
-	if p.s.overlapping.Load() && !p.afterSilence {
-		limit = min(limit, overlapPoll)
+	if p.s.asking.Load() {
+		limit = min(limit, askPoll)
 	}
 	return limit
 }
 
-// poll probes the server if that is due. idle is how long nothing was received.
+// poll asks or probes the server if that is due. idle is how long nothing was received.
 func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
-	r, now := p.s.r, p.s.r.clock.Now()
-	if due, scheduled := r.confirmation.wait(now); scheduled && due <= 0 && p.s.initialDone.Load() {
+	r, s, now := p.s.r, p.s, p.s.r.clock.Now()
+	if due, scheduled := r.proof.scheduled.wait(now); scheduled && due <= 0 && s.initialDone.Load() {
 		return errUnconfirmed
 	}
-	silent := !p.afterSilence && p.overlapUnfinished() && idle >= overlapSilence
-	p.mustProbe = p.mustProbe && (p.overlapUnfinished() || r.status.confirmedAt().Before(p.s.started))
-	regular := p.mustProbe && idle > 0 && !now.Before(p.probeAt)
-	if !silent && !regular || now.Before(r.notBefore) {
+	if now.Before(r.notBefore) {
 		return nil
 	}
-	p.afterSilence = true
-	order, answered, err := r.probe(ctx)
-	p.mustProbe = p.mustProbe && !answered
-	switch {
-	case err != nil || !answered:
+	if s.opened.Load() && s.asking.Load() && (!s.overlapping.Load() || idle >= overlapSilence) {
+		err := s.ask(ctx)
+		s.asking.Store(false)
 		return err
-	case p.overlapUnfinished():
-		return fmt.Errorf("%w: nothing received after %s", ErrHistoryChanged, p.s.from)
-	case order == 0:
+	}
+	p.mustProbe = p.mustProbe && r.status.confirmedAt().Before(s.started)
+	if !p.mustProbe || idle == 0 || now.Before(p.probeAt) {
+		return nil
+	}
+	order, answered, err := r.probe(ctx)
+	p.mustProbe = !answered
+	if err == nil && answered && order == 0 {
 		r.status.advance("", r.clock.Now())
 	}
-	return nil
+	return err
 }
-
-// overlapUnfinished reports whether the watch is open and the server has not repeated all changes.
-func (p *sessionProbes) overlapUnfinished() bool { return p.s.opened.Load() && p.s.overlapping.Load() }
 
 // mostRecent requests a list of one object, for the resourceVersion of the most recent state. items
 // is the number of objects in the answer. The error is ErrStalled if the server did not answer
 // within probeTimeout.
 func (r *Reflector) mostRecent(ctx context.Context) (version string, items int, err error) {
-	limited, cancel := r.withTimeout(feed.WithProbe(ctx), probeTimeout)
-	defer cancel()
-	if err = r.awaitBudget(limited); err == nil {
-		var page metav1.ListMeta
-		page, err = r.page(limited, metav1.ListOptions{Limit: 1}, func(feed.Item) error { items++; return nil })
-		version = page.ResourceVersion
-	}
-	if err != nil && limited.Err() != nil && ctx.Err() == nil && !feed.IsPanic(err) {
-		err = ErrStalled
-	}
-	return version, items, err
+	page, err := r.requestOne(feed.WithProbe(ctx), "", func(feed.Item) error { items++; return nil })
+	return page.ResourceVersion, items, err
 }
 
 // probe compares the resourceVersion of the most recent state with the one reached. It returns

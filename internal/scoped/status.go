@@ -99,7 +99,6 @@ func (l *Loop) Status() reflector.Status {
 		}
 		status = addCounts(status, now)
 		status.Received += now.Received
-		status.HistoryUnchecked = status.HistoryUnchecked || now.HistoryUnchecked
 		status.RecentEvents = addEvents(status.RecentEvents, now.RecentEvents)
 		if l.phase != reflector.Stopped && severity(now.Phase) > severity(status.Phase) {
 			status.Phase, status.Err, status.ErrSince, status.FailedAttempts = now.Phase, now.Err, now.ErrSince, now.FailedAttempts

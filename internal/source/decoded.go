@@ -69,6 +69,7 @@ func (s decodedSource) addAll(list runtime.Object, add func(feed.Item) error) (m
 			return err
 		}
 		n++
+		item.Received = obj
 		return add(item)
 	})
 	return page, err

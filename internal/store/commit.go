@@ -45,12 +45,9 @@ type placed struct {
 }
 
 // Commit implements feed.Replacement. Each snapshot shows all of the list or none. The changes are
-// one batch of the log, deletions first. It fails if one of the newest unchanged objects has other
-// contents than the store's, or if a scope must have a list that is not older than a later version.
+// one batch of the log, deletions first. It fails if a scope must have a list that is not older
+// than a later version.
 func (r *Replacement) Commit(resourceVersion string) error {
-	if err := r.checkNewest(); err != nil {
-		return err
-	}
 	s := r.store
 	c := &commit{Store: s, list: r, feed: r.feed, version: resourceVersion}
 	if c.inPieces = s.config.Scoped && !r.compareContents; c.inPieces { // otherwise feeds may change

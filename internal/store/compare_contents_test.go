@@ -15,7 +15,7 @@ import (
 func (h *harness) relistComparingContents(t *testing.T, version string, objects ...*object) {
 	t.Helper()
 	next := h.Begin()
-	next.CompareContents()
+	next.CompareContents(true)
 	for _, o := range objects {
 		if need, known := next.Needs(o.item()); need == feed.NeedsIdentity || known != nil {
 			t.Errorf("Needs(%v) = NeedsIdentity", o)
@@ -56,7 +56,7 @@ func TestAddIndexersDuringReplacementEmitsNoUpdates(t *testing.T) {
 	h.relist("10", obj("a/1@1"), obj("b/1@2"))
 	h.batches()
 	next := h.Begin()
-	next.CompareContents()
+	next.CompareContents(true)
 	next.Add(obj("a/1@1").item())
 	next.Add(obj("b/1@2").item())
 	if err := h.AddIndexers(map[string]IndexFunc{"uid": keyAndUID}); err != nil {

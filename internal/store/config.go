@@ -69,9 +69,6 @@ type Config struct {
 	// the state at deletion, the last state could not be stored, or the collection has reached the
 	// version of the deletion before. It requires Log, and has no effect on feeds of scopes.
 	EmitUnseenDeletions bool
-	// CompareBytes is the number of bytes of a list's unchanged objects that are kept, to compare
-	// the newest of them with the stored ones. Zero compares none.
-	CompareBytes int
 	// Log, if set, receives every change. The store is then an informer's: its resourceVersion is
 	// moved by a feed only, not by Put, Remove and Replace.
 	Log *eventlog.Log[Change]

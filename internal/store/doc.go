@@ -178,10 +178,8 @@
 //   - A list, and the removal of scopes, is swapped in under mu. A snapshot shows all of it or
 //     none.
 //   - A list keeps the entry of an object whose UID and version are the store's, and does not
-//     decode the item, unless CompareContents or EmitUnchanged is set. Commit first compares the
-//     contents of the newest such objects, up to twice maxNewest within Config.CompareBytes. It
-//     fails if one differs: a restored server has used the version again, and any other entry may
-//     differ, too. The list is then repeated with CompareContents.
+//     decode the item, unless CompareContents or EmitUnchanged is set. CompareContents keeps it if
+//     the contents are equal, or one write has made both states (package history).
 //   - Each index has a key under exactly the values that its entry records, and the set of a scope
 //     has exactly the keys whose entries record it. An index has no value without keys.
 package store

@@ -135,7 +135,7 @@ func (m *machine) doBegin(t *random.T) {
 	compareContents := t.Bool("compare contents")
 	m.model.begin(compareContents)
 	if m.next = m.Begin(); compareContents {
-		m.next.CompareContents()
+		m.next.CompareContents(true)
 	}
 }
 

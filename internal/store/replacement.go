@@ -21,12 +21,11 @@ type Replacement struct {
 	scope           *Scope                  // of the same item
 	made            []string                // keys of the entries made for this state, in list order
 	compareContents bool                    // see CompareContents
+	compareWrites   bool                    // the same
 	repeats         bool                    // an entry was replaced or removed, so made may hold a key twice
 	vacations       uint64                  // those of the store at Begin
 	writes          uint64                  // state.writes of the live state at Begin
 	known           []knownEntry            // what Needs has returned; belongs to its goroutine
-	newest          newestItems             // the newest unchanged items that Needs has recognized; belongs to its goroutine
-	newestAdded     newestItems             // those that Add has recognized
 	rejected        map[string]failure      // keys whose newest state could not be stored or is ignored, and why
 	unnamed         int                     // number of items that could not be stored and have no key
 	recovered       map[string]struct{}     // quarantined keys that have a good state now
@@ -68,16 +67,20 @@ func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement 
 }
 
 // CompareContents implements feed.Replacement.
-func (r *Replacement) CompareContents() { r.compareContents = true }
+func (r *Replacement) CompareContents(writes bool) {
+	r.compareContents, r.compareWrites = true, writes
+}
 
 // Differs implements feed.Replacement.
-func (r *Replacement) Differs(version string) bool {
+func (r *Replacement) Differs(version string, contents bool) bool {
 	return slices.ContainsFunc(r.changed, func(c Change) bool {
 		switch {
 		case c.New == nil:
 			return true
 		case c.Old != nil && c.Old.ref == c.New.ref: // an update without a change, see EmitUnchanged
 			return false
+		case c.Old != nil && c.Old.identity().sameVersion(c.New.identity()):
+			return contents
 		}
 		return !feed.IsOlder(version, c.New.identity().versionText())
 	})
@@ -96,8 +99,8 @@ type knownEntry struct {
 }
 
 // Needs implements feed.Replacement. An object whose version the store has needs no contents: Needs
-// returns the live entry, and keeps the item if it is one of the newest. One that will be packed is
-// not decoded in advance, unless the filter reads it.
+// returns the live entry. One that will be packed is not decoded in advance, unless the filter
+// reads it.
 func (r *Replacement) Needs(item feed.Item) (need feed.Need, found any) {
 	s := r.store
 	scope := r.feed.scopeOf(item)
@@ -107,7 +110,6 @@ func (r *Replacement) Needs(item feed.Item) (need feed.Need, found any) {
 	if !r.comparesAll() {
 		var entry Entry
 		if s.hasVersionUnderKey(item, &entry) {
-			r.newest.offer(newestItem{Item: item, key: item.Key, identity: entry.identity()}, s.config.CompareBytes)
 			k := r.newKnown()
 			k.live, k.foundItem = entry, foundItem{scope, &k.live}
 			return feed.NeedsIdentity, &k.foundItem
@@ -191,7 +193,6 @@ func (r *Replacement) add(item feed.Item, kind itemKind) {
 	old, id := s.liveEntry(key, &pair.old), identityOf(item.UID, item.ResourceVersion)
 	hasVersion := old != nil && s.compare(old.identity(), id, item) == feed.Unchanged
 	if hasVersion && !r.comparesAll() {
-		r.newestAdded.offer(newestItem{Item: item, key: key, value: value, identity: id}, s.config.CompareBytes)
 		r.accept(itemKey, item, old, false, kind)
 		return
 	}
@@ -202,7 +203,7 @@ func (r *Replacement) add(item feed.Item, kind itemKind) {
 		r.reject(item, effectOf(old != nil && old.sameObject(id)), err, kind)
 		return
 	}
-	if (hasVersion || r.isSameWithoutVersion(old, id)) && s.equal(old.ref, pair.next.ref) {
+	if (hasVersion || r.isSameWithoutVersion(old, id)) && (s.equal(old.ref, pair.next.ref) || r.compareWrites && s.sameWrite(old.ref, pair.next.ref)) {
 		r.accept(itemKey, item, old, false, kind)
 		return
 	}
@@ -376,98 +377,4 @@ func (r *Replacement) removeState(item feed.Item) {
 	}
 	r.next.put(key, nil)
 	r.repeats = true
-}
-
-// maxNewest is the number of unchanged objects that a replacement compares by content. If a
-// restored server has used versions again, objects with these versions are among the newest that
-// the store and the list share. One object would be enough, unless the same write was made again.
-const maxNewest = 8
-
-// newestItems holds the newest of the items of a list whose versions the store has. It is not safe
-// for concurrent use.
-type newestItems struct {
-	items []newestItem // at most maxNewest, the newest last
-	bytes int          // total length of the items' Raw
-}
-
-// newestItem is an item of a list that the store has unchanged, under key.
-type newestItem struct {
-	feed.Item // with either Object or Raw
-	key       string
-	value     *any // the decoded object, if it was needed to compute key; otherwise nil
-	identity
-}
-
-// offer keeps the item, with a copy of its bytes, if it is one of the newest. It drops the oldest
-// items so that at most maxNewest remain, of at most maxBytes in total, and reuses their memory.
-// Items whose versions are not comparable are not kept.
-func (n *newestItems) offer(next newestItem, maxBytes int) {
-	full := len(n.items) == maxNewest
-	if maxBytes <= 0 || next.version >= textual && next.text == "" || full && !n.items[0].before(next.identity) || len(next.Raw) > maxBytes {
-		return
-	}
-	var buffer []byte
-	for full || n.bytes+len(next.Raw) > maxBytes {
-		oldest := n.items[0]
-		if !oldest.before(next.identity) {
-			return
-		}
-		n.items, n.bytes = slices.Delete(n.items, 0, 1), n.bytes-len(oldest.Raw)
-		buffer, full = oldest.Raw[:0], false
-	}
-	if len(next.Raw) > 0 {
-		next.Raw, next.Object = append(buffer, next.Raw...), nil
-	}
-	n.bytes += len(next.Raw)
-	i := slices.IndexFunc(n.items, func(kept newestItem) bool { return next.before(kept.identity) })
-	if i < 0 {
-		i = len(n.items)
-	}
-	n.items = slices.Insert(n.items, i, next)
-}
-
-// checkNewest compares the newest unchanged items, transformed as they would be stored, with the
-// live entries that the replacement keeps in their place. It returns feed.ErrVersionReused if one
-// differs.
-func (r *Replacement) checkNewest() error {
-	for _, items := range [][]newestItem{r.newest.items, r.newestAdded.items} {
-		for i := range items {
-			if !r.matchesEntry(&items[i]) {
-				return feed.ErrVersionReused
-			}
-		}
-	}
-	return nil
-}
-
-// matchesEntry reports whether an item has the contents of the replacement's entry for its key. It
-// also returns true if they cannot be compared: the entry has another version, the item cannot be
-// stored, or values of its type are not comparable.
-func (r *Replacement) matchesEntry(item *newestItem) bool {
-	var pair entryPair
-	kept := pair.old.fromMap(r.next.entries.Item(item.key))
-	if kept == nil || kept.identity() != item.identity {
-		return true
-	}
-	item.Key = item.key
-	again := item.Item
-	if item.Object != nil { // which a transform may change
-		again.Object = item.Object.DeepCopyObject()
-	}
-	if r.store.makeUnindexed(&pair.next, &r.maker, item.Item, item.value, kept) != nil {
-		return true
-	}
-	equal, err := r.store.compareValues(kept.ref, pair.next.ref)
-	return equal || err != nil || item.value == nil && !r.makesEqual(&pair.next, again, kept)
-}
-
-// makesEqual reports whether an item makes an entry with the contents of next, as it did before. It
-// does not if the transform depends on more than the object, such as the time.
-func (r *Replacement) makesEqual(next *Entry, item feed.Item, kept *Entry) bool {
-	var pair entryPair
-	if r.store.makeUnindexed(&pair.next, &r.maker, item, nil, kept) != nil {
-		return false
-	}
-	equal, err := r.store.compareValues(next.ref, pair.next.ref)
-	return equal && err == nil
 }

@@ -238,7 +238,7 @@ func (m *scopesMachine) notOlderThan(p *scopedPart) int {
 func (m *scopesMachine) list(p *scopedPart, version int, consistent bool) {
 	next := p.feed.Begin()
 	if consistent {
-		next.CompareContents()
+		next.CompareContents(true)
 	}
 	then := make(map[string]scopedWrite)
 	for _, w := range m.writes[:version] {

@@ -78,7 +78,7 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 	case "list", "read": // a consistent read shows whether the server was restored from a backup
 		next := f.Begin()
 		if op == "read" {
-			next.CompareContents()
+			next.CompareContents(true)
 		}
 		for _, id := range rest[1:] {
 			next.Add(stateOf(id))

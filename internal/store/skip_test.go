@@ -172,7 +172,7 @@ func TestSkippedStatesOfAnInitialState(t *testing.T) {
 func TestSkippedStateAfterRestore(t *testing.T) {
 	eachSkipOption(t, func(t *testing.T, h *harness) {
 		next := h.Begin()
-		next.CompareContents()
+		next.CompareContents(true)
 		next.Add(obj("a/1@1").with("skip").item())
 		next.Commit("1")
 		h.expectNothingQuarantined(t)
@@ -256,7 +256,7 @@ func TestDeletionOfAnAbsentObjectIsNotDecoded(t *testing.T) {
 // restore stores a list as a reflector does after the server has regressed.
 func (h *harness) restore(version string, objects ...*object) {
 	next := h.Begin()
-	next.CompareContents()
+	next.CompareContents(true)
 	for _, o := range objects {
 		next.Add(o.item())
 	}

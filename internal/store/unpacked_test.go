@@ -71,7 +71,7 @@ func TestUnpackedValuesAreCompared(t *testing.T) {
 			h.relist("1", test.before)
 			h.batches()
 			next := h.Begin()
-			next.CompareContents()
+			next.CompareContents(true)
 			next.Add(test.after.item())
 			next.Commit("1")
 			h.expect(t, test.events, "a/1@1")

@@ -12,9 +12,8 @@ import (
 	"unsafe"
 	"weak"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/history"
 	"github.com/kinformer/kinformer/internal/pack"
 )
 
@@ -27,7 +26,8 @@ type valueCodec struct {
 	keepsUnpacked atomic.Bool                                // a value could not be packed, which is reported once
 	abandoned     atomic.Bool                                // see Abandon
 	unreadable    func(key string, ref *valueRef, err error) // is called with a reference that could not be decoded
-	yielding      atomic.Int32                               // number of readers in yieldAfterLongRead; far from what Get reads
+	_             [8]byte                                    // so that yielding is far from what Get reads
+	yielding      atomic.Int32                               // number of readers in yieldAfterLongRead
 }
 
 // refOf returns the reference of a value that is not packed.
@@ -73,49 +73,51 @@ func packedOf(ref *valueRef) *packed { return (*packed)(unsafe.Pointer(ref)) } /
 // equal reports whether the values of two references are equal. Values that cannot be decoded or
 // compared are not equal.
 func (v *valueCodec) equal(a, b *valueRef) bool {
-	equal, err := v.compareValues(a, b)
-	return err == nil && equal
+	return v.hasEqualBytes(a, b) || v.compareValues(a, b, history.EqualContents)
 }
 
-// compareValues reports whether the values of two references are equal. It decodes packed values
-// only if their bytes differ, and decodes them anew, because a caller may have modified a shared
-// decoded object. It returns an error if the values cannot be decoded or compared.
-func (v *valueCodec) compareValues(a, b *valueRef) (equal bool, err error) {
-	if v.config.Packer == nil {
-		return equalValues(v.value(a), v.value(b))
+// sameWrite reports whether the values of two references say that one write has made both.
+func (v *valueCodec) sameWrite(a, b *valueRef) bool {
+	return v.compareValues(a, b, history.SameWrite)
+}
+
+// hasEqualBytes reports whether two references are packed values of the same bytes.
+func (v *valueCodec) hasEqualBytes(a, b *valueRef) bool {
+	if v.config.Packer == nil || packedOf(a).live.Load() == &notPacked || packedOf(b).live.Load() == &notPacked {
+		return false
 	}
-	if left, ok := v.unpackedValue(packedOf(a)); ok {
-		right, ok := v.unpackedValue(packedOf(b))
-		if !ok {
-			return false, nil
-		}
-		return equalValues(left, right)
-	}
-	x, y := packedOf(a).object, packedOf(b).object
-	left, err := x.Unpack(nil)
+	left, err := packedOf(a).object.Unpack(nil)
 	if err != nil {
-		return false, err
+		return false
 	}
-	if right, err := y.Unpack(nil); err == nil && bytes.Equal(left, right) {
-		return true, nil
-	}
-	return feed.CatchPanic(func() (bool, error) {
-		left, err := v.config.Packer.Unpack(x)
-		if err != nil {
-			return false, err
-		}
-		right, err := v.config.Packer.Unpack(y)
-		if err != nil {
-			return false, err
-		}
-		return equalValues(left, right)
-	})
+	right, err := packedOf(b).object.Unpack(nil)
+	return err == nil && bytes.Equal(left, right)
 }
 
-// equalValues compares values as Kubernetes does: nil and empty are equal. The comparison panics on
-// types with unexported fields that it does not know, which is an error here.
-func equalValues(a, b any) (bool, error) {
-	return feed.CatchPanic(func() (bool, error) { return equality.Semantic.DeepEqual(a, b), nil })
+// compareValues calls a function with the values of two references. It decodes packed values anew,
+// because a caller may have modified a shared decoded object. It returns false if the values cannot
+// be decoded, or the function panics, as on types with unexported fields.
+func (v *valueCodec) compareValues(a, b *valueRef, equal func(a, b any) bool) bool {
+	result, err := feed.CatchPanic(func() (bool, error) {
+		left, err := v.decodeAnew(a)
+		if err != nil {
+			return false, err
+		}
+		right, err := v.decodeAnew(b)
+		return err == nil && equal(left, right), err
+	})
+	return err == nil && result
+}
+
+// decodeAnew returns the value of a reference, which it decodes if it is packed.
+func (v *valueCodec) decodeAnew(ref *valueRef) (any, error) {
+	if v.config.Packer == nil {
+		return v.value(ref), nil
+	}
+	if value, ok := v.unpackedValue(packedOf(ref)); ok {
+		return value, nil
+	}
+	return v.config.Packer.Unpack(packedOf(ref).object)
 }
 
 // packed is an entry's packed value.

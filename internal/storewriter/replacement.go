@@ -5,11 +5,11 @@ package storewriter
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/history"
 )
 
 // replacement is a list on its way to the store. feed.Replacement describes its methods.
@@ -22,7 +22,9 @@ type replacement[T any] struct {
 	duplicates map[string]bool // keys that the list holds more than once
 
 	compareContents bool   // an equal version may be another state
+	compareWrites   bool   // see feed.Replacement
 	changed         string // the oldest version of an object that the store does not have, see Differs
+	rewritten       bool   // an object was stored with other contents at the same version
 }
 
 // listed is an object of a list.
@@ -31,7 +33,9 @@ type listed struct {
 	index   int    // in objs
 }
 
-func (r *replacement[T]) CompareContents() { r.compareContents = true }
+func (r *replacement[T]) CompareContents(writes bool) {
+	r.compareContents, r.compareWrites = true, writes
+}
 
 // Needs returns NeedsObject: a Store receives objects.
 func (r *replacement[T]) Needs(feed.Item) (feed.Need, any) { return feed.NeedsObject, nil }
@@ -81,10 +85,22 @@ func (r *replacement[T]) prepare(item feed.Item) (obj T, isStored bool, err erro
 	switch {
 	case outcome != feed.Unchanged:
 		return obj, false, err
-	case r.compareContents:
-		return obj, reflect.DeepEqual(obj, old), nil
+	case r.compareContents && !r.isSame(obj, old):
+		r.rewritten = true
+		return obj, true, nil
 	}
 	return old, true, nil
+}
+
+// isSame reports whether two states of one version of an object are the same.
+func (r *replacement[T]) isSame(a, b T) bool {
+	return isEqual(a, b) || r.compareWrites && history.SameWrite(a, b)
+}
+
+// isEqual reports whether two objects have equal contents. Types that cannot be compared have not.
+func isEqual(a, b any) bool {
+	equal, err := feed.CatchPanic(func() (bool, error) { return history.EqualContents(a, b), nil })
+	return err == nil && equal
 }
 
 func (r *replacement[T]) put(item feed.Item, obj T, version string) {
@@ -145,8 +161,8 @@ func (r *replacement[T]) Remove(item feed.Item) {
 // Differs reports whether an object of the list that is not newer than version was not in the
 // store. Which objects were deleted is not known. Without Config.Compare it is known only after
 // CompareContents, and for the versions of objects only.
-func (r *replacement[T]) Differs(version string) bool {
-	return r.changed != "" && !feed.IsOlder(version, r.changed)
+func (r *replacement[T]) Differs(version string, contents bool) bool {
+	return contents && r.rewritten || r.changed != "" && !feed.IsOlder(version, r.changed)
 }
 
 // Commit calls Replace, or the Commit of a List. If that returns an error, the list has failed.

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -103,7 +102,7 @@ func (s *Sink[T]) applyState(eventType watch.EventType, item feed.Item, obj T) (
 func (s *Sink[T]) isEqual(old T, item feed.Item) bool {
 	item.Object = item.Object.DeepCopyObject() // which the transform may modify
 	obj, err := s.decodeListed(&item)
-	return err == nil && equality.Semantic.DeepEqual(old, obj)
+	return err == nil && isEqual(old, obj)
 }
 
 // decodeListed returns the object of an item as the store has it.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -70,30 +71,61 @@ func TestBrokenConnectionsUnderChangesCauseNoList(t *testing.T) {
 	})
 }
 
-// TestUnavailableOverlapIsConfirmedOnce restarts API servers, which then have no history. Each
-// watch is resumed at once, and one list in half an hour confirms what was missed. It is no error.
-func TestUnavailableOverlapIsConfirmedOnce(t *testing.T) {
+// TestRestartedServerCostsOneRequest restarts API servers, which then have no history. Each watch
+// is resumed at once, and one request for the newest object proves that nothing was missed. It is
+// no error.
+func TestRestartedServerCostsOneRequest(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		h.ExpectSynced()
-		for range 3 {
+		for n := range 3 {
 			h.Update(cachetest.Pod("a"))
 			cachetest.Advance(time.Second)
 			h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
 			h.CloseWatches()
-			cachetest.Advance(14 * time.Second)
+			cachetest.Advance(20 * time.Minute)
+			if lists, asked := wholeLists(h.Requests()), askedFor(h.Requests(), "a"); lists != 1 || asked != n+1 {
+				t.Fatalf("%d lists and %d requests for the newest object, want one and %d", lists, asked, n+1)
+			}
+			h.ExpectStored(h.Served())
+		}
+		h.ExpectNoError()
+	})
+}
+
+// askedFor returns the number of requests for one object.
+func askedFor(requests []fake.Request, name string) (n int) {
+	for _, request := range requests {
+		if request.Options.FieldSelector == "metadata.namespace=ns,metadata.name="+name {
+			n++
+		}
+	}
+	return n
+}
+
+// TestUnansweredQuestionCausesOneList restarts API servers that do not answer the question: one
+// list in half an hour confirms what was missed.
+func TestUnansweredQuestionCausesOneList(t *testing.T) {
+	cachetest.InBubble(t, func(h *cachetest.Harness) {
+		h.ExpectSynced()
+		restart := func() {
+			h.Update(cachetest.Pod("a"))
+			cachetest.Advance(time.Second)
+			h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+			h.InjectListFault(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
+			h.CloseWatches()
+			cachetest.Advance(10 * time.Second)
+		}
+		for range 3 {
+			restart()
 			if n := wholeLists(h.Requests()); n != 1 {
 				t.Fatalf("%d lists within a minute", n)
 			}
-			h.ExpectStored(h.Served())
 		}
 		cachetest.Advance(5 * time.Minute)
 		if n := wholeLists(h.Requests()); n != 2 {
 			t.Errorf("%d lists, want one that confirms the history", n)
 		}
-		h.Update(cachetest.Pod("a"))
-		cachetest.Advance(time.Second)
-		h.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
-		h.CloseWatches()
+		restart()
 		cachetest.Advance(20 * time.Minute)
 		if n := wholeLists(h.Requests()); n != 2 {
 			t.Errorf("%d lists, want none within half an hour of the last", n)
@@ -123,33 +155,21 @@ func TestRestoreDuringTheConfirmDelayIsDetected(t *testing.T) {
 	})
 }
 
-// TestServerThatRepeatsNothingIsNotAskedAgain lets the server start each watch at its own version,
-// whatever was requested. Two lists without a difference end the overlap, and a list with another
-// cause starts it again.
-func TestServerThatRepeatsNothingIsNotAskedAgain(t *testing.T) {
+// TestServerThatRepeatsNothingIsNotListed lets the server start each watch at its own version,
+// whatever was requested. The newest object proves its history.
+func TestServerThatRepeatsNothingIsNotListed(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
-		breakConnection := func() {
+		for range 6 {
 			h.Update(cachetest.Pod("a"))
 			cachetest.Advance(10 * time.Second)
 			h.CloseWatches()
 			cachetest.Advance(20 * time.Minute)
 		}
-		for range 6 {
-			breakConnection()
-		}
-		if n := wholeLists(h.Requests()); n != 3 {
-			t.Errorf("%d lists, want the initial one and two more", n)
-		}
-		if !h.Controller.Status().HistoryUnchecked {
-			t.Error("Status does not say that watches are resumed unchecked")
-		}
-		h.Expire()
-		cachetest.Advance(time.Minute)
-		if h.Controller.Status().HistoryUnchecked {
-			t.Error("watches are resumed unchecked after a list with another cause")
+		if n := wholeLists(h.Requests()); n != 1 {
+			t.Errorf("%d lists, want the initial one", n)
 		}
 		h.ExpectStored(h.Served())
-		h.TakeErrors()
+		h.ExpectNoError()
 	}, func(h *cachetest.Harness) {
 		h.Source = &faultySource{Harness: h, watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			options.ResourceVersion = h.ResourceVersion()

@@ -77,7 +77,7 @@ func TestProbeDetectsRestore(t *testing.T) {
 }
 
 // A watch that is quiet for two minutes is probed within another half minute, whatever its timeout,
-// and again if the probe fails.
+// and again if the probe fails. A list confirms the history meanwhile if the question failed.
 func TestProbeDetectsRestoreWithinMinutes(t *testing.T) {
 	for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -85,8 +85,10 @@ func TestProbeDetectsRestoreWithinMinutes(t *testing.T) {
 				advanceBeyondRestore(h)
 				h.InjectListFault(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
 				h.Restore("4")
-				cachetest.Advance(3*time.Minute + 15*time.Second)
-				expectRestored(h)
+				cachetest.Advance(6 * time.Minute) // a probe finds it, or the list that confirms the history
+				h.TakeErrors()
+				h.ExpectEvents("D d@7", "U a@5→2", "A b@3")
+				h.ExpectStored(h.Served())
 			})
 		})
 	}

@@ -89,16 +89,23 @@ func appendField(message []byte, number byte, content []byte) []byte {
 	return append(message, content...)
 }
 
+// writtenNode returns a Node that says when it was written. Its contents are not compared.
+func writtenNode(name, resourceVersion string) *corev1.Node {
+	node, at := cachetest.Node(name, resourceVersion), metav1.Unix(1000, 0)
+	node.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, Time: &at}}
+	return node
+}
+
 // TestUndecodableObjectIsQuarantined sends an object that cannot be decoded. It is reported by name
 // and listed again; other objects are not affected.
 func TestUndecodableObjectIsQuarantined(t *testing.T) {
 	for name, f := range cachetest.Formats {
 		t.Run(name, func(t *testing.T) {
-			a := cachetest.Node("a", "2")
+			a := writtenNode("a", "2")
 			a.TypeMeta = cachetest.TypeMeta("Node")
 			s := cachetest.NewScript(t, []http.HandlerFunc{
 				cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"))),
-				cachetest.Serve(f.ListType, f.Nodes("9", cachetest.Node("a", "4"), cachetest.Node("b", "5"))),
+				cachetest.Serve(f.ListType, f.Nodes("9", writtenNode("a", "4"), cachetest.Node("b", "5"))),
 			}, nil)
 			a.ResourceVersion = "4"
 			s.Watches = []http.HandlerFunc{
@@ -128,7 +135,7 @@ func TestUndecodableObjectIsQuarantined(t *testing.T) {
 func TestRelistDoesNotDecodeUnchangedObjects(t *testing.T) {
 	for name, f := range cachetest.Formats {
 		t.Run(name, func(t *testing.T) {
-			nodes := []*corev1.Node{cachetest.Node("a", "1"), cachetest.Node("b", "2")}
+			nodes := []*corev1.Node{writtenNode("a", "1"), writtenNode("b", "2")}
 			s := cachetest.NewScript(t, []http.HandlerFunc{
 				cachetest.Serve(f.ListType, f.Nodes("3", nodes...)),
 				cachetest.Serve(f.ListType, undecodableNodes(f, "8", nodes...)),

@@ -41,7 +41,7 @@ func (x *execution) restore(s step) {
 // informer's is not seen.
 func (x *execution) hasJournal() bool {
 	o := x.program.Options
-	if o.Reference || o.Adapter && o.Wire == "" || x.isDoubtful() || x.subject.Status().HistoryUnchecked {
+	if o.Reference || o.Adapter && o.Wire == "" || x.isDoubtful() {
 		return false
 	}
 	x.server.mu.Lock()

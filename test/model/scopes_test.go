@@ -323,7 +323,7 @@ func (x *scopedExecution) fillJournals() bool {
 		}
 	}
 	synctest.Wait()
-	return x.unsettled() == "" && !x.informer.Status().HistoryUnchecked && x.server.lists.count() == lists
+	return x.unsettled() == "" && x.server.lists.count() == lists
 }
 
 // deletionWaits reports whether the store has an object that is in no scope any more: another scope

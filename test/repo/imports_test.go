@@ -46,9 +46,10 @@ var mayImport = map[string]string{
 	"internal/source":    "internal/codec internal/feed internal/omit internal/tap internal/wire",
 
 	// From items to handlers.
-	"internal/reflector":   "internal/feed internal/served",
-	"internal/storewriter": "internal/codec internal/feed",
-	"internal/store":       "internal/eventlog internal/feed internal/pack internal/scope internal/snapmap",
+	"internal/history":     "internal/feed internal/layout internal/protowire",
+	"internal/reflector":   "internal/feed internal/history internal/served",
+	"internal/storewriter": "internal/codec internal/feed internal/history",
+	"internal/store":       "internal/eventlog internal/feed internal/history internal/pack internal/scope internal/snapmap",
 	"internal/scoped":      "internal/feed internal/reflector internal/scope internal/store",
 	"internal/informer":    "internal/eventlog internal/feed internal/reflector internal/scope internal/scoped internal/store internal/viewnames",
 	"internal/engine":      "internal/codec internal/feed internal/informer internal/omit internal/reflector internal/source internal/store",

@@ -1,0 +1,40 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package history remembers the newest states that a reflector has received, and compares them with
+// what the server shows later. If etcd was restored from a backup, the server continues from an
+// earlier state, and may use the same resourceVersions for other writes. A client that goes on with
+// its watch would be wrong for good.
+//
+// A version proves nothing: a restored server may have reached it again. Contents prove nothing:
+// two API servers of two minor versions show one object with different defaults. What both show
+// alike is the Stamp of the write.
+//
+//	             Received, Listed                Overlap, Question, Contradicts
+//	events, lists ───────────────▶ History ◀──────────────────────────────────── reflector
+//
+// A resumed watch starts before the last changes that were received, of up to eight versions, and
+// the server must first repeat them (Overlap). A list is compared with the newest 64 states
+// (Contradicts). Where a server does not repeat changes, it is asked for the objects of the newest
+// ones (Question).
+//
+//	the server                                     it follows
+//	─────────────────────────────────────────────  ─────────────────────────────────────────────
+//	repeats the changes, with their stamps         the watch goes on
+//	sends another event, another stamp, a bookmark consistent read, at once
+//	past a change, or an event that one had passed
+//	sends nothing for 5 s                          question
+//	refuses the start with 410, or twice the watch watch from the version reached, at once, and
+//	otherwise, or ends it twice before the end     question
+//	has the newest change with an object           its history is proved up to there; the watch
+//	                                               repeats later deletions
+//	has an older state of it, or another write's   consistent read, at once
+//	lacks the newest objects, and the watch sends  consistent read, at once
+//	no deletion of one within 3 s
+//	answers otherwise, or not                      list within 1 to 5 minutes, once in 30 minutes
+//
+// A rollback passes unnoticed if the new history has, at the versions of all changes that are
+// compared, writes with the same stamps: of the same objects, by the same managers, of the same
+// fields, in the same second. It also does if the 64 newest states were all written again before a
+// list that follows a 410.
+package history

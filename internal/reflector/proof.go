@@ -1,0 +1,189 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reflector
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/history"
+)
+
+const (
+	// maxFailedOverlaps is the number of watches with an overlap, in a row, that may fail before
+	// the next one is resumed at the version reached. The server refuses them by another error than
+	// 410, or they end while it repeats the last changes, such as behind a proxy that passes a few
+	// events of each.
+	maxFailedOverlaps = 2
+	// maxFalseAlarms is the number of lists in a row that contradicting evidence caused and that
+	// showed no difference, after which the server is assumed not to repeat its history.
+	maxFalseAlarms = 2
+)
+
+// proof is what a reflector knows of the server's history. The rules are those of package history.
+type proof struct {
+	history   history.History
+	listed    *history.List // the newest states of the list in progress; nil if its versions are not compared
+	unproved  atomic.Bool   // a watch has ended, and the server has not proved the last change since
+	scheduled confirmation
+
+	evidence       history.Evidence // that causes the next list
+	falseAlarms    int              // lists in a row that evidence caused, and that showed no difference
+	failedOverlaps int              // in a row
+	doubted        bool             // the next watch starts at the version reached, and the server is asked at once
+	provedTo       string           // if set, the next watch starts at this version, and the server must repeat the rest
+	cannotAsk      bool             // the source's functions do not request the object that they are asked for
+}
+
+// overlapResult is how the overlap of a watch ended.
+type overlapResult struct {
+	began    bool          // the watch started before the last changes
+	done     bool          // the server repeated all of them
+	provedTo bool          // it started at a version that the server had proved
+	took     time.Duration // from the first of them to the last
+	rest     time.Duration // for which the watch lived after that
+}
+
+// failed reports whether the watch ended before all changes were repeated.
+func (o overlapResult) failed() bool { return o.began && !o.done }
+
+// wasSpentOnOverlap reports whether an open watch ended before all changes were repeated, or had
+// too little time for new events after that.
+func (w watchResult) wasSpentOnOverlap() bool {
+	rest := w.overlap.rest
+	return w.overlap.failed() || !w.advanced && rest < shortWatch || w.overlap.took >= shortWatch && w.overlap.took > rest
+}
+
+// mayOverlap reports whether watches may start before the last changes received. A fake of
+// client-go has no history to repeat.
+func (r *Reflector) mayOverlap() bool {
+	return !r.config.Source.Traits().Fake && (r.config.Overlaps == nil || r.config.Overlaps())
+}
+
+// beginOverlap returns the comparison for the next watch, or nil if it starts at the version
+// reached.
+func (r *Reflector) beginOverlap() *history.Overlap {
+	p := &r.proof
+	provedTo := p.provedTo
+	p.provedTo = ""
+	switch {
+	case r.state != stateResuming || p.doubted || !r.mayOverlap():
+		return nil
+	case provedTo != "":
+		o := p.history.After(provedTo)
+		if o == nil { // the rest cannot be repeated
+			r.settle(r.version(), r.clock.Now())
+			r.ConfirmHistory()
+		}
+		return o
+	case p.falseAlarms >= maxFalseAlarms || p.failedOverlaps >= maxFailedOverlaps:
+		return nil
+	}
+	return p.history.Overlap(r.clock.Now())
+}
+
+// errProved ends a watch so that the next one starts at the version of a change that the server has
+// proved, and the server repeats the later ones. It is not a failure.
+var errProved = errors.New("the server has proved an earlier change than the last one")
+
+// afterOverlap records how the overlap of a watch ended. It reports whether the next watch follows
+// at once.
+func (r *Reflector) afterOverlap(ctx context.Context, last watchResult) (resume bool) {
+	p, overlap := &r.proof, last.overlap
+	switch {
+	case errors.Is(last.err, ErrHistoryChanged):
+		p.evidence = evidenceOf(last.err)
+	case errors.Is(last.err, errUnconfirmed):
+		p.scheduled.begin(r.clock.Now())
+		klog.FromContext(ctx).V(2).Info("Listing to confirm the server's history")
+	case errors.Is(last.err, errProved):
+		return true
+	case !overlap.began:
+	case overlap.failed() && isGone(last.err):
+		return r.resumeAfterGone(overlap)
+	case !last.opened && (isDown(last.err) || isFutureVersion(last.err)): // which says nothing of the start
+	case !last.opened, last.wasSpentOnOverlap():
+		p.failedOverlaps++
+		p.doubted = p.failedOverlaps == maxFailedOverlaps
+	case overlap.done:
+		p.failedOverlaps = 0
+	}
+	return false
+}
+
+// resumeAfterGone is afterOverlap for a 410, and reports whether a watch from the version reached
+// follows. It does not if the last version may have more changes than were received.
+func (r *Reflector) resumeAfterGone(overlap overlapResult) bool {
+	if r.proof.history.EndsInGroup(r.version()) {
+		return false
+	}
+	if r.proof.doubted = true; overlap.provedTo { // it was asked already
+		r.proof.doubted = false
+		r.settle(r.version(), r.clock.Now())
+		r.ConfirmHistory()
+	}
+	return true
+}
+
+// settle lets no watch start before the changes up to a version, which the server does not repeat.
+func (r *Reflector) settle(version string, at time.Time) {
+	r.proof.history.Settle(version, at)
+	r.proof.unproved.Store(false)
+}
+
+// HistoryInDoubt reports whether a watch has ended and the server has not proved the last change
+// since, or a list that confirms the history is scheduled. It is safe for concurrent use.
+func (r *Reflector) HistoryInDoubt() bool {
+	_, scheduled := r.proof.scheduled.wait(r.clock.Now())
+	return scheduled || r.proof.unproved.Load()
+}
+
+// ConfirmHistory schedules a list that confirms the server's history. A reflector that replaces
+// another one needs it if the other's history is in doubt. It is safe for concurrent use.
+func (r *Reflector) ConfirmHistory() { r.proof.scheduled.schedule(r.clock.Now()) }
+
+// evidenceOf returns the evidence of an ErrHistoryChanged.
+func evidenceOf(err error) history.Evidence {
+	if e, ok := errors.AsType[*history.Error](err); ok {
+		return e.Evidence
+	}
+	return history.OtherHistory
+}
+
+// beginList forgets the states of a list that was not committed.
+func (p *proof) beginList() { p.listed = new(history.List) }
+
+// check returns errVersionReused if the list in progress has a version of an object that another
+// write has made before.
+func (p *proof) check() error {
+	if p.falseAlarms >= maxFalseAlarms {
+		return nil
+	}
+	if found := p.history.Compare(p.listed); found != history.None {
+		p.evidence = found
+		return errVersionReused
+	}
+	return nil
+}
+
+// committed records that the list in progress was committed, and the version that had been reached.
+// Evidence is a false alarm if the list lacks none of the changes that were received. Contents that
+// differ at equal versions confirm only that another write was seen.
+func (p *proof) committed(list feed.Replacement, reached string) {
+	if p.evidence != history.None && !list.Differs(reached, p.evidence == history.OtherWrite) {
+		p.falseAlarms++
+	} else {
+		p.falseAlarms = 0
+	}
+	p.history.Listed(p.listed)
+	p.listed = nil
+	p.evidence, p.doubted, p.provedTo, p.failedOverlaps = history.None, false, "", 0
+	p.unproved.Store(false)
+	p.scheduled.settle()
+}
