@@ -13,7 +13,7 @@ const enoughPrograms = 5000
 
 // operations are all values of step.Op.
 var operations = []string{
-	opPut, opDelete, opRecreate, opFlood, opSkip, opCompact, opRestore, opBookmark, opClose, opSwitch, opLag, opCatchUp, opFault, opHeal, opAdvance,
+	opPut, opDelete, opRecreate, opFlood, opSkip, opCompact, opRestore, opBookmark, opClose, opSwitch, opLag, opCatchUp, opRestart, opFault, opHeal, opAdvance,
 	opAdd, opRemove, opUnblock, opRelease, opWait, opWaitSync, opRead, opHold, opRun, opStop, opQuiesce,
 	opUnserve, opUndefine, opDefine, opVerdict,
 }
@@ -51,6 +51,7 @@ func expected() (met, faults []string) {
 			faults = append(faults, fault{Target: target, Kind: kind}.id(), fault{Target: target, Kind: kind, Times: -1}.id())
 		}
 	}
+	faults = append(faults, fault{Target: targetWatch, Kind: faultSilent}.id())
 	return append(met, events...), faults
 }
 

@@ -203,6 +203,8 @@ func (x *execution) stepServer(ctx context.Context, s step) {
 		x.server.bookmark()
 	case opClose:
 		x.server.closeStreams()
+	case opRestart:
+		x.server.restart(s.N)
 	case opSwitch:
 		x.server.route(s.N)
 	case opLag:

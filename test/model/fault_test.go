@@ -85,6 +85,7 @@ const (
 	faultDuplicate   = "repeats the last event"
 	faultOldBookmark = "old bookmark"
 	faultNoBookmarks = "no bookmarks"
+	faultSilent      = "silent at first" // is not one of faultKinds: a seed is to stand for the same program
 
 	// The adapter stores objects without a name, as client-go does, and so has no such fault.
 	faultNoMetadata = "no metadata"

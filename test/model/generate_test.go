@@ -28,10 +28,11 @@ type generator struct {
 	large    *rand.Rand // of the versions, for the same reason
 	kept     *rand.Rand // of what the store keeps of an object, for the same reason
 	served   *rand.Rand // of whether the resource is served, for the same reason
+	skew     *rand.Rand // of what API servers of two versions show, and of restarts, for the same reason
 }
 
 func generate(seed uint64) program {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), later: rand.New(rand.NewPCG(seed, 1)), large: rand.New(rand.NewPCG(seed, 2)), kept: rand.New(rand.NewPCG(seed, 3)), served: rand.New(rand.NewPCG(seed, 4))}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), later: rand.New(rand.NewPCG(seed, 1)), large: rand.New(rand.NewPCG(seed, 2)), kept: rand.New(rand.NewPCG(seed, 3)), served: rand.New(rand.NewPCG(seed, 4)), skew: rand.New(rand.NewPCG(seed, 5))}
 	g.program.Options = g.options()
 	g.blocking = g.program.Options.Functions && g.chance(0.15)
 	g.hasty = g.chance(0.4)
@@ -48,6 +49,9 @@ func generate(seed uint64) program {
 	if o := &g.program.Options; *servedResources && g.served.Float64() < 0.3 && (!o.Adapter || o.Wire != "") {
 		o.Served, o.Pending = true, g.served.Float64() < 0.3
 		addServed(&g.program, g.served)
+	}
+	if g.skew.Float64() < 0.3 {
+		addSkew(&g.program, g.skew)
 	}
 	return g.program
 }

@@ -192,7 +192,11 @@ func intact(pod cache.Object, o options) error {
 		return fmt.Errorf("%v was transformed %s times", s, cmp.Or(times, "0"))
 	}
 	want := podOf(s)
-	if nodeOf(pod) != want.Spec.NodeName || len(pod.GetLabels()) != len(want.Labels) {
+	labels := len(want.Labels)
+	if _, added := pod.GetLabels()[addedLabel]; added && o.Skewed {
+		labels++
+	}
+	if nodeOf(pod) != want.Spec.NodeName || len(pod.GetLabels()) != labels {
 		return fmt.Errorf("%v was stored with the labels %v and the node %q", s, pod.GetLabels(), nodeOf(pod))
 	}
 	if partial, ok := pod.(*partialPod); ok && !reflect.DeepEqual(partial.Fields, fieldsOf(want)) {

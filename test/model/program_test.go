@@ -47,6 +47,7 @@ type options struct {
 	VersionBase   string         `json:",omitempty"` // is added to all versions; see versionBases
 	Served        bool           `json:",omitempty"` // the informer follows whether the resource is served
 	Pending       bool           `json:",omitempty"` // with Served: that is not known at first
+	Skewed        bool           `json:",omitempty"` // the replicas are of two minor versions
 }
 
 // Values of options.Report.
@@ -90,7 +91,8 @@ const (
 	opLag      = "lag"      // the Nth replica receives no changes
 	opCatchUp  = "catch up" // the Nth replica receives them again
 	opFault    = "fault"
-	opHeal     = "heal" // ends all faults, and lets all replicas catch up
+	opRestart  = "restart" // of the API servers, after which the next N requests of each kind are refused
+	opHeal     = "heal"    // ends all faults, and lets all replicas catch up
 	opAdvance  = "advance"
 	opAdd      = "add handler"
 	opRemove   = "remove handler" // the Nth

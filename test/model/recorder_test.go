@@ -215,7 +215,7 @@ func (r *recorder) checkUpdate(last, old, pod cache.Object) {
 	}
 	before, after := stateOf(old), stateOf(pod)
 	resync := r.spec.Resync != 0 || o.Resync != 0 || o.RelistUpdates
-	if before == after && !resync {
+	if before == after && !resync && !r.run.mayShowOther() {
 		r.fail("empty update of %v", after)
 	}
 	if after.version < before.version && !r.run.restored() {

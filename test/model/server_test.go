@@ -38,15 +38,20 @@ type server struct {
 	watched  bool // from a version, which the informer then has
 	answered bool // a watch that is no WatchList
 	noMatch  bool // lists with resourceVersionMatch are refused
+	skewed   bool // the replicas are of two minor versions
 	// The newest version that a list, or the initial events of a watch, have had, and in how many
 	// epochs. Later changes came by watches.
 	listVersion uint64
 	listEpoch   int
-	written     map[write]time.Time
-	gone        bool           // the last watch was answered with 410
-	injected    map[string]int // how many requests had a fault, by fault.id
-	heals       int            // how often all faults were healed
-	network     *network       // over which the informer reads; nil if it calls List and Watch
+	// The lists of the most recent state after the first list, and those of them that follow no
+	// list which failed.
+	consistent, unexplained int
+	listFailed              bool // the last one
+	written                 map[write]time.Time
+	gone                    bool           // the last watch was answered with 410
+	injected                map[string]int // how many requests had a fault, by fault.id
+	heals                   int            // how often all faults were healed
+	network                 *network       // over which the informer reads; nil if it calls List and Watch
 	// flooded is called when there are more than maxFlood requests within a minute. Later requests
 	// are not answered, as the program would never end.
 	flooded func()
@@ -66,7 +71,7 @@ func newServer(o options, note func(format string, arguments ...any)) *server {
 		functions: newFunctions(o, note), timeline: note, world: newWorld(o.Start), flooded: func() {}, replicas: make([]replica, max(1, o.Replicas)),
 		changed: make(chan struct{}), injected: make(map[string]int), written: make(map[write]time.Time),
 	}
-	s.world.sameUID, s.noMatch = o.SameUID, o.NoMatch
+	s.world.sameUID, s.noMatch, s.skewed = o.SameUID, o.NoMatch, o.Skewed
 	s.availability = newAvailability(o.Served, o.Pending)
 	s.resetReplicas()
 	return s
@@ -295,14 +300,22 @@ func targetOf(options metav1.ListOptions) string {
 }
 
 // List implements cache.ListerWatcher.
-func (s *server) List(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	return answer(ctx, s, targetOf(options), options, func(a arrival) (runtime.Object, error) {
+func (s *server) List(ctx context.Context, options metav1.ListOptions) (list runtime.Object, err error) {
+	faulty, panicked := false, true
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.listFailed = err != nil || faulty || panicked
+	}()
+	list, err = answer(ctx, s, targetOf(options), options, func(a arrival) (runtime.Object, error) {
+		faulty = len(a.faults) > 0
 		epoch, version, after, err := s.position(options, a)
 		if err != nil {
 			return nil, err
 		}
+		s.countConsistent(options)
 		s.listed(version)
-		list := s.page(epoch, version, after, options.Limit)
+		list := s.page(epoch, version, after, options.Limit, a.replica)
 		if hasFault(a.faults, faultNoVersion) && s.watched && parseVersion(options.ResourceVersion) > 0 {
 			list.ResourceVersion = ""
 		}
@@ -311,6 +324,8 @@ func (s *server) List(ctx context.Context, options metav1.ListOptions) (runtime.
 		}
 		return list, nil
 	})
+	panicked = false
+	return list, err
 }
 
 // staleness is how many changes a list with faultLag lacks.
@@ -398,8 +413,19 @@ func (s *server) resume(version uint64) error {
 	return nil
 }
 
+// countConsistent counts a list of the most recent state that an informer needs once it watches.
+func (s *server) countConsistent(options metav1.ListOptions) {
+	if options.ResourceVersion != "" || targetOf(options) != targetList || !s.watched {
+		return
+	}
+	s.consistent++
+	if !s.listFailed {
+		s.unexplained++
+	}
+}
+
 // page returns a page of a list.
-func (s *server) page(e *epoch, version uint64, after string, limit int64) *corev1.PodList {
+func (s *server) page(e *epoch, version uint64, after string, limit int64, replica int) *corev1.PodList {
 	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: formatVersion(version)}}
 	objects := e.at(version)
 	for _, key := range sortedKeys(objects) {
@@ -411,7 +437,7 @@ func (s *server) page(e *epoch, version uint64, after string, limit int64) *core
 			list.Continue = fmt.Sprintf("%d %s %s/%s", len(s.world.epochs), formatVersion(version), last.Namespace, last.Name)
 			break
 		}
-		list.Items = append(list.Items, *podOf(objects[key]))
+		list.Items = append(list.Items, *s.show(replica, objects[key]))
 	}
 	return list
 }
@@ -423,6 +449,7 @@ func (s *server) Watch(ctx context.Context, options metav1.ListOptions) (w watch
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.answered = s.answered || options.SendInitialEvents == nil
+		s.listFailed = s.listFailed || options.SendInitialEvents != nil && (err != nil || len(faults) > 0)
 		s.gone = apierrors.IsResourceExpired(err) || hasFault(faults, "410 in stream") || err != nil && s.gone
 	}()
 	return answer(ctx, s, targetWatch, options, func(a arrival) (watch.Interface, error) {

@@ -176,6 +176,7 @@ func (x *execution) end() {
 	}
 	x.checkHeld()
 	x.checkRate()
+	x.checkEvidence()
 }
 
 // calls returns the number of calls of all functions of the program.

@@ -20,6 +20,7 @@ type stream struct {
 	events  chan watch.Event
 	closed  bool
 	silent  bool // stalls
+	late    bool // has not begun to send
 	inList  bool // has not sent the whole initial state; a server that sends others then lies
 	marks   bool // bookmarks were requested
 	count   int  // events sent
@@ -44,8 +45,22 @@ func newStream(s *server, a arrival, options metav1.ListOptions, inList bool) *s
 	if hasFault(a.faults, faultClose45) {
 		w.closeIn(45 * time.Second)
 	}
+	if hasFault(a.faults, faultSilent) && !inList {
+		w.beginIn(lateness)
+	}
 	w.misbehave()
 	return w
+}
+
+// beginIn lets a stream send nothing for a while.
+func (w *stream) beginIn(d time.Duration) {
+	w.late = true
+	w.timers = append(w.timers, time.AfterFunc(d, func() {
+		w.server.mu.Lock()
+		defer w.server.mu.Unlock()
+		w.late = false
+		w.deliver()
+	}))
 }
 
 func (w *stream) closeIn(d time.Duration) {
@@ -94,7 +109,7 @@ func (w *stream) sendState(end bool) {
 	objects := w.server.world.present().at(head)
 	defer func() { w.inList = false }()
 	for _, key := range sortedKeys(objects) {
-		w.send(watch.Event{Type: watch.Added, Object: podOf(objects[key])})
+		w.send(watch.Event{Type: watch.Added, Object: w.server.show(w.replica, objects[key])})
 	}
 	w.position = head
 	w.server.listed(head)
@@ -105,29 +120,33 @@ func (w *stream) sendState(end bool) {
 
 // deliver sends the changes since the last one that the replica has.
 func (w *stream) deliver() {
+	if w.late {
+		return
+	}
 	e, head := w.server.world.present(), w.server.headOf(w.replica)
 	for _, s := range e.since(w.position) {
 		if s.version > head {
 			break
 		}
 		w.position = s.version
-		w.send(eventOf(e, s))
+		w.send(w.eventOf(e, s))
 	}
 }
 
 // eventOf returns the event of a state.
-func eventOf(e *epoch, s state) watch.Event {
+func (w *stream) eventOf(e *epoch, s state) watch.Event {
+	pod := w.server.show(w.replica, s)
 	switch {
 	case s.deleted:
-		return watch.Event{Type: watch.Deleted, Object: podOf(s)}
+		return watch.Event{Type: watch.Deleted, Object: pod}
 	case e.created[s.version]:
-		return watch.Event{Type: watch.Added, Object: podOf(s)}
+		return watch.Event{Type: watch.Added, Object: pod}
 	}
-	return watch.Event{Type: watch.Modified, Object: podOf(s)}
+	return watch.Event{Type: watch.Modified, Object: pod}
 }
 
 func (w *stream) bookmark() {
-	if head := w.server.headOf(w.replica); w.marks && head >= w.position {
+	if head := w.server.headOf(w.replica); w.marks && !w.late && head >= w.position {
 		w.position = head
 		w.send(bookmarkAt(head, nil))
 	}
@@ -198,5 +217,5 @@ func (w *stream) replay(from int) {
 	if from < 0 {
 		from = len(sent) - 1
 	}
-	w.events <- eventOf(e, sent[from])
+	w.events <- w.eventOf(e, sent[from])
 }
