@@ -30,6 +30,15 @@ const (
 	listWindow = time.Minute
 )
 
+// pacing is what delays the requests of a reflector.
+type pacing struct {
+	backoff    *backoff
+	ownBackoff bool // Config.Backoff is set
+	paced      bool // Config.Backoff has delayed the attempt, instead of the budget
+	budget     requestBudget
+	notBefore  time.Time // of the server's last Retry-After
+}
+
 // requestBudget limits the rate of a reflector's requests. It is not safe for concurrent use. A
 // requestBudget with a clock alone is full.
 //

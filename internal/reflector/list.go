@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,22 @@ var errMatchRefused = errors.New("the server refuses resourceVersionMatch")
 // object that another write has made before.
 var errVersionReused = errors.New("object was written again at a resourceVersion that was received before")
 
+// listState is what a reflector knows of its lists.
+type listState struct {
+	received      atomic.Int64 // counts the objects of the one in progress, for the status
+	failures      int          // lists that failed since the last commit, for reasons that may lie in the resourceVersion
+	expiredTokens int          // lists that failed since the last commit because a continue token had expired
+	committedAt   time.Time    // the last commit of a list
+	clientDecodes bool         // the client has decoded an object of a list
+
+	paged                bool        // the server has answered a list in pages
+	matchRefusedAt       time.Time   // when the server refused resourceVersionMatch last
+	watchListUnsupported bool        // by the server
+	wantsWatchList       func() bool // Config.WatchList, which it calls once
+
+	releaseInitial func() // returned by Config.HoldInitial; nil once it was called
+}
+
 // list lists the collection and commits the list. A consistent read follows at once if the server
 // refuses the resourceVersion, if the list is older than the version reached, or if the list has an
 // object with the version of the stored one and other contents. After several failures at one
@@ -41,7 +58,7 @@ func (r *Reflector) list(ctx context.Context) error {
 		return &AttemptError{Op: OpList, Err: err}
 	}
 	state := r.state
-	if r.listFailures%(maxFailures+1) == maxFailures {
+	if r.lists.failures%(maxFailures+1) == maxFailures {
 		r.state = stateConsistentRead
 	}
 	err := r.listWithFallbacks(ctx)
@@ -54,7 +71,7 @@ func (r *Reflector) list(ctx context.Context) error {
 	}
 	r.state = state
 	if !isAuthError(err) && !isBusy(err) && !isUnreachable(err) {
-		r.listFailures++
+		r.lists.failures++
 	}
 	return &AttemptError{Op: OpList, Err: err}
 }
@@ -74,9 +91,9 @@ func (r *Reflector) listWithFallbacks(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return err
 		case errors.Is(err, errMatchRefused):
-			r.matchRefusedAt = r.clock.Now()
-		case errors.Is(err, errExpiredToken) && r.expiredTokens < maxExpiredTokens:
-			r.expiredTokens++
+			r.lists.matchRefusedAt = r.clock.Now()
+		case errors.Is(err, errExpiredToken) && r.lists.expiredTokens < maxExpiredTokens:
+			r.lists.expiredTokens++
 		default:
 			return err
 		}
@@ -116,16 +133,16 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 // holdInitial calls Config.HoldInitial before the first list is committed. A handler that receives
 // the list may write, and a fake does not send changes that were made before the watch was open.
 func (r *Reflector) holdInitial() {
-	if r.config.HoldInitial != nil && r.releaseInitial == nil && r.clientDecodes && r.committedAt.IsZero() {
-		r.releaseInitial = r.config.HoldInitial()
+	if r.config.HoldInitial != nil && r.lists.releaseInitial == nil && r.lists.clientDecodes && r.lists.committedAt.IsZero() {
+		r.lists.releaseInitial = r.config.HoldInitial()
 	}
 }
 
 // watchAnswered records that the source has opened a watch, or refused it.
 func (r *Reflector) watchAnswered() {
-	if r.releaseInitial != nil {
-		r.releaseInitial()
-		r.releaseInitial = nil
+	if r.lists.releaseInitial != nil {
+		r.lists.releaseInitial()
+		r.lists.releaseInitial = nil
 	}
 }
 
@@ -136,9 +153,9 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 	for {
 		page, err := r.page(ctx, options, func(item feed.Item) error {
 			r.activity.Add(1)
-			r.received.Add(1)
+			r.lists.received.Add(1)
 			progress.item(item.Key)
-			r.clientDecodes = r.clientDecodes || item.IsDecoded()
+			r.lists.clientDecodes = r.lists.clientDecodes || item.IsDecoded()
 			if unversioned {
 				item.ResourceVersion = "" // which is never compared
 			}
@@ -158,7 +175,7 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 		case err != nil || page.Continue == "":
 			return page, err
 		}
-		r.pagesLists = true
+		r.lists.paged = true
 		if err := r.endPage(ctx, &progress, page.Continue); err != nil {
 			return page, err
 		}
@@ -183,7 +200,7 @@ func (r *Reflector) endPage(ctx context.Context, progress *pageProgress, token s
 // resourceVersions do not prove that objects are equal; nor do those of a source that does not
 // count versions, whose writes leave no stamps.
 func (r *Reflector) begin() feed.Replacement {
-	r.received.Store(0)
+	r.lists.received.Store(0)
 	r.proof.beginList()
 	replacement := r.config.Sink.Begin()
 	if r.state == stateConsistentRead || r.isUnversioned() {
@@ -218,7 +235,7 @@ func (r *Reflector) listOptions(from string) metav1.ListOptions {
 // refusesMatch reports whether the server has refused resourceVersionMatch within the last hour. A
 // proxy may have, which the next request does not pass.
 func (r *Reflector) refusesMatch() bool {
-	return !r.matchRefusedAt.IsZero() && r.clock.Since(r.matchRefusedAt) < time.Hour
+	return !r.lists.matchRefusedAt.IsZero() && r.clock.Since(r.lists.matchRefusedAt) < time.Hour
 }
 
 // isNotOlderThan reports whether a list at resourceVersion from is to be not older than a version.
@@ -231,11 +248,11 @@ func isNotOlderThan(from string) bool { return from != "" && from != "0" }
 // refuses resourceVersionMatch, which such a list needs together with a limit.
 func (r *Reflector) limit(from string) int64 {
 	switch size := r.config.PageSize; {
-	case size < 0 || r.expiredTokens == maxExpiredTokens || r.refusesMatch() && isNotOlderThan(from):
+	case size < 0 || r.lists.expiredTokens == maxExpiredTokens || r.refusesMatch() && isNotOlderThan(from):
 		return 0
 	case size > 0:
 		return size
-	case !isNotOlderThan(from) || r.pagesLists:
+	case !isNotOlderThan(from) || r.lists.paged:
 		return DefaultPageSize
 	default:
 		return 0

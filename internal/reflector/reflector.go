@@ -95,39 +95,20 @@ const (
 // Reflector keeps a sink equal to a collection of the API. Run and ListAndWatch must not be called
 // concurrently. The other methods are safe for concurrent use.
 type Reflector struct {
-	config  Config
-	clock   clock.Clock
-	backoff *backoff
-	status  status
+	config Config
+	clock  clock.Clock
+	status status
 
 	synced   chan struct{} // closed when the first list is committed
 	activity atomic.Uint64 // counts what the server has sent, for the watchdog
-	received atomic.Int64  // counts the objects of the list in progress, for the status
+	state    state
 
-	state                state
-	budget               requestBudget
-	ownBackoff           bool        // Config.Backoff is set
-	paced                bool        // Config.Backoff has delayed the attempt, instead of the budget
-	notBefore            time.Time   // of the server's last Retry-After
-	listFailures         int         // lists that failed since the last commit, for reasons that may lie in the resourceVersion
-	committedAt          time.Time   // the last commit of a list
-	expiredTokens        int         // lists that failed since the last commit because a continue token had expired
-	lastBookmarkRelist   time.Time   // when an older bookmark caused a list
-	wantsWatchList       func() bool // Config.WatchList, which it calls once
-	watchListUnsupported bool        // by the server
-	pagesLists           bool        // the server has answered a list in pages
-	matchRefusedAt       time.Time   // when the server refused resourceVersionMatch last
-	quarantine           quarantineRetries
-	versionReused        sync.Once // logs it
-	wasOpen              bool      // a watch has been open since the last list
-	clientDecodes        bool      // the client has decoded an object of a list
-	releaseInitial       func()    // returned by Config.HoldInitial; nil once it was called
-	startVersion         string    // of Config.Start, once it is known
-	startsMostRecent     bool      // Config.Start has no version: the first list is of the most recent state
-	startsWithWatch      bool      // the next request is a watch: the first one if Config.From is set
-	served               servedState
-
-	proof proof
+	start   startState
+	lists   listState
+	watches watchState
+	pacing  pacing
+	served  servedState
+	proof   proof
 }
 
 // New returns a reflector that is not running.
@@ -154,17 +135,15 @@ func New(config Config) *Reflector {
 		config.Served = func() *served.Resource { return nil }
 	}
 	r := &Reflector{
-		config:         config,
-		clock:          config.Clock,
-		backoff:        newBackoff(config.Backoff, config.Clock),
-		budget:         requestBudget{clock: config.Clock},
-		ownBackoff:     ownBackoff,
-		synced:         make(chan struct{}),
-		wantsWatchList: sync.OnceValue(func() bool { return config.WatchList != nil && config.WatchList() }),
+		config: config,
+		clock:  config.Clock,
+		synced: make(chan struct{}),
+		lists:  listState{wantsWatchList: sync.OnceValue(func() bool { return config.WatchList != nil && config.WatchList() })},
+		pacing: pacing{backoff: newBackoff(config.Backoff, config.Clock), budget: requestBudget{clock: config.Clock}, ownBackoff: ownBackoff},
 	}
 	r.status.now.Phase = Idle
 	if config.From != "" {
-		r.state, r.startsWithWatch = stateResuming, true
+		r.state, r.start.withWatch = stateResuming, true
 		r.status.now.ResourceVersion = config.From
 	}
 	return r
@@ -190,11 +169,11 @@ func (r *Reflector) runWhileServed(ctx context.Context) {
 	err := r.listAndWatch(ctx)
 	switch {
 	case ctx.Err() != nil: // the first verdict does not put the state of the store in doubt
-		r.startsWithWatch = r.served.lacksVerdict && (r.state == stateListed || r.state == stateResuming) && r.canResume()
+		r.start.withWatch = r.served.lacksVerdict && (r.state == stateListed || r.state == stateResuming) && r.canResume()
 	case errors.Is(err, errLearnedServed):
-		r.startsWithWatch = true
+		r.start.withWatch = true
 	case r.isBeforeVerdict(err):
-		r.received.Store(0)
+		r.lists.received.Store(0)
 		delay := firstNotFoundDelay << r.served.notFound
 		r.served.notFound++
 		_ = r.sleep(ctx, delay)
@@ -230,10 +209,10 @@ func (r *Reflector) listAndWatchOnce(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	startsWithWatch := r.startsWithWatch && !r.config.Sink.NeedsList() // another reflector may have vacated it
-	r.startsWithWatch = false
+	startsWithWatch := r.start.withWatch && !r.config.Sink.NeedsList() // another reflector may have vacated it
+	r.start.withWatch = false
 	var first *watchResult
-	if !startsWithWatch && !r.watchListUnsupported && r.wantsWatchList() {
+	if !startsWithWatch && !r.lists.watchListUnsupported && r.lists.wantsWatchList() {
 		first = r.watchList(ctx)
 	}
 	if !startsWithWatch && first == nil {
@@ -253,7 +232,7 @@ func (r *Reflector) Synced() <-chan struct{} { return r.synced }
 
 // failed records and reports a failed attempt.
 func (r *Reflector) failed(ctx context.Context, err error) {
-	r.received.Store(0)
+	r.lists.received.Store(0)
 	r.status.failed(err, r.clock.Now())
 	r.config.Report(ctx, err)
 }
@@ -272,33 +251,33 @@ func (r *Reflector) pauseBeforeList(ctx context.Context, err error) error {
 	attempt, ok := errors.AsType[*AttemptError](err)
 	afterWatch := ok && attempt.Op != OpList && !asksToWait(err)
 	expired := afterWatch && isGone(err)
-	if expired && r.backoff.endOutage() {
-		r.paced = r.ownBackoff
+	if expired && r.pacing.backoff.endOutage() {
+		r.pacing.paced = r.pacing.ownBackoff
 		return r.sleep(ctx, jitter(maxRelistDelay))
 	}
-	if afterWatch && (r.backoff.skipFirst() || r.clock.Since(r.committedAt) >= backoffReset) {
-		r.backoff.relisted, r.paced = true, false
+	if afterWatch && (r.pacing.backoff.skipFirst() || r.clock.Since(r.lists.committedAt) >= backoffReset) {
+		r.pacing.backoff.relisted, r.pacing.paced = true, false
 		return ctx.Err()
 	}
 	if errors.Is(err, ErrHistoryChanged) { // the budget limits these lists
 		return ctx.Err()
 	}
 	if expired {
-		r.backoff.repeatLast()
+		r.pacing.backoff.repeatLast()
 	}
 	return r.pause(ctx, err)
 }
 
 // resume waits before a watch that needs no backoff, for a random time.
 func (r *Reflector) resume(ctx context.Context) error {
-	r.paced = false
+	r.pacing.paced = false
 	return r.sleep(ctx, jitter(maxResumeDelay))
 }
 
 // awaitBudget waits until the server's last Retry-After has passed, and the budget has a token. It
 // returns ctx's error if ctx has ended.
 func (r *Reflector) awaitBudget(ctx context.Context) error {
-	asked := min(r.notBefore.Sub(r.clock.Now()), maxRetryAfter) // the clock may be set back
+	asked := min(r.pacing.notBefore.Sub(r.clock.Now()), maxRetryAfter) // the clock may be set back
 	if err := r.sleep(ctx, asked); err != nil {
 		return err
 	}
@@ -308,7 +287,7 @@ func (r *Reflector) awaitBudget(ctx context.Context) error {
 // awaitListBudget is awaitBudget for a list or WatchList.
 func (r *Reflector) awaitListBudget(ctx context.Context) error {
 	if !r.isUnlimited() {
-		if err := r.sleep(ctx, r.budget.untilList()); err != nil {
+		if err := r.sleep(ctx, r.pacing.budget.untilList()); err != nil {
 			return err
 		}
 	}
@@ -320,27 +299,27 @@ func (r *Reflector) spend() time.Duration {
 	if r.isUnlimited() {
 		return 0
 	}
-	return r.budget.spend()
+	return r.pacing.budget.spend()
 }
 
 // listAnswered records a complete list.
 func (r *Reflector) listAnswered(requested time.Time) {
-	r.backoff.endOutage()
+	r.pacing.backoff.endOutage()
 	if !r.isUnlimited() {
-		r.budget.listAnswered(requested)
+		r.pacing.budget.listAnswered(requested)
 	}
 }
 
 // isUnlimited reports whether the budget does not limit requests: they follow a failure, and
 // Config.Backoff spaces those, or the source is a fake, which no request burdens.
-func (r *Reflector) isUnlimited() bool { return r.paced || r.config.Source.Traits().Fake }
+func (r *Reflector) isUnlimited() bool { return r.pacing.paced || r.config.Source.Traits().Fake }
 
 // answered records the Retry-After of a request that failed with err, for the requests that need no
 // backoff. It ignores that of a server which lacks the resourceVersion: a consistent read may
 // follow at once. err may be nil.
 func (r *Reflector) answered(err error) {
 	if asked := retryAfter(err); asked > 0 && !isGone(err) && !isFutureVersion(err) {
-		r.notBefore = r.clock.Now().Add(asked)
+		r.pacing.notBefore = r.clock.Now().Add(asked)
 	}
 }
 
@@ -348,11 +327,11 @@ func (r *Reflector) answered(err error) {
 // watch whose connection failed waits less, unless Config.Backoff is set. pause returns ctx's error
 // if ctx has ended.
 func (r *Reflector) pause(ctx context.Context, err error) error {
-	r.paced = r.ownBackoff
-	delay := r.backoff.next(err)
+	r.pacing.paced = r.pacing.ownBackoff
+	delay := r.pacing.backoff.next(err)
 	attempt, ok := errors.AsType[*AttemptError](err)
-	if ok && (attempt.Op == OpWatchOpen || attempt.Op == OpWatch) && isDown(err) && !r.ownBackoff {
-		delay = max(r.backoff.reconnect(delay, err), wait.Jitter(r.budget.untilLeft(reconnectReserve), reconnectJitter))
+	if ok && (attempt.Op == OpWatchOpen || attempt.Op == OpWatch) && isDown(err) && !r.pacing.ownBackoff {
+		delay = max(r.pacing.backoff.reconnect(delay, err), wait.Jitter(r.pacing.budget.untilLeft(reconnectReserve), reconnectJitter))
 	}
 	return r.sleep(ctx, delay)
 }
@@ -372,13 +351,13 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 
 // committed records that the sink holds a list at resourceVersion, fresh at a time.
 func (r *Reflector) committed(ctx context.Context, resourceVersion string, freshAt time.Time) {
-	r.state, r.listFailures, r.expiredTokens = stateListed, 0, 0
+	r.state, r.lists.failures, r.lists.expiredTokens = stateListed, 0, 0
 	r.served.notFound = 0
-	r.committedAt = r.clock.Now()
-	r.received.Store(0)
+	r.lists.committedAt = r.clock.Now()
+	r.lists.received.Store(0)
 	r.status.advance(resourceVersion, freshAt)
 	row := r.status.succeeded()
-	r.backoff.markHealthy()
+	r.pacing.backoff.markHealthy()
 	select {
 	case <-r.synced:
 	default:

@@ -162,8 +162,8 @@ func (r *Reflector) confirm(ctx context.Context, resource *served.Resource, verd
 func (r *Reflector) stopRequests(why error) {
 	r.watchAnswered()
 	r.status.notServed(why)
-	r.startsWithWatch = false
-	r.served.notFound, r.listFailures, r.budget = 0, 0, requestBudget{clock: r.clock}
+	r.start.withWatch = false
+	r.served.notFound, r.lists.failures, r.pacing.budget = 0, 0, requestBudget{clock: r.clock}
 }
 
 // probeAbsent requests one object, and reports whether the server does not serve the resource.

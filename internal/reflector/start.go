@@ -49,11 +49,18 @@ func (s *Start) get(ctx context.Context, probe func(context.Context) (string, er
 	return version, err
 }
 
-// findStart sets startVersion before the first list, if Config.Start is set. If the probe is
-// refused or shows no usable version, findStart sets startsMostRecent instead. It returns an error
+// startState is how a reflector starts.
+type startState struct {
+	version    string // of Config.Start, once it is known
+	mostRecent bool   // Config.Start has no version: the first list is of the most recent state
+	withWatch  bool   // the next request is a watch: the first one if Config.From is set
+}
+
+// findStart sets the version of the start before the first list, if Config.Start is set. If the
+// probe is refused or shows no usable version, the first list is of the most recent state. It returns an error
 // if the server could not answer at the moment.
 func (r *Reflector) findStart(ctx context.Context) error {
-	if r.config.Start == nil || r.startVersion != "" || r.startsMostRecent || r.version() != "" || !r.committedAt.IsZero() ||
+	if r.config.Start == nil || r.start.version != "" || r.start.mostRecent || r.version() != "" || !r.lists.committedAt.IsZero() ||
 		r.config.Source.Traits().Fake {
 		return nil
 	}
@@ -63,7 +70,7 @@ func (r *Reflector) findStart(ctx context.Context) error {
 		feed.RaisePanic(ctx, err)
 		return fmt.Errorf("request the current resourceVersion: %w", err)
 	}
-	r.startVersion, r.startsMostRecent = version, version == ""
+	r.start.version, r.start.mostRecent = version, version == ""
 	return nil
 }
 

@@ -41,10 +41,10 @@ func (r *Reflector) relist(next state, reason error) error {
 // as of client-go's fake clientsets, is always listed as in stateCold. After a continue token has
 // expired, the most recent state is listed, whose pages the server has for the longest time.
 func (r *Reflector) listVersion() string {
-	if r.state == stateConsistentRead || r.expiredTokens == 1 || r.startsMostRecent && r.committedAt.IsZero() {
+	if r.state == stateConsistentRead || r.lists.expiredTokens == 1 || r.start.mostRecent && r.lists.committedAt.IsZero() {
 		return ""
 	}
-	version := cmp.Or(r.version(), r.startVersion)
+	version := cmp.Or(r.version(), r.start.version)
 	if bound := r.config.NotOlderThan(); version == "" || feed.IsOlder(version, bound) {
 		version = bound
 	}

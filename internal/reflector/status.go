@@ -59,7 +59,7 @@ func (r *Reflector) Status() Status {
 	defer r.status.mu.Unlock()
 	now := r.status.now
 	now.Relists = maps.Clone(now.Relists)
-	now.Received = int(r.received.Load())
+	now.Received = int(r.lists.received.Load())
 	now.RecentEvents = r.status.rate.recent(r.clock.Now())
 	return now
 }

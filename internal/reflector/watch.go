@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -68,6 +69,14 @@ type retryCount struct {
 	failures int // ended with an error
 }
 
+// watchState is what a reflector knows of its watches.
+type watchState struct {
+	open           bool      // one has been open since the last list
+	bookmarkRelist time.Time // when an older bookmark caused a list
+	quarantine     quarantineRetries
+	versionReused  sync.Once // logs it
+}
+
 // errNoResume is the reason to list a collection without a resourceVersion again.
 var errNoResume = fmt.Errorf("watch closed and cannot be resumed: %w", ErrNoVersion)
 
@@ -79,7 +88,7 @@ var errOlderBookmark = fmt.Errorf("%w: bookmark", ErrVersionRegressed)
 // before the first watch.
 func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 	var count retryCount
-	r.wasOpen = false
+	r.watches.open = false
 	for last := first; ; last = nil {
 		if last == nil {
 			learnsServed := r.served.ignored && r.config.Served() != nil
@@ -89,7 +98,7 @@ func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 			result := r.watchOnce(ctx, nil)
 			last = &result
 		}
-		r.wasOpen = r.wasOpen || last.opened
+		r.watches.open = r.watches.open || last.opened
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -107,7 +116,7 @@ func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 // listed again, or ctx has ended.
 func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *retryCount) error {
 	if last.opened && !last.wasShort() {
-		r.backoff.endOutage()
+		r.pacing.backoff.endOutage()
 	}
 	if r.afterOverlap(ctx, last) {
 		r.state = stateResuming
@@ -135,8 +144,8 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 	if err := r.retryQuarantined(last); err != nil {
 		return err
 	}
-	if last.resumesSoon(count.failures) && (!r.ownBackoff || isUnreachable(last.err)) {
-		r.backoff.disconnected(last.err)
+	if last.resumesSoon(count.failures) && (!r.pacing.ownBackoff || isUnreachable(last.err)) {
+		r.pacing.backoff.disconnected(last.err)
 		return r.resume(ctx)
 	}
 	return r.pause(ctx, last.err)
@@ -166,7 +175,7 @@ func (r *Reflector) afterClose(ctx context.Context, last watchResult, count *ret
 	case last.endedEarly():
 		return r.resume(ctx)
 	default:
-		r.paced = false
+		r.pacing.paced = false
 		return nil
 	}
 }
@@ -178,7 +187,7 @@ func (r *Reflector) retryQuarantined(last watchResult) error {
 		return nil
 	}
 	n := r.config.Sink.Quarantined()
-	if !r.quarantine.due(n) {
+	if !r.watches.quarantine.due(n) {
 		return nil
 	}
 	return r.relist(stateRelisting, fmt.Errorf("%w (%d); listing again", ErrQuarantined, n))
@@ -190,7 +199,7 @@ func (r *Reflector) retryQuarantined(last watchResult) error {
 func (r *Reflector) checkVersion(ctx context.Context, last watchResult, count *retryCount) error {
 	olderBookmark := errors.Is(last.err, errOlderBookmark)
 	switch {
-	case olderBookmark && r.clock.Since(r.lastBookmarkRelist) < bookmarkRelistInterval:
+	case olderBookmark && r.clock.Since(r.watches.bookmarkRelist) < bookmarkRelistInterval:
 		return nil
 	case olderBookmark:
 	case count.early < maxEarlyEnds, !isValid(r.version()), r.clock.Since(r.status.confirmedAt()) < probeInterval:
@@ -201,7 +210,7 @@ func (r *Reflector) checkVersion(ctx context.Context, last watchResult, count *r
 	switch {
 	case err != nil:
 		if olderBookmark {
-			r.lastBookmarkRelist = r.clock.Now()
+			r.watches.bookmarkRelist = r.clock.Now()
 		}
 		return r.relist(stateConsistentRead, err)
 	case answered && order == 0:

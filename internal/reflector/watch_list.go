@@ -31,7 +31,7 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 			return &result
 		case ctx.Err() != nil:
 			return &watchResult{err: ctx.Err()}
-		case apierrors.IsTooManyRequests(result.err), r.ownBackoff && utilnet.IsConnectionRefused(result.err):
+		case apierrors.IsTooManyRequests(result.err), r.pacing.ownBackoff && utilnet.IsConnectionRefused(result.err):
 		case errors.Is(result.err, ErrStalled):
 			result.err, closedEarly = errNoInitialEvent, maxWatchLists
 		case errors.Is(result.err, feed.ErrNoInitialEvents):
@@ -45,17 +45,17 @@ func (r *Reflector) watchList(ctx context.Context) *watchResult {
 		case r.isBeforeVerdict(result.err): // and so would a list
 			return &result
 		default: // the request failed: list, and for good if the server does not know WatchList
-			r.watchListUnsupported = isUnsupported(result.err)
-			if r.committedAt.IsZero() && isLocal(result) {
-				r.watchListUnsupported = true
+			r.lists.watchListUnsupported = isUnsupported(result.err)
+			if r.lists.committedAt.IsZero() && isLocal(result) {
+				r.lists.watchListUnsupported = true
 			}
-			if r.ownBackoff && isDown(result.err) {
+			if r.pacing.ownBackoff && isDown(result.err) {
 				return r.pauseAfterWatchList(ctx, result.err)
 			}
 			return nil
 		}
 		if closedEarly >= maxWatchLists {
-			r.watchListUnsupported = true
+			r.lists.watchListUnsupported = true
 			err := fmt.Errorf("WatchList brought no end of the initial state (%w); listing instead", result.err)
 			r.failed(ctx, &AttemptError{Op: OpWatchList, Err: err})
 			return nil

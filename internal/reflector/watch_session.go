@@ -177,11 +177,11 @@ func (s *watchSession) Opened() {
 	s.r.activity.Add(1)
 	s.r.watchAnswered()
 	if s.initial == nil {
-		if s.r.wasOpen {
+		if s.r.watches.open {
 			s.r.status.update(func(now *Status) { now.Restarts++ })
 		}
 		row := s.r.status.watching()
-		s.r.backoff.markHealthy()
+		s.r.pacing.backoff.markHealthy()
 		s.r.recovered(s.ctx, row)
 	}
 }
@@ -309,7 +309,7 @@ func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 		return
 	}
 	s.r.activity.Add(1)
-	s.r.received.Add(1)
+	s.r.lists.received.Add(1)
 	s.initial.Add(item)
 }
 
@@ -364,7 +364,7 @@ func (s *watchSession) applyRepeated(eventType watch.EventType, item feed.Item, 
 		return
 	}
 	s.applied("")
-	s.r.versionReused.Do(func() {
+	s.r.watches.versionReused.Do(func() {
 		klog.FromContext(s.ctx).Info("Warning: the source has used a resourceVersion twice: it does not count versions, or is a server that was restored from a backup",
 			"key", item.Key, "resourceVersion", item.ResourceVersion)
 	})

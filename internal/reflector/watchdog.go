@@ -85,7 +85,7 @@ func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
 	if due, scheduled := r.proof.scheduled.wait(now); scheduled && due <= 0 && s.initialDone.Load() {
 		return errUnconfirmed
 	}
-	if now.Before(r.notBefore) {
+	if now.Before(r.pacing.notBefore) {
 		return nil
 	}
 	if s.opened.Load() && s.asking.Load() && (!s.overlapping.Load() || idle >= overlapSilence) {
