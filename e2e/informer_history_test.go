@@ -202,7 +202,13 @@ func TestInformerFollowsServersHistory(t *testing.T) {
 	h := newHistory(t, c)
 	t.Run("relist in pages", func(t *testing.T) { relistInPages(t, h, replica) })
 	t.Run("start on a server cut off from etcd", func(t *testing.T) { startCutOff(t, h, replica) })
-	for _, r := range []rollback{{name: "overtaken"}, {name: "overtaken and expired", expired: true}, {name: "version used twice", expired: true, reuse: true}} {
+	for _, r := range []rollback{
+		{name: "overtaken"},
+		{name: "overtaken and expired", expired: true},
+		{name: "version used twice", expired: true, reuse: true},
+		{name: "one hot object", reuse: true, hot: true},
+		{name: "last change a deletion", deletes: true},
+	} {
 		t.Run(r.name, func(t *testing.T) { r.run(t, h) })
 	}
 }
@@ -266,6 +272,8 @@ type rollback struct {
 	name    string
 	expired bool // the server has no older version for watches
 	reuse   bool // objects have versions that they had in the lost history, with other data
+	hot     bool // one object alone is written, before and after
+	deletes bool // the last change was a deletion
 }
 
 func (r rollback) run(t *testing.T, h *history) {
@@ -281,8 +289,13 @@ func (r rollback) run(t *testing.T, h *history) {
 	}
 	lost := map[int64]int{}             // object by version
 	for n := range 6 * historyObjects { // more than the server's own writes when it starts
-		number := n % historyObjects
+		number := r.number(n)
 		lost[h.write(t, number, "lost")] = number
+	}
+	if r.deletes {
+		if err := h.client.Delete(t.Context(), configMapPrefix+"0", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	h.expectEqual(t, followers, settleTimeout)
 	reached := h.revision(t)
@@ -302,6 +315,14 @@ func (r rollback) run(t *testing.T, h *history) {
 	h.expectEqual(t, followers, reconnection+recovery)
 }
 
+// number returns the number of the object of the nth write.
+func (r rollback) number(n int) int {
+	if r.hot {
+		return 0
+	}
+	return n % historyObjects
+}
+
 // overtake writes until the revision is past the one reached, and returns how many objects have a
 // version that they had in the lost history.
 func (r rollback) overtake(t *testing.T, h *history, lost map[int64]int, reached int64) (used int) {
@@ -313,7 +334,7 @@ func (r rollback) overtake(t *testing.T, h *history, lost map[int64]int, reached
 	for n := 0; revision < reached+historyObjects/2; n++ {
 		number, ok := lost[revision+1]
 		if !ok {
-			number = n % historyObjects
+			number = r.number(n)
 		}
 		if !r.reuse {
 			number = (number + historyObjects/2) % historyObjects // another one, also if the server writes in between

@@ -26,9 +26,9 @@
 //	sends nothing for 5 s                          question
 //	refuses the start with 410, or twice the watch watch from the version reached, at once, and
 //	otherwise, or ends it twice before the end     question
-//	has the newest change with an object           its history is proved up to there; the watch
-//	                                               repeats later deletions
-//	has an older state of it, or another write's   consistent read, at once
+//	has the newest change with an object, and      its history is proved
+//	not the objects that were deleted since
+//	has an older state of one, or another write's  consistent read, at once
 //	lacks the newest objects, and the watch sends  consistent read, at once
 //	no deletion of one within 3 s
 //	answers otherwise, or not                      list within 1 to 5 minutes, once in 30 minutes

@@ -47,7 +47,10 @@ func (h *History) Overlap(now time.Time) *Overlap {
 		}
 		first = firstOfGroup(events, first-1)
 	}
-	return newOverlap(start, events[next:])
+	if start == "0" || !feed.Reaches(start, start) {
+		return nil
+	}
+	return &Overlap{Start: start, Last: events[len(events)-1].group, events: events[next:]}
 }
 
 // firstOfGroup returns the index of the first event of the group that an event belongs to.
@@ -56,26 +59,6 @@ func firstOfGroup(events []state, i int) int {
 		i--
 	}
 	return i
-}
-
-func newOverlap(start string, events []state) *Overlap {
-	if start == "0" || !feed.Reaches(start, start) {
-		return nil
-	}
-	return &Overlap{Start: start, Last: events[len(events)-1].group, events: events}
-}
-
-// After returns the comparison for a watch that starts at the version of an event that the server
-// has proved to have, and must repeat the rest. It returns nil if there is no rest, or other events
-// have that version.
-func (h *History) After(version string) *Overlap {
-	events := h.received()
-	for i := len(events) - 2; i >= 0; i-- {
-		if events[i].version == version && events[i].group == version && events[i+1].group != version {
-			return newOverlap(version, events[i+1:])
-		}
-	}
-	return nil
 }
 
 // Compare compares an event with the one that comes next. It returns None if it is the same. It

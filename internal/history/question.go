@@ -20,18 +20,21 @@ type Verdict int
 // The values of Verdict.
 const (
 	Unproved Verdict = iota // nothing
-	Proved                  // it has a change that was received, see Question.ProvedTo
+	Proved                  // it has all changes that were received
 	Refuted                 // it does not have all changes that were received: an *Error
 	Absent                  // an object is gone: it depends on whether the watch sends its deletion
 )
 
 // Question asks a server for the objects of the newest changes, one at a time, to prove that it has
-// these changes. Deleted may be called concurrently with the other methods.
+// these changes: first for those that are no deletions, until one is there, and then for those that
+// were deleted after the newest. Deleted may be called concurrently with the other methods.
 type Question struct {
-	newest []state // of different objects, the newest first, at most maxAsked
-	last   bool    // the first of them is the last change: no deletion followed
-	asked  int
-	proved string
+	newest  []state // of different objects, the newest first, at most maxAsked
+	deleted []state // after newest[0], the newest first, at most maxAsked
+	more    bool    // more of them were deleted
+	asked   int     // of newest
+	gone    int     // of deleted
+	proved  bool    // the server has newest[0]
 
 	mu     sync.Mutex      // guards absent
 	absent map[string]bool // keys of objects that are gone; true once the watch has sent the deletion
@@ -45,9 +48,13 @@ func (h *History) Question() *Question {
 	seen := make(map[string]bool) // keys with a newer change
 	for i := len(events) - 1; i >= 0 && len(q.newest) < maxAsked; i-- {
 		event := events[i]
-		if event.event != watch.Deleted && !seen[event.key] {
+		switch {
+		case event.event != watch.Deleted && !seen[event.key]:
 			q.newest = append(q.newest, event)
-			q.last = q.last || i == len(events)-1
+		case event.event == watch.Deleted && len(q.newest) == 0 && len(q.deleted) < maxAsked:
+			q.deleted = append(q.deleted, event)
+		case event.event == watch.Deleted && len(q.newest) == 0:
+			q.more = true
 		}
 		seen[event.key] = true
 	}
@@ -58,7 +65,12 @@ func (h *History) Question() *Question {
 }
 
 // Key returns the key of the next object to ask for.
-func (q *Question) Key() string { return q.newest[q.asked].key }
+func (q *Question) Key() string {
+	if q.proved {
+		return q.deleted[q.gone].key
+	}
+	return q.newest[q.asked].key
+}
 
 // Answer is what a server has answered: a list that consists of the object.
 type Answer struct {
@@ -70,6 +82,9 @@ type Answer struct {
 // Answer returns what an answer proves. more reports that the next object is to be asked for. err
 // is an *Error if what was received is refuted.
 func (q *Question) Answer(a Answer) (v Verdict, more bool, err error) {
+	if q.proved {
+		return q.answerDeleted(a)
+	}
 	want := q.newest[q.asked]
 	q.asked++
 	switch {
@@ -88,8 +103,27 @@ func (q *Question) Answer(a Answer) (v Verdict, more bool, err error) {
 	case want.stamp.evidence(a.Stamp) != None:
 		return Refuted, false, Errorf(want.stamp.evidence(a.Stamp), "%q was written again at %s", want.key, want.version)
 	}
-	if q.proved = want.version; q.asked > 1 {
+	if q.asked > 1 {
 		return Absent, false, nil
+	}
+	q.proved = true
+	return Proved, len(q.deleted) > 0, nil
+}
+
+// answerDeleted is Answer for an object that was deleted. A newer state of it has left the
+// selection, which is a deletion, too.
+func (q *Question) answerDeleted(a Answer) (v Verdict, more bool, err error) {
+	want := q.deleted[q.gone]
+	q.gone++
+	switch {
+	case feed.IsOlder(a.Version, want.group):
+		return Unproved, false, nil
+	case a.Object != nil && a.Object.UID == want.uid && feed.IsOlder(a.Object.ResourceVersion, want.group):
+		return Refuted, false, Errorf(OtherHistory, "%q is at %s, was deleted at %s", want.key, a.Object.ResourceVersion, want.group)
+	case q.gone < len(q.deleted):
+		return Proved, true, nil
+	case q.more:
+		return Unproved, false, nil
 	}
 	return Proved, false, nil
 }
@@ -122,6 +156,3 @@ func (q *Question) Deletions() (Verdict, error) {
 	}
 	return Unproved, nil
 }
-
-// ProvedTo returns the version of the change that was Proved, and whether that is the last one.
-func (q *Question) ProvedTo() (version string, last bool) { return q.proved, q.last }

@@ -48,6 +48,11 @@ const (
 	decodedContents
 )
 
+// IsOfWrite reports whether a stamp identifies a write, and not contents.
+func (s Stamp) IsOfWrite() bool {
+	return s.form == jsonWrite || s.form == protobufWrite || s.form == decodedWrite
+}
+
 // StampOf returns the stamp of an item as it was received: neither its bytes nor its Received
 // object have been edited.
 func StampOf(item feed.Item) Stamp {
@@ -219,13 +224,24 @@ func ofProtobuf(item feed.Item) Stamp {
 	fields(item.Raw, func(field int32, spec []byte) {
 		if field == specField {
 			fields(spec, func(field int32, value []byte) {
-				if field == nodeNameField {
+				if field == nodeNameField && isName(value) {
 					sum = mix(sum, maphash.Bytes(seed, value))
 				}
 			})
 		}
 	})
 	return Stamp{sum, protobufWrite}
+}
+
+// isName reports whether a value is a name of an object. The field of a Pod's nodeName is another
+// one in other kinds, which may have a default.
+func isName(value []byte) bool {
+	for _, c := range value {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return len(value) > 0
 }
 
 func hasField(message []byte, number int32) (found bool) {
@@ -303,9 +319,8 @@ func hashOfEntry(entry metav1.ManagedFieldsEntry) uint64 {
 	return sum
 }
 
-// hashOfManagers returns a hash of the managedFields of an unstructured object without their
-// fields, which are maps in random order, and whether one of them has a time. It does not call
-// GetManagedFields, which would convert all of them to structs.
+// hashOfManagers returns a hash of the managedFields of an unstructured object, and whether one of
+// them has a time. It does not call GetManagedFields, which would convert all of them to structs.
 func hashOfManagers(object *unstructured.Unstructured) (sum uint64, hasTime bool) {
 	metadata, _ := object.Object["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
@@ -316,6 +331,16 @@ func hashOfManagers(object *unstructured.Unstructured) (sum uint64, hasTime bool
 			sum = mix(sum, maphash.String(seed, value))
 			hasTime = hasTime || name == "time" && value != ""
 		}
+		sum = mix(sum, hashOfFields(entry["fieldsV1"]))
 	}
 	return sum, hasTime
+}
+
+// hashOfFields returns a hash of fieldsV1, whose members are objects in random order.
+func hashOfFields(value any) (sum uint64) {
+	members, _ := value.(map[string]any)
+	for name, member := range members {
+		sum += mix(maphash.String(seed, name), hashOfFields(member))
+	}
+	return sum
 }

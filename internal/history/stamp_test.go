@@ -5,10 +5,13 @@ package history
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -92,36 +95,31 @@ func evidenceBetween(t testing.TB, a, b *corev1.Pod) map[string]Evidence {
 // when they read an object does not.
 func TestStampIsThatOfTheWrite(t *testing.T) {
 	later, second := metav1.Unix(1001, 0), int64(30)
-	const all, notDecoded = "all forms", "forms with the bytes of managedFields"
 	for name, c := range map[string]struct {
 		edit func(*corev1.Pod)
-		in   string // the forms in which it is another write
+		want Evidence
 	}{
-		"nothing":             {func(*corev1.Pod) {}, ""},
-		"a time":              {func(p *corev1.Pod) { p.ManagedFields[1].Time = &later }, all},
-		"a manager":           {func(p *corev1.Pod) { p.ManagedFields[0].Manager = "n" }, all},
-		"an operation":        {func(p *corev1.Pod) { p.ManagedFields[0].Operation = metav1.ManagedFieldsOperationApply }, all},
-		"a subresource":       {func(p *corev1.Pod) { p.ManagedFields[0].Subresource = "scale" }, all},
-		"fields":              {func(p *corev1.Pod) { p.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(`{"f:status":{}}`) }, notDecoded},
-		"a generation":        {func(p *corev1.Pod) { p.Generation = 2 }, all},
-		"a deletion":          {func(p *corev1.Pod) { p.DeletionTimestamp = &later }, all},
-		"a binding":           {func(p *corev1.Pod) { p.Spec.NodeName = "n2" }, all},
-		"a default in spec":   {func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = &second }, ""},
-		"a default in status": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, ""},
-		"a label":             {func(p *corev1.Pod) { p.Labels["x"] = "y" }, ""},
-		"an annotation":       {func(p *corev1.Pod) { p.Annotations = map[string]string{"managedFields": `"generation":5`} }, ""},
-		"no kind":             {func(p *corev1.Pod) { p.TypeMeta = metav1.TypeMeta{} }, ""},
-		"another API version": {func(p *corev1.Pod) { p.APIVersion = "v2" }, ""},
+		"nothing":             {func(*corev1.Pod) {}, None},
+		"a time":              {func(p *corev1.Pod) { p.ManagedFields[1].Time = &later }, OtherWrite},
+		"a manager":           {func(p *corev1.Pod) { p.ManagedFields[0].Manager = "n" }, OtherWrite},
+		"an operation":        {func(p *corev1.Pod) { p.ManagedFields[0].Operation = metav1.ManagedFieldsOperationApply }, OtherWrite},
+		"a subresource":       {func(p *corev1.Pod) { p.ManagedFields[0].Subresource = "scale" }, OtherWrite},
+		"fields":              {func(p *corev1.Pod) { p.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(`{"f:status":{}}`) }, OtherWrite},
+		"a generation":        {func(p *corev1.Pod) { p.Generation = 2 }, OtherWrite},
+		"a deletion":          {func(p *corev1.Pod) { p.DeletionTimestamp = &later }, OtherWrite},
+		"a binding":           {func(p *corev1.Pod) { p.Spec.NodeName = "n2" }, OtherWrite},
+		"a default in spec":   {func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = &second }, None},
+		"a default in status": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, None},
+		"a label":             {func(p *corev1.Pod) { p.Labels["x"] = "y" }, None},
+		"an annotation":       {func(p *corev1.Pod) { p.Annotations = map[string]string{"managedFields": `"generation":5`} }, None},
+		"no kind":             {func(p *corev1.Pod) { p.TypeMeta = metav1.TypeMeta{} }, None},
+		"another API version": {func(p *corev1.Pod) { p.APIVersion = "v2" }, None},
 	} {
 		edited := writtenPod()
 		c.edit(edited)
 		for form, found := range evidenceBetween(t, writtenPod(), edited) {
-			want := None
-			if c.in == all || c.in == notDecoded && form != "decoded unstructured" {
-				want = OtherWrite
-			}
-			if found != want {
-				t.Errorf("%s, %s: evidence %v, want %v", name, form, found, want)
+			if found != c.want {
+				t.Errorf("%s, %s: evidence %v, want %v", name, form, found, c.want)
 			}
 		}
 	}
@@ -224,5 +222,24 @@ func BenchmarkStamp(b *testing.B) {
 				StampOf(item)
 			}
 		})
+	}
+}
+
+// TestDefaultOfAnotherKindIsNoNodeName compares kinds in which the number of the field of a Pod's
+// nodeName is another one, for which newer servers have a default.
+func TestDefaultOfAnotherKindIsNoNodeName(t *testing.T) {
+	set, job := &appsv1.StatefulSet{ObjectMeta: writtenPod().ObjectMeta}, &batchv1.Job{ObjectMeta: writtenPod().ObjectMeta}
+	newerSet, newerJob := set.DeepCopy(), job.DeepCopy()
+	newerSet.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: "Retain", WhenScaled: "Retain"}
+	newerJob.Spec.Suspend = new(false)
+	for _, objects := range [][2]interface{ Marshal() ([]byte, error) }{{set, newerSet}, {job, newerJob}} {
+		older, err := objects[0].Marshal()
+		newer, err2 := objects[1].Marshal()
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if found := StampOf(itemOf(t, older, wire.Protobuf)).evidence(StampOf(itemOf(t, newer, wire.Protobuf))); found != None {
+			t.Errorf("%T: evidence %v", objects[0], found)
+		}
 	}
 }

@@ -43,22 +43,11 @@ func (s *watchSession) ask(ctx context.Context) error {
 	case verdict == history.Refuted:
 		return fmt.Errorf("%w: %w", ErrHistoryChanged, err)
 	case verdict == history.Proved:
-		return s.provedTo()
+		s.proved.Store(true)
+		r.proof.unproved.Store(false)
 	default:
-		r.ConfirmHistory()
+		s.scheduled.Store(r.proof.scheduled.schedule(r.clock.Now()))
 	}
-	return nil
-}
-
-// provedTo is ask for a change that the server has proved. Only deletions may follow it.
-func (s *watchSession) provedTo() error {
-	version, last := s.question.ProvedTo()
-	if !last {
-		s.r.proof.provedTo = version // which the reflector reads once the watch has ended
-		return errProved
-	}
-	s.proved.Store(true)
-	s.r.proof.unproved.Store(false)
 	return nil
 }
 
@@ -84,7 +73,7 @@ func (r *Reflector) ask(ctx context.Context, q *history.Question) (history.Verdi
 // requestObject requests one object by a list of the most recent state. ok is false if the answer
 // proves nothing. The error is a panic, or ErrVersionRegressed.
 func (r *Reflector) requestObject(ctx context.Context, key string) (answer history.Answer, ok bool, err error) {
-	others := false
+	others, reached := false, r.version() // which the watch may advance meanwhile
 	page, err := r.requestOne(feed.WithObject(ctx, key), feed.SelectorOf(key), func(item feed.Item) error {
 		if item.Key != key || answer.Object != nil {
 			others = true
@@ -99,8 +88,8 @@ func (r *Reflector) requestObject(ctx context.Context, key string) (answer histo
 		return answer, false, err
 	case err != nil:
 		return answer, false, nil //nolint:nilerr // a request that failed proves nothing
-	case feed.IsOlder(page.ResourceVersion, r.version()):
-		return answer, false, fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, page.ResourceVersion, r.version())
+	case feed.IsOlder(page.ResourceVersion, reached):
+		return answer, false, fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, page.ResourceVersion, reached)
 	case others: // the source's functions overwrite the selector
 		r.proof.cannotAsk = true
 		return answer, false, nil

@@ -31,17 +31,18 @@ type confirmation struct {
 	last time.Time  // when the last list began
 }
 
-// schedule schedules a list, unless one is scheduled.
-func (c *confirmation) schedule(now time.Time) {
+// schedule schedules a list. It returns false if one is scheduled already.
+func (c *confirmation) schedule(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.due.IsZero() {
-		return
+		return false
 	}
 	after := confirmAfter + jitter(confirmSpread)
 	if c.due = now.Add(after); !c.last.IsZero() && c.due.Before(c.last.Add(confirmInterval)) {
 		c.due = c.last.Add(confirmInterval + after)
 	}
+	return true
 }
 
 // wait returns the time until the scheduled list, or false if there is none.
@@ -59,7 +60,7 @@ func (c *confirmation) begin(now time.Time) {
 }
 
 // settle removes the scheduled list: a list was committed, for whatever cause, or the server has
-// repeated the last changes.
+// repeated the changes for which it was scheduled.
 func (c *confirmation) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -335,18 +335,24 @@ type scriptedServer struct {
 	list   func(options metav1.ListOptions) (version string, err error)
 	object feed.Item                  // the answer to lists of one object; none if it has no key
 	asked  func(fieldSelector string) // of each list of one object; may be nil
+	// answer is the answer to a list of one object, instead of object and version 100000.
+	answer func(ctx context.Context, fieldSelector string) (object feed.Item, version string, err error)
 	watch  func(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error
 }
 
-func (s *scriptedServer) List(_ context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+func (s *scriptedServer) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	if options.Limit == 1 {
 		if s.asked != nil {
 			s.asked(options.FieldSelector)
 		}
-		if s.object.Key != "" {
-			_ = add(s.object)
+		object, version, err := s.object, "100000", error(nil)
+		if s.answer != nil {
+			object, version, err = s.answer(ctx, options.FieldSelector)
 		}
-		return metav1.ListMeta{ResourceVersion: "100000"}, nil
+		if object.Key != "" {
+			_ = add(object)
+		}
+		return metav1.ListMeta{ResourceVersion: version}, err
 	}
 	version, err := s.list(options)
 	return metav1.ListMeta{ResourceVersion: version}, err

@@ -268,42 +268,6 @@ func TestUnansweredQuestionProvesNothing(t *testing.T) {
 	}
 }
 
-// TestLaterDeletionsAreRepeated resumes a watch at a server that has lost the events of the last
-// changes: two additions, and then a deletion. The server proves the newest addition, and the watch
-// starts there.
-func TestLaterDeletionsAreRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var from []string
-		applied := 0
-		src := &scriptedServer{
-			list:   func(metav1.ListOptions) (string, error) { return "5", nil },
-			object: added("b", "7"),
-			watch: func(ctx context.Context, o metav1.ListOptions, events feed.WatchSink) error {
-				from = append(from, o.ResourceVersion)
-				if len(from) == 2 {
-					return apierrors.NewResourceExpired("too old")
-				}
-				events.Opened()
-				switch o.ResourceVersion {
-				case "5":
-					applied++
-					return cmp.Or(events.Event(watch.Added, added("b", "7")), events.Event(watch.Deleted, added("a", "9")), io.ErrUnexpectedEOF)
-				case "7":
-					if err := events.Event(watch.Deleted, added("a", "9")); err != nil {
-						return err
-					}
-				}
-				return idleWatch(ctx, events)
-			},
-		}
-		sink := &deletingSink{}
-		run(t, 10*time.Minute, New(Config{Source: src, Sink: sink}))
-		if want := []string{"5", "5", "9", "7"}; !slices.Equal(from[:min(4, len(from))], want) || len(sink.deleted) != 2 {
-			t.Errorf("watches from %q, want them to begin with %q; applied %q, want two events", from, want, sink.deleted)
-		}
-	})
-}
-
 // TestWatchAfterAListHasNoOverlap checks that a watch after a list starts at the list's version.
 func TestWatchAfterAListHasNoOverlap(t *testing.T) {
 	r := New(Config{Source: &scriptedSource{}, Sink: emptySink{}})

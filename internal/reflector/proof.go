@@ -24,6 +24,9 @@ const (
 	// maxFalseAlarms is the number of lists in a row that contradicting evidence caused and that
 	// showed no difference, after which the server is assumed not to repeat its history.
 	maxFalseAlarms = 2
+	// askInterval is the least time between two questions to a server that does not repeat changes,
+	// whose watches may be short.
+	askInterval = 5 * time.Minute
 )
 
 // proof is what a reflector knows of the server's history. The rules are those of package history.
@@ -37,17 +40,16 @@ type proof struct {
 	falseAlarms    int              // lists in a row that evidence caused, and that showed no difference
 	failedOverlaps int              // in a row
 	doubted        bool             // the next watch starts at the version reached, and the server is asked at once
-	provedTo       string           // if set, the next watch starts at this version, and the server must repeat the rest
+	askedAt        time.Time        // when a watch without an overlap was doubted last
 	cannotAsk      bool             // the source's functions do not request the object that they are asked for
 }
 
 // overlapResult is how the overlap of a watch ended.
 type overlapResult struct {
-	began    bool          // the watch started before the last changes
-	done     bool          // the server repeated all of them
-	provedTo bool          // it started at a version that the server had proved
-	took     time.Duration // from the first of them to the last
-	rest     time.Duration // for which the watch lived after that
+	began bool          // the watch started before the last changes
+	done  bool          // the server repeated all of them
+	took  time.Duration // from the first of them to the last
+	rest  time.Duration // for which the watch lived after that
 }
 
 // failed reports whether the watch ended before all changes were repeated.
@@ -70,27 +72,17 @@ func (r *Reflector) mayOverlap() bool {
 // reached.
 func (r *Reflector) beginOverlap() *history.Overlap {
 	p := &r.proof
-	provedTo := p.provedTo
-	p.provedTo = ""
-	switch {
-	case r.state != stateResuming || p.doubted || !r.mayOverlap():
+	if r.state != stateResuming || p.doubted || !r.mayOverlap() || p.falseAlarms >= maxFalseAlarms {
 		return nil
-	case provedTo != "":
-		o := p.history.After(provedTo)
-		if o == nil { // the rest cannot be repeated
-			r.settle(r.version(), r.clock.Now())
-			r.ConfirmHistory()
+	}
+	if now := r.clock.Now(); p.failedOverlaps >= maxFailedOverlaps {
+		if !p.history.IsEmpty() && now.Sub(p.askedAt) >= askInterval {
+			p.doubted, p.askedAt = true, now
 		}
-		return o
-	case p.falseAlarms >= maxFalseAlarms || p.failedOverlaps >= maxFailedOverlaps:
 		return nil
 	}
 	return p.history.Overlap(r.clock.Now())
 }
-
-// errProved ends a watch so that the next one starts at the version of a change that the server has
-// proved, and the server repeats the later ones. It is not a failure.
-var errProved = errors.New("the server has proved an earlier change than the last one")
 
 // afterOverlap records how the overlap of a watch ended. It reports whether the next watch follows
 // at once.
@@ -102,33 +94,18 @@ func (r *Reflector) afterOverlap(ctx context.Context, last watchResult) (resume 
 	case errors.Is(last.err, errUnconfirmed):
 		p.scheduled.begin(r.clock.Now())
 		klog.FromContext(ctx).V(2).Info("Listing to confirm the server's history")
-	case errors.Is(last.err, errProved):
-		return true
 	case !overlap.began:
 	case overlap.failed() && isGone(last.err):
-		return r.resumeAfterGone(overlap)
+		// The last version may have more changes than were received.
+		p.doubted = !p.history.EndsInGroup(r.version())
+		return p.doubted
 	case !last.opened && (isDown(last.err) || isFutureVersion(last.err)): // which says nothing of the start
 	case !last.opened, last.wasSpentOnOverlap():
 		p.failedOverlaps++
-		p.doubted = p.failedOverlaps == maxFailedOverlaps
 	case overlap.done:
 		p.failedOverlaps = 0
 	}
 	return false
-}
-
-// resumeAfterGone is afterOverlap for a 410, and reports whether a watch from the version reached
-// follows. It does not if the last version may have more changes than were received.
-func (r *Reflector) resumeAfterGone(overlap overlapResult) bool {
-	if r.proof.history.EndsInGroup(r.version()) {
-		return false
-	}
-	if r.proof.doubted = true; overlap.provedTo { // it was asked already
-		r.proof.doubted = false
-		r.settle(r.version(), r.clock.Now())
-		r.ConfirmHistory()
-	}
-	return true
 }
 
 // settle lets no watch start before the changes up to a version, which the server does not repeat.
@@ -183,7 +160,7 @@ func (p *proof) committed(list feed.Replacement, reached string) {
 	}
 	p.history.Listed(p.listed)
 	p.listed = nil
-	p.evidence, p.doubted, p.provedTo, p.failedOverlaps = history.None, false, "", 0
+	p.evidence, p.doubted, p.failedOverlaps = history.None, false, 0
 	p.unproved.Store(false)
 	p.scheduled.settle()
 }

@@ -57,8 +57,8 @@ type startState struct {
 }
 
 // findStart sets the version of the start before the first list, if Config.Start is set. If the
-// probe is refused or shows no usable version, the first list is of the most recent state. It returns an error
-// if the server could not answer at the moment.
+// probe is refused or shows no usable version, the first list is of the most recent state. It
+// returns an error if the server could not answer at the moment.
 func (r *Reflector) findStart(ctx context.Context) error {
 	if r.config.Start == nil || r.start.version != "" || r.start.mostRecent || r.version() != "" || !r.lists.committedAt.IsZero() ||
 		r.config.Source.Traits().Fake {

@@ -52,6 +52,12 @@ func (w watchResult) endedEarly() bool { return w.opened && w.duration < w.timeo
 // wasShort reports whether the watch brought nothing, and was too short to count as served.
 func (w watchResult) wasShort() bool { return !w.advanced && w.duration < shortWatch }
 
+// refusedStart reports whether the server has refused, by another error than 410, a watch that
+// starts before the last changes.
+func (w watchResult) refusedStart() bool {
+	return w.overlap.failed() && !w.opened && !isGone(w.err) && !errors.Is(w.err, errUnconfirmed)
+}
+
 // resumesSoon reports whether the watch that failed is resumed without a backoff: it was open, and
 // either this is the first failure at its resourceVersion, or only the connection broke of a watch
 // that was served, as when a server restarts.
@@ -131,7 +137,7 @@ func (r *Reflector) afterWatch(ctx context.Context, last watchResult, count *ret
 		return r.afterClose(ctx, last, count)
 	}
 	count.failures++
-	if r.state = r.stateAfter(last.err, count.failures); r.state == stateRelisting && last.overlap.failed() && !last.opened && !isGone(last.err) && !r.isBeforeVerdict(last.err) {
+	if r.state = r.stateAfter(last.err, count.failures); r.state == stateRelisting && last.refusedStart() && !r.isBeforeVerdict(last.err) {
 		r.state = stateResuming // without an overlap, if this was not the first
 	}
 	if r.state != stateResuming {

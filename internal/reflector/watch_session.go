@@ -38,10 +38,11 @@ type watchSession struct {
 	records       bool        // events are recorded in the history
 	result        overlapResult
 
-	question *history.Question // about the newest changes before the watch; nil if there is none
-	doubted  bool              // the server is asked once the watch is open
-	asking   atomic.Bool       // the server may be asked; for the watchdog
-	proved   atomic.Bool       // the server has proved the last change, whether or not it repeats it
+	question  *history.Question // about the newest changes before the watch; nil if there is none
+	doubted   bool              // the server is asked once the watch is open
+	asking    atomic.Bool       // the server may be asked; for the watchdog
+	proved    atomic.Bool       // the server has proved the last change, whether or not it repeats it
+	scheduled atomic.Bool       // a list that confirms the history was scheduled for this watch
 
 	watchList bool // the request is a WatchList
 	started   time.Time
@@ -73,8 +74,9 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	watched, stop := r.sessionWatchdog(ctx, s, timeout+watchTimeoutMargin)
 	// The watchdog's error takes precedence: a source cannot distinguish a cancelled stream from
 	// one that the server closed.
-	err := feed.Shorten(orCause(watched, s.watch(watched, options)))
+	err := s.watch(watched, options)
 	stop()
+	err = feed.Shorten(orCause(watched, err))
 	r.watchAnswered()
 	s.endProof()
 	r.answered(err)
@@ -106,7 +108,6 @@ func (r *Reflector) newSession(ctx context.Context, initial feed.Replacement) *w
 	if initial != nil {
 		r.proof.beginList()
 	} else {
-		s.result.provedTo = r.proof.provedTo != ""
 		s.overlap = r.beginOverlap()
 		s.doubted, r.proof.doubted = r.proof.doubted, false
 	}
@@ -128,7 +129,7 @@ func (s *watchSession) endProof() {
 		s.r.settle(s.r.version(), s.started)
 	case s.doubted && s.asking.Load(): // it ended before the server was asked
 		p.doubted = true
-	case s.doubted && p.provedTo == "":
+	case s.doubted:
 		s.r.settle(s.from, s.started)
 	}
 	p.unproved.Store(!p.history.IsEmpty())
@@ -209,8 +210,8 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 		stamp = history.StampOf(item) // before a transform changes the object
 	}
 	switch {
-	case s.isProved() && order <= 0:
-		return nil // the server repeats it after all
+	case order <= 0 && s.isRepeatedAfterAll(eventType, item):
+		return nil
 	case s.overlap != nil:
 		return s.repeat(eventType, item, stamp)
 	}
@@ -251,6 +252,13 @@ func (s *watchSession) isProved() bool {
 	return s.proved.Load()
 }
 
+// isRepeatedAfterAll reports whether an event is one that the server repeats although it has proved
+// the last change. A deletion may have the version of the object's last update, and be new.
+func (s *watchSession) isRepeatedAfterAll(eventType watch.EventType, item feed.Item) bool {
+	return s.isProved() && s.result.began && !feed.IsOlder(s.from, item.ResourceVersion) &&
+		(eventType != watch.Deleted || !s.r.config.Sink.HasVersion(item))
+}
+
 // record records an event in the history, before the resourceVersion advances to its own.
 func (s *watchSession) record(eventType watch.EventType, item feed.Item, stamp history.Stamp) {
 	if s.records {
@@ -272,8 +280,12 @@ func (s *watchSession) repeat(eventType watch.EventType, item feed.Item, stamp h
 		return nil
 	}
 	s.endOverlap()
-	s.r.proof.falseAlarms = 0
-	s.r.proof.scheduled.settle()
+	if stamp.IsOfWrite() {
+		s.r.proof.falseAlarms = 0
+	}
+	if s.scheduled.Load() {
+		s.r.proof.scheduled.settle()
+	}
 	if s.repeatedTo = o.Last; o.Last == s.from {
 		s.r.status.confirm(s.now())
 	}
@@ -339,7 +351,7 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 // object. Any other event is an error. One between the last change repeated and the version reached
 // was not in the server's history before.
 func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item, stamp history.Stamp) error {
-	if s.repeatedTo != "" && feed.IsOlder(s.repeatedTo, item.ResourceVersion) {
+	if s.repeatedTo != "" && feed.IsOlder(s.repeatedTo, item.ResourceVersion) && !feed.IsOlder(s.from, item.ResourceVersion) {
 		return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
 	}
 	if eventType == watch.Deleted {
@@ -385,7 +397,7 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	s.bookmarks.record(s.clockRead)
 	if proved := s.isProved(); s.overlap != nil {
 		return s.bookmarkInOverlap(version)
-	} else if proved && feed.IsOlder(version, s.from) {
+	} else if proved && s.result.began && feed.IsOlder(version, s.from) {
 		return nil
 	}
 	switch version {

@@ -90,7 +90,9 @@ func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
 	}
 	if s.opened.Load() && s.asking.Load() && (!s.overlapping.Load() || idle >= overlapSilence) {
 		err := s.ask(ctx)
-		s.asking.Store(false)
+		if ctx.Err() == nil {
+			s.asking.Store(false)
+		}
 		return err
 	}
 	p.mustProbe = p.mustProbe && r.status.confirmedAt().Before(s.started)
