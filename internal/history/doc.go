@@ -10,12 +10,12 @@
 // two API servers of two minor versions show one object with different defaults. What both show
 // alike is the Stamp of the write.
 //
-//	             Received, Listed                Overlap, Question, Contradicts
-//	events, lists ───────────────▶ History ◀──────────────────────────────────── reflector
+//	             Received, Listed                Overlap, Question, Compare
+//	events, lists ───────────────▶ History ◀──────────────────────────────── reflector
 //
 // A resumed watch starts before the last changes that were received, of up to eight versions, and
 // the server must first repeat them (Overlap). A list is compared with the newest 64 states
-// (Contradicts). Where a server does not repeat changes, it is asked for the objects of the newest
+// (History.Compare). Where a server does not repeat changes, it is asked for the objects of the newest
 // ones (Question).
 //
 //	the server                                     it follows
@@ -35,6 +35,6 @@
 //
 // A rollback passes unnoticed if the new history has, at the versions of all changes that are
 // compared, writes with the same stamps: of the same objects, by the same managers, of the same
-// fields, in the same second. It also does if the 64 newest states were all written again before a
-// list that follows a 410.
+// fields, in the same second. It also does if nothing was received since the last list or proof, or
+// if the 64 newest states were all written again before a list that follows a 410.
 package history

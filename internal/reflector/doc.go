@@ -149,8 +149,8 @@
 // a question (watchSession.ask), a consistent read at once (ErrHistoryChanged) or a list later
 // (errUnconfirmed). Repeated events are neither applied nor counted. The events that follow are
 // those of a normal watch. Where Config.Overlaps says no, such as for clientgo without streaming,
-// watches start at the version reached, and nothing is asked. So it is once
-// two starts in a row were refused or cut short, but for a question at most every five minutes.
+// watches start at the version reached, and nothing is asked. So they do once two starts in a row
+// were refused or cut short, and then there is a question at most every five minutes.
 //
 // After a list, a watch starts at the list's version. A list that follows a 410 is not committed if
 // it has a version of an object that another write had made (errVersionReused); a consistent read
