@@ -133,6 +133,9 @@ func (s *watchSession) endProof() {
 		s.r.settle(s.from, s.started)
 	}
 	p.unproved.Store(!p.history.IsEmpty())
+	if s.proved.Load() {
+		s.result = overlapResult{} // the server need not repeat anything
+	}
 	if s.result.done = s.result.began && s.overlap == nil; s.result.done {
 		s.result.rest = s.r.clock.Since(s.overlapEnded)
 		if !s.repeatedFirst.IsZero() {
