@@ -413,9 +413,11 @@ func (s *server) resume(version uint64) error {
 	return nil
 }
 
-// countConsistent counts a list of the most recent state that an informer needs once it watches.
+// countConsistent counts a list, or initial events, of the most recent state once an informer
+// watches.
 func (s *server) countConsistent(options metav1.ListOptions) {
-	if options.ResourceVersion != "" || targetOf(options) != targetList || !s.watched {
+	isList := targetOf(options) == targetList || options.SendInitialEvents != nil
+	if options.ResourceVersion != "" || !isList || !s.watched {
 		return
 	}
 	s.consistent++
@@ -453,6 +455,7 @@ func (s *server) Watch(ctx context.Context, options metav1.ListOptions) (w watch
 		s.gone = apierrors.IsResourceExpired(err) || hasFault(faults, "410 in stream") || err != nil && s.gone
 	}()
 	return answer(ctx, s, targetWatch, options, func(a arrival) (watch.Interface, error) {
+		s.countConsistent(options)
 		asked := parseVersion(options.ResourceVersion)
 		initial := options.SendInitialEvents != nil && *options.SendInitialEvents
 		s.watched = s.watched || asked > 0 && !initial
