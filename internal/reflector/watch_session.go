@@ -213,7 +213,7 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 		stamp = history.StampOf(item) // before a transform changes the object
 	}
 	switch {
-	case order <= 0 && s.isRepeatedAfterAll(eventType, item):
+	case s.isProved() && s.isRepeatedAfterAll(eventType, item):
 		return nil
 	case s.overlap != nil:
 		return s.repeat(eventType, item, stamp)
@@ -255,10 +255,10 @@ func (s *watchSession) isProved() bool {
 	return s.proved.Load()
 }
 
-// isRepeatedAfterAll reports whether an event is one that the server repeats although it has proved
-// the last change. A deletion may have the version of the object's last update, and be new.
+// isRepeatedAfterAll reports whether an event of a proved watch is one that the server repeats all
+// the same. A deletion may have the version of the object's last update, and be new.
 func (s *watchSession) isRepeatedAfterAll(eventType watch.EventType, item feed.Item) bool {
-	return s.isProved() && s.result.began && !feed.IsOlder(s.from, item.ResourceVersion) &&
+	return s.result.began && !feed.IsOlder(s.from, item.ResourceVersion) &&
 		(eventType != watch.Deleted || !s.r.config.Sink.HasVersion(item))
 }
 
