@@ -21,16 +21,19 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// TestLateServerCausesNoList breaks the watches of 100 informers at a server that opens the next
-// ones at once and sends nothing for 8 s, or refuses their start.
+// TestLateServerCausesNoList breaks the watches of informers at a server that opens the next ones
+// at once and sends nothing for 8 s, or refuses their start.
 func TestLateServerCausesNoList(t *testing.T) {
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
-	for name, meanwhile := range map[string]func(t *testing.T, s *skewed){
-		"nothing happens":               func(*testing.T, *skewed) {},
-		"the newest object is deleted":  func(t *testing.T, s *skewed) { s.delete(t, 4) },
-		"the newest object is written":  func(t *testing.T, s *skewed) { s.write(t, pods, 4, "2") },
-		"all changed objects are gone":  func(t *testing.T, s *skewed) { s.delete(t, 2, 3, 4) },
-		"the starts of watches are 410": func(_ *testing.T, s *skewed) { s.servers.forget(s.server) },
+	for name, c := range map[string]struct {
+		informers int
+		meanwhile func(t *testing.T, s *skewed)
+	}{
+		"nothing happens":               {10, func(*testing.T, *skewed) {}},
+		"the newest object is deleted":  {100, func(t *testing.T, s *skewed) { s.delete(t, 4) }},
+		"the newest object is written":  {10, func(t *testing.T, s *skewed) { s.write(t, pods, 4, "2") }},
+		"all changed objects are gone":  {10, func(t *testing.T, s *skewed) { s.delete(t, 2, 3, 4) }},
+		"the starts of watches are 410": {10, func(_ *testing.T, s *skewed) { s.servers.forget(s.server) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -44,11 +47,10 @@ func TestLateServerCausesNoList(t *testing.T) {
 				s.servers.next, config.Transport = config.Transport, s.servers
 				config.QPS = -1
 				cache.EnableStreaming(config)
-				const informers = 100
 				var all []*cache.SharedInformer[*unstructured.Unstructured]
 				ctx, cancel := context.WithCancel(t.Context())
 				var running sync.WaitGroup
-				for range informers {
+				for range c.informers {
 					informer := cache.NewSharedInformer(skewedPods(config), ofKind("v1", "Pod"), cache.InformerOptions[*unstructured.Unstructured]{})
 					all = append(all, informer)
 					running.Go(func() { _ = informer.Run(ctx) })
@@ -61,12 +63,12 @@ func TestLateServerCausesNoList(t *testing.T) {
 
 				s.servers.late.Store(int64(8 * time.Second))
 				s.servers.breakWatches()
-				meanwhile(t, s)
+				c.meanwhile(t, s)
 				<-time.After(time.Minute)
 				s.servers.late.Store(0)
 				<-time.After(10 * time.Minute)
-				if lists, small := s.servers.lists.Load(), s.servers.small.Load(); lists != informers || small > 5*informers {
-					t.Errorf("%d lists and %d requests of one object for %d informers: %v", lists, small, informers, all[0].Status().Relists)
+				if lists, small := s.servers.lists.Load(), s.servers.small.Load(); lists != int64(c.informers) || small > 5*int64(c.informers) {
+					t.Errorf("%d lists and %d requests of one object for %d informers: %v", lists, small, c.informers, all[0].Status().Relists)
 				}
 				for _, informer := range all {
 					if got, want := informer.Store().Snapshot().ResourceVersion(), s.server.ResourceVersion(); got != want {
