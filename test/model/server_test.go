@@ -413,15 +413,14 @@ func (s *server) resume(version uint64) error {
 	return nil
 }
 
-// countConsistent counts a list, or initial events, of the most recent state once an informer
-// watches.
+// countConsistent counts a list, or initial events, of the most recent state after the first list.
 func (s *server) countConsistent(options metav1.ListOptions) {
 	isList := targetOf(options) == targetList || options.SendInitialEvents != nil
-	if options.ResourceVersion != "" || !isList || !s.watched {
+	if options.ResourceVersion != "" || !isList || s.listEpoch == 0 {
 		return
 	}
 	s.consistent++
-	if !s.listFailed {
+	if s.watched && !s.listFailed {
 		s.unexplained++
 	}
 }
