@@ -22,7 +22,8 @@
 //	─────────────────────────────────────────────  ─────────────────────────────────────────────
 //	repeats the changes, with their stamps         the watch goes on
 //	sends another event, another stamp, a bookmark consistent read, at once
-//	past a change, or an event that one had passed
+//	past a change, an event that one had passed,
+//	or a list with another stamp, or an older state
 //	sends nothing for 5 s                          question
 //	refuses the start with 410, or twice the watch watch from the version reached, at once, and
 //	otherwise, or ends it twice before the end     question

@@ -117,7 +117,8 @@ func (h *History) Settle(version string, at time.Time) {
 	h.base, h.baseAt = version, at.UnixNano()
 }
 
-// Compare returns what a list shows that has versions which were received before.
+// Compare returns what a list shows of states that were received before. The list must not be older
+// than these.
 func (h *History) Compare(list *List) (strongest Evidence) {
 	for _, listed := range list.states {
 		strongest = max(strongest, h.evidence(listed))
@@ -131,11 +132,17 @@ func (h *History) Has(item feed.Item, stamp Stamp) bool {
 	return known != nil && known.stamp == stamp && stamp.form != unknownForm
 }
 
-func (h *History) evidence(listed state) Evidence {
-	if known := h.find(listed.key, listed.uid, listed.version); known != nil {
-		return known.stamp.evidence(listed.stamp)
+func (h *History) evidence(listed state) (strongest Evidence) {
+	for i := range h.states {
+		switch s := &h.states[i]; {
+		case s.key != listed.key || s.uid != listed.uid || s.event == watch.Deleted:
+		case s.version == listed.version:
+			strongest = max(strongest, s.stamp.evidence(listed.stamp))
+		case feed.IsOlder(listed.version, s.version):
+			strongest = max(strongest, OtherHistory)
+		}
 	}
-	return None
+	return strongest
 }
 
 // find returns the last state of a version of an object that is not its deletion, or nil.

@@ -255,3 +255,23 @@ func TestStatesOfEventsFollowThoseOfAList(t *testing.T) {
 		t.Errorf("%d states from %s to %s, %d events", len(h.states), h.states[0].version, h.states[size-1].version, len(h.received()))
 	}
 }
+
+// TestListWithAnOlderStateIsOfAnotherHistory lists an object at an older version than was received.
+func TestListWithAnOlderStateIsOfAnotherHistory(t *testing.T) {
+	var h History
+	receive(&h, 4, naiveEvent{9, "a", 1}, naiveEvent{10, "b", 1})
+	for _, c := range []struct {
+		item feed.Item
+		want Evidence
+	}{
+		{naiveEvent{8, "a", 1}.item(), OtherHistory},
+		{naiveEvent{12, "a", 1}.item(), None},
+		{feed.Item{Key: "a", UID: "another", ResourceVersion: "8"}, None},
+		{naiveEvent{8, "c", 1}.item(), None},
+	} {
+		var list List
+		if list.Add(c.item); h.Compare(&list) != c.want {
+			t.Errorf("%+v: evidence %v, want %v", c.item, h.Compare(&list), c.want)
+		}
+	}
+}

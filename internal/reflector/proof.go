@@ -137,7 +137,7 @@ func evidenceOf(err error) history.Evidence {
 func (p *proof) beginList() { p.listed = new(history.List) }
 
 // check returns errVersionReused if the list in progress has a version of an object that another
-// write has made before.
+// write has made before, or an older state of it than was received.
 func (p *proof) check() error {
 	if p.falseAlarms >= maxFalseAlarms {
 		return nil
