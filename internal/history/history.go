@@ -128,8 +128,9 @@ func (h *History) Compare(list *List) (strongest Evidence) {
 
 // Has reports whether an item, with its stamp, is a state that was received before.
 func (h *History) Has(item feed.Item, stamp Stamp) bool {
-	known := h.find(item.Key, item.UID, item.ResourceVersion)
-	return known != nil && known.stamp == stamp && stamp.form != unknownForm
+	return stamp.form != unknownForm && slices.ContainsFunc(h.states, func(s state) bool {
+		return s.version == item.ResourceVersion && s.key == item.Key && s.uid == item.UID && s.event != watch.Deleted && s.stamp == stamp
+	})
 }
 
 func (h *History) evidence(listed state) (strongest Evidence) {
@@ -143,16 +144,6 @@ func (h *History) evidence(listed state) (strongest Evidence) {
 		}
 	}
 	return strongest
-}
-
-// find returns the last state of a version of an object that is not its deletion, or nil.
-func (h *History) find(key, uid, version string) *state {
-	for i := len(h.states) - 1; i >= 0; i-- {
-		if s := &h.states[i]; s.version == version && s.key == key && s.uid == uid && s.event != watch.Deleted {
-			return s
-		}
-	}
-	return nil
 }
 
 // List holds the newest states of a list or of an initial state while it is received.

@@ -5,51 +5,13 @@ package reflector
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/history"
 )
-
-const (
-	// overlapSilence is how long a watch may receive nothing, before all changes were repeated,
-	// until the server is asked for the newest change.
-	overlapSilence = 5 * time.Second
-	// deletionWait is how long a watch may take to send the deletion of an object that is gone.
-	deletionWait = 3 * time.Second
-)
-
-// ask asks the server for the objects of the newest changes, and decides what follows. It returns
-// the error that ends the watch, or nil if that goes on. The watchdog of the watch calls it.
-func (s *watchSession) ask(ctx context.Context) error {
-	r := s.r
-	hadOverlap := s.overlapping.Load()
-	verdict, err := r.ask(ctx, s.question)
-	if ctx.Err() != nil || feed.IsPanic(err) || errors.Is(err, ErrVersionRegressed) {
-		return err
-	}
-	if verdict == history.Absent {
-		if err := r.sleep(ctx, deletionWait); err != nil {
-			return err
-		}
-		verdict, err = s.question.Deletions()
-	}
-	switch {
-	case hadOverlap && !s.overlapping.Load(): // the server has repeated the changes meanwhile
-	case verdict == history.Refuted:
-		return fmt.Errorf("%w: %w", ErrHistoryChanged, err)
-	case verdict == history.Proved:
-		s.proved.Store(true)
-		r.proof.unproved.Store(false)
-	default:
-		s.scheduled.Store(r.proof.scheduled.schedule(r.clock.Now()))
-	}
-	return nil
-}
 
 // ask asks the server one question after another. It is Unproved if the server does not answer, or
 // the source cannot be asked. The error is also ErrVersionRegressed, or a panic.
@@ -93,7 +55,7 @@ func (r *Reflector) requestObject(ctx context.Context, key string) (answer histo
 	case others: // the source's functions overwrite the selector
 		r.proof.cannotAsk = true
 		return answer, false, nil
-	case answer.Object == nil && page.Continue != "": // a server may go on to look for it
+	case answer.Object == nil && page.Continue != "": // it may be on the next page
 		return answer, false, nil
 	}
 	answer.Version = page.ResourceVersion

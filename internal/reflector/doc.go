@@ -146,7 +146,7 @@
 //
 // A resumed watch starts before the last changes received, and the server must first repeat them.
 // The table of package history says what follows if it does not: a watch from the version reached,
-// a question (watchSession.ask), a consistent read at once (ErrHistoryChanged) or a list later
+// a question (sessionProof.ask), a consistent read at once (ErrHistoryChanged) or a list later
 // (errUnconfirmed). Repeated events are neither applied nor counted. The events that follow are
 // those of a normal watch. Where Config.Overlaps says no, such as for clientgo without streaming,
 // watches start at the version reached, and nothing is asked. So they do once two starts in a row

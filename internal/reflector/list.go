@@ -30,7 +30,7 @@ var errExpiredToken = errors.New("the continue token has expired")
 var errMatchRefused = errors.New("the server refuses resourceVersionMatch")
 
 // errVersionReused is the cause of a list that was not committed, because it has a version of an
-// object that another write has made before.
+// object that another write has made before, or an older state of it than was received.
 var errVersionReused = errors.New("object was written again at a resourceVersion that was received before")
 
 // listState is what a reflector knows of its lists.
@@ -50,9 +50,8 @@ type listState struct {
 }
 
 // list lists the collection and commits the list. A consistent read follows at once if the server
-// refuses the resourceVersion, if the list is older than the version reached, or if the list has an
-// object with the version of the stored one and other contents. After several failures at one
-// version, the list is a consistent read from the start.
+// refuses the resourceVersion, if the list is older than the version reached, or if it contradicts
+// the history. After several failures at one version, the list is a consistent read from the start.
 func (r *Reflector) list(ctx context.Context) error {
 	if err := r.findStart(ctx); err != nil {
 		return &AttemptError{Op: OpList, Err: err}

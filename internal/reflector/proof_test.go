@@ -23,7 +23,7 @@ import (
 )
 
 // proving is a run of a reflector whose server lists at version 5, and then at 100000 or listedAt.
-// Its first watch brings the changes that the next ones must prove.
+// The first watch brings the changes that the next ones must prove.
 type proving struct {
 	reflector *Reflector
 	sink      provingSink
@@ -32,8 +32,10 @@ type proving struct {
 	questions []string // their field selectors
 	watches   []string // their versions
 
-	answer func(ctx context.Context, selector string) (feed.Item, string, error)
-	watch  func(ctx context.Context, n int, from string, events feed.WatchSink) error // n counts from 1
+	change  func(events feed.WatchSink) error // the first watch; like the others if nil
+	expires bool                              // the second watch is refused with 410
+	answer  func(ctx context.Context, selector string) (feed.Item, string, error)
+	watch   func(ctx context.Context, n int, from string, events feed.WatchSink) error // n counts from 1
 }
 
 // provingSink is a sink that has all versions.
@@ -64,7 +66,14 @@ func (p *proving) run(t *testing.T, d time.Duration) {
 			},
 			watch: func(ctx context.Context, options metav1.ListOptions, events feed.WatchSink) error {
 				p.watches = append(p.watches, options.ResourceVersion)
-				return p.watch(ctx, len(p.watches), options.ResourceVersion, events)
+				switch n := len(p.watches); {
+				case n == 1 && p.change != nil:
+					return p.change(events)
+				case n == 2 && p.expires:
+					return apierrors.NewResourceExpired("too old")
+				default:
+					return p.watch(ctx, n, options.ResourceVersion, events)
+				}
 			},
 		}})
 		run(t, d, p.reflector)
@@ -85,8 +94,6 @@ func deleteB(events feed.WatchSink) error {
 
 func answerA(context.Context, string) (feed.Item, string, error) { return added("a", "9"), "100", nil }
 
-func expired() error { return apierrors.NewResourceExpired("too old") }
-
 // idleFor is a watch that is open for a while and brings nothing.
 func idleFor(ctx context.Context, events feed.WatchSink, d time.Duration) error {
 	events.Opened()
@@ -99,14 +106,8 @@ func idleFor(ctx context.Context, events feed.WatchSink, d time.Duration) error 
 func TestDeletionsOfOneVersionAreAppliedOnceProved(t *testing.T) {
 	for name, isExpired := range map[string]bool{"by an answer": true, "by repetition": false} {
 		t.Run(name, func(t *testing.T) {
-			p := &proving{answer: answerA}
-			p.watch = func(ctx context.Context, n int, from string, events feed.WatchSink) error {
-				switch {
-				case n == 1:
-					return changeA(events)
-				case isExpired && n == 2:
-					return expired()
-				}
+			p := &proving{change: changeA, expires: isExpired, answer: answerA}
+			p.watch = func(ctx context.Context, _ int, from string, events feed.WatchSink) error {
 				events.Opened()
 				if from == "5" {
 					if err := events.Event(watch.Modified, added("a", "9")); err != nil {
@@ -143,15 +144,10 @@ func TestInterruptedQuestionIsAskedAgain(t *testing.T) {
 		"the deletion may follow": func(context.Context, int) (feed.Item, string, error) { return feed.Item{}, "100", nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &proving{}
+			p := &proving{change: changeA, expires: true}
 			p.answer = func(ctx context.Context, _ string) (feed.Item, string, error) { return answer(ctx, len(p.questions)) }
 			p.watch = func(ctx context.Context, n int, _ string, events feed.WatchSink) error {
-				switch n {
-				case 1:
-					return changeA(events)
-				case 2:
-					return expired()
-				case 3:
+				if n == 3 {
 					return cmp.Or(idleFor(ctx, events, 3*time.Second), io.ErrUnexpectedEOF)
 				}
 				return idleFor(ctx, events, time.Hour)
@@ -180,17 +176,14 @@ func TestDeletionsAreProvedByAbsence(t *testing.T) {
 	} {
 		for silence, late := range map[string]time.Duration{"late by 8 s": 8 * time.Second, "silent": time.Hour} {
 			t.Run(name+"/"+silence, func(t *testing.T) {
-				p := &proving{}
+				p := &proving{change: deleteB}
 				p.answer = func(ctx context.Context, selector string) (feed.Item, string, error) {
 					if selector == "metadata.name=b" {
 						return c.deleted, "100", nil
 					}
 					return answerA(ctx, selector)
 				}
-				p.watch = func(ctx context.Context, n int, from string, events feed.WatchSink) error {
-					if n == 1 {
-						return deleteB(events)
-					}
+				p.watch = func(ctx context.Context, _ int, from string, events feed.WatchSink) error {
 					if err := idleFor(ctx, events, late); err != nil || ctx.Err() != nil {
 						return err
 					}
@@ -224,18 +217,12 @@ func TestDeletionsAreProvedByAbsence(t *testing.T) {
 // TestEventDuringAQuestionIsNoRegression delivers an event while an answer is on its way.
 func TestEventDuringAQuestionIsNoRegression(t *testing.T) {
 	var asked atomic.Bool
-	p := &proving{answer: func(context.Context, string) (feed.Item, string, error) {
+	p := &proving{change: changeA, expires: true, answer: func(context.Context, string) (feed.Item, string, error) {
 		asked.Store(true)
 		<-time.After(2 * time.Second)
 		return added("a", "9"), "100", nil
 	}}
-	p.watch = func(ctx context.Context, n int, _ string, events feed.WatchSink) error {
-		switch n {
-		case 1:
-			return changeA(events)
-		case 2:
-			return expired()
-		}
+	p.watch = func(ctx context.Context, _ int, _ string, events feed.WatchSink) error {
 		events.Opened()
 		for !asked.Load() && ctx.Err() == nil {
 			<-time.After(100 * time.Millisecond)
@@ -254,7 +241,7 @@ func TestEventDuringAQuestionIsNoRegression(t *testing.T) {
 // TestServerThatRefusesTheStartIsAsked resumes watches at a server that refuses each start before
 // the last changes. Later, it is restored.
 func TestServerThatRefusesTheStartIsAsked(t *testing.T) {
-	p := &proving{}
+	p := &proving{change: changeA}
 	version, restored := 9, false
 	p.answer = func(context.Context, string) (feed.Item, string, error) {
 		if restored {
@@ -262,10 +249,8 @@ func TestServerThatRefusesTheStartIsAsked(t *testing.T) {
 		}
 		return added("a", strconv.Itoa(version)), "1000", nil
 	}
-	p.watch = func(ctx context.Context, n int, from string, events feed.WatchSink) error {
+	p.watch = func(ctx context.Context, _ int, from string, events feed.WatchSink) error {
 		switch {
-		case n == 1:
-			return changeA(events)
 		case from != strconv.Itoa(version) && p.lists == 1:
 			return apierrors.NewServiceUnavailable("")
 		case restored:
@@ -286,14 +271,9 @@ func TestServerThatRefusesTheStartIsAsked(t *testing.T) {
 // TestListIsDueUntilItsCauseIsProved schedules a list because an answer has proved nothing. A later
 // change is repeated, and not those that the answer was about.
 func TestListIsDueUntilItsCauseIsProved(t *testing.T) {
-	p := &proving{answer: func(context.Context, string) (feed.Item, string, error) { return added("a", "15"), "100", nil }}
+	p := &proving{change: changeA, expires: true, answer: func(context.Context, string) (feed.Item, string, error) { return added("a", "15"), "100", nil }}
 	p.watch = func(ctx context.Context, n int, from string, events feed.WatchSink) error {
-		switch n {
-		case 1:
-			return changeA(events)
-		case 2:
-			return expired()
-		case 3:
+		if n == 3 {
 			return cmp.Or(idleFor(ctx, events, 10*time.Second), events.Event(watch.Modified, added("c", "20")), io.ErrUnexpectedEOF)
 		}
 		events.Opened()
@@ -314,11 +294,11 @@ func TestListIsDueUntilItsCauseIsProved(t *testing.T) {
 // watches.
 func TestListIsDueWhileAWatchIsOpening(t *testing.T) {
 	p := &proving{answer: answerA}
+	p.change = func(events feed.WatchSink) error {
+		p.reflector.ConfirmHistory()
+		return changeA(events)
+	}
 	p.watch = func(ctx context.Context, n int, _ string, events feed.WatchSink) error {
-		if n == 1 {
-			p.reflector.ConfirmHistory()
-			return changeA(events)
-		}
 		openFor(ctx, 3*time.Second)
 		if n == 2 {
 			openFor(ctx, 6*time.Minute)

@@ -28,21 +28,7 @@ type watchSession struct {
 	initial     feed.Replacement
 	initialDone atomic.Bool // initial is nil; for the watchdog
 
-	// overlap compares the first events with those received before. It is nil in a watch that
-	// starts at from, and once all changes have been repeated.
-	overlap       *history.Overlap
-	overlapping   atomic.Bool // overlap is not nil; for the watchdog
-	repeatedFirst time.Time   // when the first change was repeated
-	overlapEnded  time.Time   // when overlap became nil, if it was not before
-	repeatedTo    string      // the version of the last repeated change; empty if there was no overlap
-	records       bool        // events are recorded in the history
-	result        overlapResult
-
-	question  *history.Question // about the newest changes before the watch; nil if there is none
-	doubted   bool              // the server is asked once the watch is open
-	asking    atomic.Bool       // the server may be asked; for the watchdog
-	proved    atomic.Bool       // the server has proved the last change, whether or not it repeats it
-	scheduled atomic.Bool       // a list that confirms the history was scheduled for this watch
+	proof sessionProof
 
 	watchList bool // the request is a WatchList
 	started   time.Time
@@ -78,7 +64,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	stop()
 	err = feed.Shorten(orCause(watched, err))
 	r.watchAnswered()
-	s.endProof()
+	s.proof.end(s.opened.Load())
 	r.answered(err)
 	r.status.watchEnded()
 	feed.RaisePanic(ctx, err)
@@ -92,7 +78,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	return watchResult{
 		err:       err,
 		opened:    s.opened.Load(),
-		overlap:   s.result,
+		overlap:   s.proof.result,
 		committed: s.watchList && s.initial == nil,
 		advanced:  s.advanced,
 		duration:  r.clock.Since(s.started),
@@ -105,43 +91,9 @@ func (r *Reflector) newSession(ctx context.Context, initial feed.Replacement) *w
 	now := r.clock.Now()
 	s := &watchSession{r: r, ctx: ctx, initial: initial, watchList: initial != nil, started: now, clockRead: now, from: r.version()}
 	s.reached = s.from
-	if initial != nil {
-		r.proof.beginList()
-	} else {
-		s.overlap = r.beginOverlap()
-		s.doubted, r.proof.doubted = r.proof.doubted, false
-	}
-	s.result.began = s.overlap != nil
-	if s.result.began || s.doubted {
-		s.question = r.proof.history.Question()
-		s.asking.Store(true)
-	}
-	s.overlapping.Store(s.result.began)
+	s.proof.begin(r, s.from, now, s.watchList)
 	s.initialDone.Store(initial == nil)
 	return s
-}
-
-// endProof records, once the request has ended, what it has shown of the server's history.
-func (s *watchSession) endProof() {
-	p := &s.r.proof
-	switch {
-	case s.opened.Load() && !s.records:
-		s.r.settle(s.r.version(), s.started)
-	case s.doubted && s.asking.Load(): // it ended before the server was asked
-		p.doubted = true
-	case s.doubted:
-		s.r.settle(s.from, s.started)
-	}
-	p.unproved.Store(!p.history.IsEmpty())
-	if s.proved.Load() {
-		s.result = overlapResult{} // the server need not repeat anything
-	}
-	if s.result.done = s.result.began && s.overlap == nil; s.result.done {
-		s.result.rest = s.r.clock.Since(s.overlapEnded)
-		if !s.repeatedFirst.IsZero() {
-			s.result.took = s.overlapEnded.Sub(s.repeatedFirst)
-		}
-	}
 }
 
 // watch makes the request. A panic, such as of a store of the program, is a *feed.PanicError.
@@ -155,8 +107,8 @@ func (s *watchSession) watch(ctx context.Context, options metav1.ListOptions) (e
 func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 	seconds := int64(timeout / time.Second)
 	options := metav1.ListOptions{ResourceVersion: s.from, AllowWatchBookmarks: true, TimeoutSeconds: &seconds}
-	if s.overlap != nil {
-		options.ResourceVersion = s.overlap.Start
+	if s.proof.overlap != nil {
+		options.ResourceVersion = s.proof.overlap.Start
 	}
 	if s.initial != nil {
 		if s.r.state == stateConsistentRead {
@@ -170,14 +122,9 @@ func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 
 // Opened implements feed.WatchSink.
 func (s *watchSession) Opened() {
-	s.records = !s.r.config.Source.Traits().Fake
 	s.opened.Store(true)
-	if s.inOrder = s.r.isUnversioned(); s.inOrder {
-		s.endOverlap()
-	}
-	if s.overlap == nil && !s.doubted {
-		s.r.proof.unproved.Store(false)
-	}
+	s.inOrder = s.r.isUnversioned()
+	s.proof.opened(s.inOrder)
 	s.r.activity.Add(1)
 	s.r.watchAnswered()
 	if s.initial == nil {
@@ -209,17 +156,16 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 		return s.incomparable(eventType, item)
 	}
 	var stamp history.Stamp
-	if s.records || s.overlap != nil {
+	if s.proof.records || s.proof.overlap != nil {
 		stamp = history.StampOf(item) // before a transform changes the object
 	}
 	switch {
-	case s.isProved() && s.isRepeatedAfterAll(eventType, item):
+	case s.proof.isProved() && s.proof.isRepeated(eventType, item):
 		return nil
-	case s.overlap != nil:
-		return s.repeat(eventType, item, stamp)
-	}
-	if eventType == watch.Deleted && s.asking.Load() && s.question != nil {
-		s.question.Deleted(item.Key)
+	case s.proof.overlap != nil:
+		return s.proof.repeat(eventType, item, stamp)
+	case eventType == watch.Deleted:
+		s.proof.deleted(item.Key)
 	}
 	if order <= 0 {
 		return s.notNewer(eventType, item, stamp)
@@ -227,7 +173,7 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	if s.apply(eventType, item) == feed.Outdated {
 		return feed.ErrOutdated
 	}
-	s.record(eventType, item, stamp)
+	s.proof.record(eventType, item, stamp, s.reached)
 	s.applied(item.ResourceVersion)
 	return nil
 }
@@ -245,61 +191,6 @@ func (s *watchSession) edit(item feed.Item) feed.Item {
 	}
 	item, s.edited = item.Edited(s.edited)
 	return item
-}
-
-// isProved reports whether the server has proved the last change. It need not repeat changes then.
-func (s *watchSession) isProved() bool {
-	if s.overlap != nil && s.proved.Load() {
-		s.endOverlap()
-	}
-	return s.proved.Load()
-}
-
-// isRepeatedAfterAll reports whether an event of a proved watch is one that the server repeats all
-// the same. A deletion may have the version of the object's last update, and be new.
-func (s *watchSession) isRepeatedAfterAll(eventType watch.EventType, item feed.Item) bool {
-	return s.result.began && !feed.IsOlder(s.from, item.ResourceVersion) &&
-		(eventType != watch.Deleted || !s.r.config.Sink.HasVersion(item))
-}
-
-// record records an event in the history, before the resourceVersion advances to its own.
-func (s *watchSession) record(eventType watch.EventType, item feed.Item, stamp history.Stamp) {
-	if s.records {
-		s.r.proof.history.Received(eventType, item, stamp, s.reached, s.r.clock.Now())
-	}
-}
-
-// repeat compares an event with the next one of the overlap. It is not delivered, counted or
-// applied: the sink has it.
-func (s *watchSession) repeat(eventType watch.EventType, item feed.Item, stamp history.Stamp) error {
-	o := s.overlap
-	if s.repeatedFirst.IsZero() {
-		s.repeatedFirst = s.r.clock.Now()
-	}
-	if found := o.Compare(eventType, item, stamp); found != history.None {
-		return fmt.Errorf("%w: %w", ErrHistoryChanged, history.Errorf(found, "%s of %q at %s, after %s", eventType, item.Key, item.ResourceVersion, o.Start))
-	}
-	if !o.Done() {
-		return nil
-	}
-	s.endOverlap()
-	if stamp.IsOfWrite() {
-		s.r.proof.falseAlarms = 0
-	}
-	if s.scheduled.Load() {
-		s.r.proof.scheduled.settle()
-	}
-	if s.repeatedTo = o.Last; o.Last == s.from {
-		s.r.status.confirm(s.now())
-	}
-	return nil
-}
-
-func (s *watchSession) endOverlap() {
-	s.overlap, s.overlapEnded = nil, s.r.clock.Now()
-	s.overlapping.Store(false)
-	s.asking.Store(s.doubted)
-	s.r.proof.unproved.Store(false)
 }
 
 // addInitial adds an event to the initial state. Only ADDED events count as activity: a server that
@@ -335,8 +226,7 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 	if item.ResourceVersion != "" && isValid(s.reached) {
 		return fmt.Errorf("%w in the %s event of %q: %q", ErrNoVersion, eventType, item.Key, item.ResourceVersion)
 	}
-	s.endOverlap()
-	s.records = false
+	s.proof.stop()
 	s.apply(eventType, item)
 	if s.reached == "" && !s.watchList {
 		// A watch without a resourceVersion starts with synthetic ADDED events in no particular
@@ -351,15 +241,14 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 // notNewer handles an event whose resourceVersion is not newer than the one reached. An event that
 // the sink already holds has no effect. A DELETED event may have the resourceVersion of the
 // object's last update (kubernetes/kubernetes#58545), and is applied unless the sink holds a newer
-// object. Any other event is an error. One between the last change repeated and the version reached
-// was not in the server's history before.
+// object. Any other event is an error.
 func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item, stamp history.Stamp) error {
-	if s.repeatedTo != "" && feed.IsOlder(s.repeatedTo, item.ResourceVersion) && !feed.IsOlder(s.from, item.ResourceVersion) {
+	if s.proof.lacked(item.ResourceVersion) {
 		return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
 	}
 	if eventType == watch.Deleted {
 		if s.apply(eventType, item) != feed.Stale {
-			s.record(eventType, item, stamp)
+			s.proof.record(eventType, item, stamp, s.reached)
 			s.applied("")
 			return nil
 		}
@@ -398,9 +287,9 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	s.r.activity.Add(1)
 	s.clockRead = s.r.clock.Now() // wall time may have been set, or the machine suspended
 	s.bookmarks.record(s.clockRead)
-	if proved := s.isProved(); s.overlap != nil {
-		return s.bookmarkInOverlap(version)
-	} else if proved && s.result.began && feed.IsOlder(version, s.from) {
+	if proved := s.proof.isProved(); s.proof.overlap != nil {
+		return s.proof.bookmark(version)
+	} else if proved && s.proof.result.began && feed.IsOlder(version, s.from) {
 		return nil
 	}
 	switch version {
@@ -414,7 +303,7 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 		return nil
 	}
 	if order, err := resourceversion.CompareResourceVersion(version, s.reached); err == nil && order < 0 && !s.inOrder {
-		if s.repeatedTo != "" && !feed.IsOlder(version, s.repeatedTo) {
+		if s.proof.repeatedTo != "" && !feed.IsOlder(version, s.proof.repeatedTo) {
 			return nil // the watch started before the version reached
 		}
 		return fmt.Errorf("%w at %s, after %s", errOlderBookmark, version, s.reached)
@@ -423,21 +312,6 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	}
 	s.r.config.Sink.AdvanceVersion(version)
 	s.advance(version)
-	return nil
-}
-
-// bookmarkInOverlap handles a bookmark before all changes were repeated.
-func (s *watchSession) bookmarkInOverlap(version string) error {
-	switch {
-	case version == "":
-		return nil
-	case !isValid(version):
-		return fmt.Errorf("%w in a bookmark: %q", ErrNoVersion, version)
-	case feed.IsOlder(version, s.overlap.Start):
-		return fmt.Errorf("%w at %s, after %s", errOlderBookmark, version, s.overlap.Start)
-	case !s.overlap.AllowsBookmark(version):
-		return fmt.Errorf("%w: bookmark at %s", ErrHistoryChanged, version)
-	}
 	return nil
 }
 

@@ -73,7 +73,7 @@ func (p *sessionProbes) pollInterval(limit time.Duration) time.Duration {
 	if due, scheduled := p.s.r.proof.scheduled.wait(p.s.r.clock.Now()); scheduled {
 		limit = min(limit, due)
 	}
-	if p.s.asking.Load() {
+	if p.s.proof.asking.Load() {
 		limit = min(limit, askPoll)
 	}
 	return limit
@@ -88,10 +88,10 @@ func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
 	if now.Before(r.pacing.notBefore) {
 		return nil
 	}
-	if s.opened.Load() && s.asking.Load() && (!s.overlapping.Load() || idle >= overlapSilence) {
-		err := s.ask(ctx)
+	if proof := &s.proof; s.opened.Load() && proof.asking.Load() && (!proof.overlapping.Load() || idle >= overlapSilence) {
+		err := proof.ask(ctx)
 		if ctx.Err() == nil {
-			s.asking.Store(false)
+			proof.asking.Store(false)
 		}
 		return err
 	}
