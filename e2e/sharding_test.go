@@ -21,10 +21,9 @@ import (
 const (
 	shardGroup    = "stampers"
 	leaseDuration = 5 * time.Second
-	// stampDeadline is how long a change may wait for its stamp while there is an API server: the
-	// Lease of a replica that died expires, and the next owner lists the objects. A replica that
-	// does not run for a while, as on a busy machine, adds this once more, and faults follow each
-	// other faster than that.
+	// stampDeadline is how long a change may wait for its stamp while there is an API server. If a
+	// replica dies, its Lease expires, and the next owner lists the objects: a quarter of this. A
+	// busy machine may stop the replicas for as long, and the next fault may hit the next owner.
 	stampDeadline = 4 * (leaseDuration + 10*time.Second)
 )
 

@@ -50,9 +50,9 @@ type Replacement interface {
 	// CompareContents makes the replacement compare objects by content. It is called when the
 	// server has gone back in time and may have assigned resourceVersions a second time, or the
 	// source does not count them: an object whose version the sink has, or that has no version, is
-	// then kept only if its content is equal. If writes is true, it is also kept if both states are
-	// known to be of the same write, and another server shows the object in another way. It must be
-	// called before any other method.
+	// then kept only if its content is equal. If writes is true, it is also kept if one write is
+	// known to have made both states, which two servers may show differently. It must be called
+	// before any other method.
 	CompareContents(writes bool)
 	// Needs returns what Add will read of the item, so that the caller can prepare it in advance
 	// and drop the rest. It may be called concurrently with Add, by one goroutine. The caller sets

@@ -30,8 +30,8 @@ const (
 )
 
 // proof is what a reflector knows of the server's history. The rules are those of package history.
-// The watchdog of a watch uses unproved, scheduled and cannotAsk, the last while no watch begins or
-// ends.
+// The watchdog of a watch uses unproved, scheduled and cannotAsk. It ends before the next watch
+// begins.
 type proof struct {
 	history   history.History
 	listed    *history.List // the newest states of the list in progress; nil if its versions are not compared

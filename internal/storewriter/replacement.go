@@ -72,7 +72,7 @@ func (r *replacement[T]) Update(item feed.Item) {
 }
 
 // prepare returns the object to add, which is the stored one if that is the same. It reports
-// whether the store has the object, or true if that is not compared.
+// whether the store has a state of its version, or true if that is not compared.
 func (r *replacement[T]) prepare(item feed.Item) (obj T, isStored bool, err error) {
 	obj, err = r.sink.decodeListed(&item)
 	switch {
