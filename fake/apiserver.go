@@ -75,7 +75,7 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 
 // APIServer is an in-process Kubernetes API server with its objects in memory. It is a test double:
 // unmodified clients can use it, and its responses are those of kube-apiserver, but it validates
-// metadata only, has no admission plugins and runs no controllers.
+// metadata only, has no admission plugins except NamespaceLifecycle, and runs no controllers.
 //
 // It serves every resource of client-go's clientset, CustomResourceDefinitions, the custom
 // resources that these define, and APIServices, with:
@@ -111,7 +111,10 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 //
 // A deleted Pod that is bound to a node stays, with a deletionTimestamp, until a request deletes it
 // with gracePeriodSeconds 0, as the kubelet's does on a real cluster. A deleted Namespace stays
-// until its finalizer is removed through the finalize subresource. A deleted
+// until its finalizer is removed through the finalize subresource. Until then, creates in it are
+// refused with 403 and the cause NamespaceTerminating. Once it is removed, creates and updates in
+// it are refused with 404, until it is created again. Objects that are in it can be deleted at any
+// time. Unlike in kube-apiserver, a Namespace that was never created need not exist. A deleted
 // CustomResourceDefinition stays, with a deletionTimestamp and the condition Terminating, until all
 // objects of its resource are removed, which the server deletes; new ones are refused with 403. An
 // update of its spec ends the watches of its resource, as on a real cluster. Unlike there, a client

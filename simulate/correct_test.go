@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -139,6 +140,44 @@ func TestCreatesAreWorkDespiteIgnore(t *testing.T) {
 		})
 	})
 	wantFound(t, simulate.Find(t, simulate.Test{Start: leak, Ignore: []string{"status.foo"}}, 3), "rest", "create of secrets")
+}
+
+// A program that receives the deletions in a Namespace late creates objects in it. The server
+// refuses them while the Namespace terminates, and when it is removed: none is left behind.
+func TestCreatesInDeletedNamespaceAreRefused(t *testing.T) {
+	refused := map[string]int{}
+	program := start(func(ctx context.Context, c *copier, key string) error {
+		namespace, name, _ := strings.Cut(key, "/")
+		source, err := c.configMaps.ConfigMaps(namespace).Get(name)
+		if err != nil || source.Labels["copy"] == "" {
+			return nil
+		}
+		if _, err := c.secrets.Secrets(namespace).Get(name); err == nil {
+			return nil
+		}
+		_, err = c.client.CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+			refused["terminates"]++
+			return err // it tries again
+		}
+		if apierrors.IsNotFound(err) {
+			refused["is removed"]++
+			return nil
+		}
+		return err
+	})
+	space, copied := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "space"}}, source("1")
+	copied.Namespace = space.Name
+	test := simulate.Test{Start: program, Cluster: simulate.Workloads(), Disturb: []simulate.Disturbance{simulate.Lag{}}, Steps: func(w *simulate.World) {
+		w.Create(space)
+		w.Create(copied)
+		w.Settle()
+		w.Delete(space)
+	}}
+	wantFound(t, simulate.Find(t, test, 60), "")
+	if refused["terminates"] == 0 || refused["is removed"] == 0 {
+		t.Errorf("got refused creates %v, want some while the Namespace terminates, and some when it is removed", refused)
+	}
 }
 
 // Only core's and events.k8s.io's Events say nothing of a program's work.

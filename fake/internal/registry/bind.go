@@ -17,8 +17,12 @@ import (
 )
 
 // Bind binds a Pod to a node. It adds the labels and annotations of the Binding to the Pod and sets
-// the condition PodScheduled to true. A Pod can be bound only once. The node need not exist.
+// the condition PodScheduled to true. A Pod can be bound only once. The node need not exist. A
+// Binding is created, so the Namespace must not be one that is being deleted.
 func (s *Store) Bind(namespace, name string, binding *corev1.Binding, mode Mode) error {
+	if err := s.checkNamespaceActive(namespace, name); err != nil {
+		return err
+	}
 	if binding.Name != name {
 		return apierrors.NewBadRequest("name in URL does not match name in Binding object")
 	}

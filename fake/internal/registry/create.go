@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -31,14 +32,14 @@ func (s *Store) Create(namespace string, obj history.Object, mode Mode) (history
 	if err := s.matchNamespace(namespace, obj); err != nil {
 		return nil, err
 	}
-	if obj.GetResourceVersion() != "" {
-		return nil, errVersionSet
-	}
 	if err := s.conform(obj); err != nil {
 		return nil, err
 	}
-	if err := s.checkNamespaceActive(obj); err != nil {
+	if err := s.checkNamespaceActive(obj.GetNamespace(), cmp.Or(obj.GetName(), obj.GetGenerateName())); err != nil {
 		return nil, err
+	}
+	if obj.GetResourceVersion() != "" {
+		return nil, errVersionSet
 	}
 	defer s.lockServed()()
 	generate := obj.GetName() == "" && obj.GetGenerateName() != ""
@@ -70,6 +71,9 @@ func (s *Store) create(obj history.Object, mode Mode) (history.Object, error) {
 	s.setServerFields(obj)
 	if err := s.checkNew(obj, mode); err != nil {
 		return nil, err
+	}
+	if s.storesNamespaces() && mode != DryRun {
+		s.registry.namespaces.Store(obj.GetName(), nil)
 	}
 	return s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
 		if current != nil {

@@ -6,8 +6,9 @@
 // conflicts, and handles generations, status, finalizers and graceful deletion.
 //
 // The registry validates an object's metadata with apimachinery's own validation, its name by the
-// rules of its kind, and nothing else. It runs no admission plugins. Objects can be created in a
-// Namespace that does not exist, but not in one that is being deleted.
+// rules of its kind, and nothing else. Of the admission plugins it has NamespaceLifecycle: nothing
+// is created in a Namespace that is being deleted, and nothing is created or updated in one that
+// was removed. Unlike on a real server, a Namespace that was never created need not exist.
 //
 // It prunes and defaults custom resources by their schemas (package structural): writes by that of
 // the served version and then by that of the stored version, and reads only after a change of the

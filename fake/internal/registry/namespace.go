@@ -26,33 +26,47 @@ func initNamespace(n *corev1.Namespace) {
 	}
 }
 
-// checkNamespaceActive returns an error for a new object in a Namespace that is being deleted.
-func (s *Store) checkNamespaceActive(obj history.Object) error {
-	if obj.GetNamespace() == "" {
-		return nil
-	}
-	namespaces := s.registry.ForResource(corev1.SchemeGroupVersion.WithResource("namespaces"))
+// findNamespace returns the Namespace with the name, or nil if it was never created. It returns an
+// error if the Namespace was removed.
+func (r *Registry) findNamespace(name string) (history.Object, error) {
+	namespaces := r.ForResource(corev1.SchemeGroupVersion.WithResource("namespaces"))
 	if namespaces == nil {
-		return nil
+		return nil, nil
 	}
-	found, ok := namespaces.objects.Get(obj.GetNamespace())
-	if !ok || found.GetDeletionTimestamp() == nil {
-		return nil
+	if found, ok := namespaces.objects.Get(name); ok {
+		return found, nil
 	}
-	err := apierrors.NewForbidden(s.GroupResource(), cmp.Or(obj.GetName(), obj.GetGenerateName()),
-		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", obj.GetNamespace()))
-	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+	if _, removed := r.namespaces.Load(name); removed {
+		return nil, namespaces.notFound(name)
+	}
+	return nil, nil
+}
+
+// checkNamespaceActive returns an error for a new object, or subresource of an object, in a
+// Namespace that is being deleted or was removed.
+func (s *Store) checkNamespaceActive(namespace, name string) error {
+	found, err := s.registry.findNamespace(namespace)
+	if err != nil || found == nil || found.GetDeletionTimestamp() == nil {
+		return err
+	}
+	forbidden := apierrors.NewForbidden(s.GroupResource(), cmp.Or(name, "Unknown"),
+		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", namespace))
+	forbidden.ErrStatus.Details.Causes = append(forbidden.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type:    corev1.NamespaceTerminatingCause,
-		Message: fmt.Sprintf("namespace %s is being terminated", obj.GetNamespace()),
+		Message: fmt.Sprintf("namespace %s is being terminated", namespace),
 		Field:   field.NewPath("metadata", "namespace").String(),
 	})
-	return err
+	return forbidden
+}
+
+func (s *Store) storesNamespaces() bool {
+	return s.GroupResource() == corev1.Resource("namespaces")
 }
 
 // checkDeletable returns an error for a Namespace that every cluster has.
 func (s *Store) checkDeletable(name string) error {
 	needed := []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}
-	if s.GroupResource() != corev1.Resource("namespaces") || !slices.Contains(needed, name) {
+	if !s.storesNamespaces() || !slices.Contains(needed, name) {
 		return nil
 	}
 	return apierrors.NewForbidden(s.GroupResource(), name, errors.New("this namespace may not be deleted"))

@@ -27,6 +27,10 @@ type Registry struct {
 	limit    int
 	services serviceAllocator
 
+	// namespaces has the name of each Namespace that exists, or was removed. Those that were never
+	// created need not exist.
+	namespaces sync.Map
+
 	// reconciling is held during a write that decides what is served, up to its effects. It
 	// precedes mu and the memory's lock.
 	reconciling sync.RWMutex

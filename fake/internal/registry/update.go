@@ -86,9 +86,13 @@ func (s *Store) update(
 		return nil, false, err
 	}
 	defaults.Set(obj)
+	_, removed := s.registry.findNamespace(obj.GetNamespace())
 	early := s.recordEarly(obj, prepare)
 	var last history.Object // the updated object, if the update removes it
 	stored, err := s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
+		if current != nil && removed != nil {
+			return nil, removed
+		}
 		if err := s.checkCurrent(name, current, obj, mode); err != nil {
 			return nil, err
 		}
