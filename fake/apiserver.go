@@ -128,6 +128,11 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // and 100,000 such objects need no memory for them. What the server itself writes, such as the
 // status of a CustomResourceDefinition, is not recorded.
 //
+// A request's body has at most 3 MiB, or the answer is 413. So it is for a JSON patch of more than
+// 10,000 operations. One that copies more than 3 MiB in all gets 422. As in kube-apiserver, this
+// last limit is one of the process: the first JSON patch sets AccumulatedCopySizeLimit of package
+// gopkg.in/evanphx/json-patch.v4, unless the program has set it.
+//
 // The methods Get, Create, Update, UpdateStatus and Delete act as the requests of the same names,
 // without HTTP, without validation of metadata and without managedFields, which they keep as they
 // are, for simulations with many writes. They set the same defaults. Their argument must have

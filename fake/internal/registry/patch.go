@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,11 +26,18 @@ import (
 
 const (
 	// patchAttempts is the maximum number of attempts to apply a patch while other clients update
-	// the object. maxOperations is the maximum length of a JSON patch. Both are those of the real
-	// server.
+	// the object. maxOperations is the maximum length of a JSON patch, and maxCopied the maximum
+	// number of bytes that its copy operations add. All are those of the real server.
 	patchAttempts = 6
 	maxOperations = 10_000
+	maxCopied     = 3 << 20
 )
+
+// limitCopies makes JSON patches fail that copy more than maxCopied. As in the real server, the
+// limit is one of the process. Another limit that the program has set is kept.
+var limitCopies = sync.OnceFunc(func() {
+	atomic.CompareAndSwapInt64(&jsonpatch.AccumulatedCopySizeLimit, 0, maxCopied)
+})
 
 // Writer is a method of Store that replaces an object: Update, UpdateStatus or Finalize.
 type Writer func(s *Store, namespace, name string, obj history.Object, mode Mode) (history.Object, bool, error)
@@ -127,6 +136,7 @@ func applyJSONPatch(before, patch []byte) ([]byte, error) {
 		return nil, apierrors.NewRequestEntityTooLargeError(
 			fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(operations)))
 	}
+	limitCopies()
 	after, err := operations.Apply(before)
 	if err != nil {
 		return nil, unprocessable(err)
