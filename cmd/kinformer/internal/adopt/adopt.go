@@ -3,11 +3,11 @@
 
 // Package adopt is the command that makes a program use package clientgo.
 //
-// program.go lists the packages of the program, and source.go parses their files. Each way in which
-// programs make informers has a file that edits the sources, or lists a note with what to write:
-// clientgo.go the packages of client-go, generated.go and factory.go those of code-generator,
-// manager.go controller-runtime, and knative.go injection. requirement.go adds kinformer to go.mod,
-// and result.go shows and writes the result.
+// program.go lists the packages of the program and follows symbolic links, and source.go parses the
+// files. Each way in which programs make informers has a file that edits the sources, or lists a
+// note with what to write: clientgo.go the packages of client-go, generated.go and factory.go those
+// of code-generator, manager.go controller-runtime, and knative.go injection. requirement.go adds
+// kinformer to go.mod, and result.go shows and writes the result.
 package adopt
 
 import (

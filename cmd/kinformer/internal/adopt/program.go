@@ -10,6 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,6 +66,49 @@ func load(ctx context.Context, patterns []string) (*program, error) {
 		return nil, err
 	}
 	return p, p.read(out)
+}
+
+// resolve returns the name of the file that a name leads to, both relative to the folder of go.mod,
+// through symbolic links. The last element need not exist. It is an error if a link leads to no
+// file, or to one that is not in the module: outside its folder, below vendor or in another module.
+func (p *program) resolve(name string) (resolved string, err error) {
+	root, err := filepath.EvalSymlinks(p.root)
+	if err != nil {
+		return "", err
+	}
+	for end := range len(name) + 1 {
+		if end < len(name) && name[end] != '/' {
+			continue
+		}
+		from := filepath.Join(p.root, filepath.FromSlash(name[:end]))
+		to, err := filepath.EvalSymlinks(from)
+		switch _, missing := os.Lstat(from); {
+		case end == len(name) && errors.Is(missing, fs.ErrNotExist):
+			return path.Join(resolved, path.Base(name)), nil
+		case missing == nil && errors.Is(err, fs.ErrNotExist):
+			return "", fmt.Errorf("write %s: %s is a symbolic link to a file that does not exist", name, name[:end])
+		case err != nil:
+			return "", fmt.Errorf("write %s: %w", name, err)
+		}
+		if resolved, err = filepath.Rel(root, to); err != nil || !isInModule(root, resolved) {
+			return "", fmt.Errorf("write %s: %s is a symbolic link to %s, which is not in the module", name, name[:end], to)
+		}
+		resolved = filepath.ToSlash(resolved)
+	}
+	return resolved, nil
+}
+
+// isInModule reports whether a path, relative to the folder root of go.mod, is one of the module.
+func isInModule(root, name string) bool {
+	if !filepath.IsLocal(name) || strings.HasPrefix(name, "vendor"+string(filepath.Separator)) {
+		return false
+	}
+	for folder := filepath.Dir(name); folder != "."; folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(root, folder, "go.mod")); err == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // read reads the output of go list.

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -34,7 +35,7 @@ type result struct {
 
 // changedFile is a file before and after.
 type changedFile struct {
-	name          string // relative to the folder of go.mod
+	name          string // relative to the folder of go.mod, without symbolic links
 	before, after []byte
 }
 
@@ -71,21 +72,9 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 
 // prepare computes the changed files, and go.mod and go.sum.
 func (r *result) prepare(ctx context.Context, required requirement) error {
-	replaced := map[string]string{}
-	for _, p := range r.program.packages {
-		for _, s := range p.sources {
-			if len(s.edits) == 0 {
-				continue
-			}
-			text, err := s.result()
-			if err != nil {
-				return err
-			}
-			if err := r.add(changedFile{s.name, s.text, text}); err != nil {
-				return err
-			}
-			replaced[s.path] = filepath.Join(r.scratch, "b", filepath.FromSlash(s.name))
-		}
+	replaced, err := r.addSources()
+	if err != nil {
+		return err
 	}
 	if len(r.changed) == 0 {
 		return nil
@@ -108,13 +97,53 @@ func (r *result) prepare(ctx context.Context, required requirement) error {
 		if err := errors.Join(err, err2); err != nil {
 			return err
 		}
-		if !bytes.Equal(before, after) {
-			if err := r.add(changedFile{name, before, after}); err != nil {
-				return err
-			}
+		if bytes.Equal(before, after) {
+			continue
+		}
+		target, err := r.program.resolve(name)
+		if err != nil {
+			return err
+		}
+		if err := r.add(changedFile{target, before, after}); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// addSources adds the sources that have edits, and returns the paths of the results by those of the
+// sources. A file that is several sources, by symbolic links, must have the same edits in each.
+func (r *result) addSources() (replaced map[string]string, err error) {
+	replaced = map[string]string{}
+	results := map[string]changedFile{} // of all sources, by path without symbolic links
+	for _, p := range r.program.packages {
+		for _, s := range p.sources {
+			text, err := s.result()
+			if err != nil {
+				return nil, err
+			}
+			other, again := results[s.target]
+			if again && !bytes.Equal(other.after, text) {
+				return nil, fmt.Errorf("edit %s: it is the same file as %s, which needs other edits", s.name, other.name)
+			}
+			results[s.target] = changedFile{s.name, s.text, text}
+			if len(s.edits) == 0 {
+				continue
+			}
+			name, err := r.program.resolve(s.name)
+			if err != nil {
+				return nil, err
+			}
+			replaced[s.path] = filepath.Join(r.scratch, "b", filepath.FromSlash(name))
+			if again {
+				continue
+			}
+			if err := r.add(changedFile{name, s.text, text}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return replaced, nil
 }
 
 // add adds a file, and writes it before and after.
@@ -135,7 +164,7 @@ func (r *result) add(f changedFile) error {
 // diff returns the unified diff, without that of go.sum.
 func (r *result) diff(ctx context.Context) (all []byte, err error) {
 	for _, f := range r.changed {
-		if f.name == "go.sum" {
+		if path.Base(f.name) == "go.sum" {
 			continue
 		}
 		diff := exec.CommandContext(ctx, "git", "diff", "--no-index", "--no-prefix", "--no-color", "--no-ext-diff", "a/"+f.name, "b/"+f.name)
@@ -173,9 +202,12 @@ func (r *result) printNotes() {
 	fmt.Fprintln(r.streams.Err)
 }
 
-// write writes the files, unless one was changed since it was read.
+// write writes the files, unless one was changed, or replaced by a link, since it was read.
 func (r *result) write() error {
 	for _, f := range r.changed {
+		if name, err := r.program.resolve(f.name); err != nil || name != f.name {
+			return cmp.Or(err, fmt.Errorf("write %s: it is a symbolic link to %s now; nothing was written", f.name, name))
+		}
 		now, err := os.ReadFile(r.path(f))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

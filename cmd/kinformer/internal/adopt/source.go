@@ -34,6 +34,7 @@ type pkg struct {
 type source struct {
 	program   *program
 	path      string
+	target    string // the path without symbolic links
 	name      string // relative to the folder of go.mod
 	text      []byte
 	file      *ast.File
@@ -90,6 +91,9 @@ func (a *adopter) parse(p *pkg) error {
 			return err
 		}
 		s.name = filepath.ToSlash(relative)
+		if s.target, err = filepath.EvalSymlinks(s.path); err != nil {
+			return err
+		}
 		if s.text, err = os.ReadFile(s.path); err != nil {
 			return err
 		}
@@ -385,6 +389,9 @@ func isCase(n ast.Node) bool {
 
 // result returns the text with the edits. If the text was formatted as by gofmt, so is the result.
 func (s *source) result() ([]byte, error) {
+	if len(s.edits) == 0 {
+		return s.text, nil
+	}
 	for _, i := range s.imports {
 		if i.requalified > 0 && i.requalified == len(i.uses) {
 			s.removeImport(i)
