@@ -27,7 +27,7 @@ func TestSimulationIsShown(t *testing.T) {
 	p.Expect("watching", "nodes of http://127.0.0.1:")
 	p.ExpectEach([]string{"added", "control-plane  Ready"}, []string{"added", "worker-001  Ready"})
 	p.Expect("updated", "STATUS ")
-	p.Expect("error", "the API server is restarting")
+	p.Expect("error", "connection refused")
 	p.Expect("recovered", "at resourceVersion ")
 	p.Expect("summary", "nodes, ", "ready; Watching at resourceVersion ")
 	p.Stop()

@@ -5,13 +5,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -21,47 +24,74 @@ import (
 
 const (
 	stepInterval = 500 * time.Millisecond
-	// uptime is how long the API server serves a watch.
-	uptime = 10 * time.Second
+	// The API server restarts firstUptime after its start, and then whenever it was up for uptime.
+	firstUptime = 10 * time.Second
+	uptime      = 5 * time.Minute
+	downtime    = 2 * time.Second
 )
 
 // startSimulation starts an API server with nodes that join, change and leave. It returns the
 // configuration of its clients and a function that stops it.
 func startSimulation(ctx context.Context, size int) (*rest.Config, func(), error) {
-	server, err := fake.StartAPIServer(fake.APIServerOptions{})
+	listener, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
 	}
-	breakWatches(server, uptime)
+	address := listener.Addr().String()
+	stop, err := simulate(ctx, size, listener, func() (net.Listener, error) { return listen(ctx, address) })
+	return &rest.Config{Host: "http://" + address, QPS: -1}, stop, err
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+}
+
+// simulate serves an API server on a listener, and after a restart on one that relisten returns,
+// and changes its nodes. It returns a function that stops both.
+func simulate(ctx context.Context, size int, listener net.Listener, relisten func() (net.Listener, error)) (stop func(), err error) {
+	// The objects are in memory, and outlive a restart as those in etcd do.
+	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	s := newSimulation(server, size)
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.run(ctx)
-	}()
-	return server.Config(), func() {
+	var running sync.WaitGroup
+	running.Go(func() { s.run(ctx) })
+	running.Go(func() { serve(ctx, server, listener, relisten) })
+	return func() {
 		cancel()
-		<-ended
+		running.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = server.Close(ctx)
 	}, nil
 }
 
-// breakWatches makes watches see what they see of an API server that restarts: each ends after
-// uptime, and the server refuses the next two.
-func breakWatches(server *fake.APIServer, uptime time.Duration) {
-	isWatch := func(r fake.APIRequest) bool { return r.Verb == "watch" }
-	watches := 0
-	isRefused := func(r fake.APIRequest) bool {
-		if isWatch(r) {
-			watches++
+// serve serves the API until ctx ends. At a restart all connections break, and new ones are refused
+// until the server listens again. Meanwhile the nodes change, as other API servers of a cluster
+// serve their kubelets. The restarted server has no history, so that watches get 410 Gone.
+func serve(ctx context.Context, server *fake.APIServer, listener net.Listener, relisten func() (net.Listener, error)) {
+	for up := firstUptime; ; up = uptime {
+		front := &http.Server{Handler: server, ReadHeaderTimeout: time.Minute}
+		go func(l net.Listener) { _ = front.Serve(l) }(listener)
+		sleep(ctx, up)
+		_ = front.Close()
+		for listener = nil; listener == nil; {
+			if sleep(ctx, downtime); ctx.Err() != nil {
+				return
+			}
+			server.TruncateWatchCache()
+			listener, _ = relisten() // again, if another program has taken the port
 		}
-		return isWatch(r) && watches%3 != 1
 	}
-	server.InjectFault(-1, isRefused, fake.RequestFault{Err: apierrors.NewServiceUnavailable("the API server is restarting")})
-	server.InjectFault(-1, isWatch, fake.RequestFault{CloseIn: uptime})
+}
+
+// sleep waits until d has passed or ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
 }
 
 // simulation changes the nodes of a server at random. It is not safe for concurrent use.

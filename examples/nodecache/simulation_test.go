@@ -6,9 +6,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinformer/kinformer/examples/internal/terminal"
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
 
 // A simulated cluster keeps its size, and each step changes a node.
@@ -39,4 +51,89 @@ func TestSimulationChangesNodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// network is a network in memory with one port, which refuses connections while nothing listens.
+type network struct {
+	mu       sync.Mutex // guards listener
+	listener *cachetest.PipeListener
+}
+
+// networkListener is a listener on the port.
+type networkListener struct {
+	*cachetest.PipeListener
+	network *network
+}
+
+func (n *network) listen() (net.Listener, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.listener = cachetest.NewPipeListener()
+	return networkListener{n.listener, n}, nil
+}
+
+// Close implements net.Listener.
+func (l networkListener) Close() error {
+	l.network.mu.Lock()
+	defer l.network.mu.Unlock()
+	if l.network.listener == l.PipeListener {
+		l.network.listener = nil
+	}
+	return l.PipeListener.Close()
+}
+
+func (n *network) dial(context.Context, string, string) (net.Conn, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.listener == nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: cachetest.ErrConnectionRefused}
+	}
+	client, server := net.Pipe()
+	n.listener.Enqueue(server)
+	return client, nil
+}
+
+// TestNodesAreUpToDateBetweenRestarts looks at the cache each second for an hour. It recovers from
+// later restarts as fast as from the first.
+func TestNodesAreUpToDateBetweenRestarts(t *testing.T) {
+	const looks = 3600
+	synctest.Test(t, func(t *testing.T) {
+		network := &network{}
+		listener, _ := network.listen()
+		stop, err := simulate(t.Context(), 20, listener, network.listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		transport := &http.Transport{DialContext: network.dial}
+		defer transport.CloseIdleConnections()
+		nodes := newNodeCache(kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://server", QPS: -1, Transport: transport}), terminal.NewView(io.Discard, ""))
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- nodes.controller.Run(ctx) }()
+		outOfDate, failed, failures := 0, false, 0
+		for range looks {
+			time.Sleep(time.Second)
+			state, status := nodes.state(), nodes.controller.Status()
+			if status.Staleness > 2*stepInterval {
+				outOfDate++
+			}
+			if state.Failure != "" && !failed {
+				failures++
+			}
+			if failed = state.Failure != ""; failed && !strings.Contains(state.Failure, "connection refused") && !strings.Contains(state.Failure, "too old resource version") {
+				t.Errorf("failure %s", state.Failure)
+			}
+		}
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		if restarts := int(time.Hour / uptime); failures < restarts-1 || failures > restarts+1 {
+			t.Errorf("%d failures, want one of each of about %d restarts", failures, restarts)
+		}
+		if outOfDate > 5*failures {
+			t.Errorf("out of date in %d of %d seconds", outOfDate, looks)
+		}
+	})
 }
