@@ -29,7 +29,12 @@
 //	err = pods.WaitForSync(syncing) // after a minute, the cause, such as Forbidden
 //
 // A [Factory] shares one informer among all users of the same objects and runs it while it is used.
-// [RunAll] runs several informers or factories and joins their errors.
+// A [Group] runs several informers or factories and waits for all of them, and [RunAll] runs such
+// beside other parts of a program:
+//
+//	var informers cache.Group
+//	informers.Add(pods, nodes)
+//	err := cache.RunAll(ctx, informers.Run, runWorkers) // which call informers.WaitForSync first
 //
 // # Selecting objects
 //
@@ -52,7 +57,7 @@
 //
 // WaitForObject, WaitForDelete and WaitForResourceVersion block until the store has seen a write, a
 // deletion or a version. Status and HealthCheck report how fresh the store is, and the error of a
-// list or watch. A [Group] shows informers of several types to packages metrics and debug.
+// list or watch. A [Group] also shows its informers to packages metrics and debug.
 //
 // # Memory
 //

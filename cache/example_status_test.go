@@ -110,7 +110,8 @@ func ExampleSharedInformer_WaitForSync() {
 	// stopped: <nil>
 }
 
-// This example shows informers of several types together, as packages metrics and debug do.
+// This example runs informers of several types, waits for them and shows them together, as packages
+// metrics and debug do.
 func ExampleGroup() {
 	client := clientset.NewClientset(node("node-1", "west"), webPod("web-0", "node-1"))
 	nodes := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Nodes()), &corev1.Node{}, cache.InformerOptions[*corev1.Node]{Name: "nodes"})
@@ -120,11 +121,9 @@ func ExampleGroup() {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error)
-	go func() { stopped <- cache.RunAll(ctx, nodes.Run, pods.Run) }()
-	for _, informer := range []interface{ WaitForSync(context.Context) error }{nodes, pods} {
-		if err := informer.WaitForSync(ctx); err != nil {
-			log.Fatal(err)
-		}
+	go func() { stopped <- group.Run(ctx) }()
+	if err := group.WaitForSync(ctx); err != nil {
+		log.Fatal(err)
 	}
 	for _, view := range group.Views() {
 		keys, found := view.FindKeys("", 10)

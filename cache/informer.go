@@ -110,9 +110,9 @@ func (c *Controller) Views() []View { return []View{{&c.core}} }
 func (c *Controller) hasStopped() bool { return c.core.hasStopped() }
 
 // RunAll calls functions, each in a goroutine: the Run methods of informers, controllers,
-// reflectors and factories, and others, such as one that runs the workers of a queue. Once one of
-// them returns an error, RunAll ends the context of the others. It returns once all have returned,
-// with their joined errors.
+// reflectors, factories and groups, and others, such as one that runs the workers of a queue. Once
+// one of them returns an error, RunAll ends the context of the others. It returns once all have
+// returned, with their joined errors.
 //
 //	err := cache.RunAll(ctx, nodes.Run, pods.Run, runWorkers)
 func RunAll(ctx context.Context, functions ...func(ctx context.Context) error) error {

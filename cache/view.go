@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -143,20 +144,109 @@ func (s InformerScope) HealthCheck(options HealthOptions) func(*http.Request) er
 
 func byID(a, b View) int { return int(a.ID()) - int(b.ID()) }
 
-// Group is a set of informers and factories that are shown together. An informer that has stopped
-// leaves the group. One that is never run stays, and so do the informers that a Factory has, also
-// after the Factory has stopped. The zero Group is empty. Its methods are safe for concurrent use.
+// Group is a set of informers and factories, of any types, that a program shows, waits for and runs
+// together. It may also do only one of these. An informer that has stopped leaves the group. One
+// that is never run stays, and so do the informers that a Factory has, also after the Factory has
+// stopped. The zero Group is empty. Its methods are safe for concurrent use.
 type Group struct {
-	mu      sync.Mutex // guards members
+	mu      sync.Mutex // guards the fields below
 	members []Viewable
+	ctx     context.Context // of the members' Run; nil before that of the group
+	cancel  context.CancelCauseFunc
+	stopped bool // no further member is run
+	running sync.WaitGroup
+	errs    []error // of the members
 }
 
-// Add adds informers or factories.
+// Add adds informers or factories. While Run is active, it also runs them.
 func (g *Group) Add(members ...Viewable) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.members = slices.DeleteFunc(g.members, hasStopped)
-	g.members = append(g.members, members...)
+	for _, member := range members {
+		isSame := func(other Viewable) bool { return reflect.ValueOf(other).Comparable() && other == member }
+		if slices.ContainsFunc(g.members, isSame) {
+			continue
+		}
+		g.members = append(g.members, member)
+		g.start(member)
+	}
+}
+
+// start runs a member if the group runs. mu is held.
+func (g *Group) start(member Viewable) {
+	m, ok := member.(interface {
+		Run(ctx context.Context) error
+	})
+	if !ok || g.ctx == nil || g.stopped {
+		return
+	}
+	g.running.Go(func() {
+		if err := m.Run(g.ctx); err != nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.errs = append(g.errs, err)
+			g.cancel(err)
+		}
+	})
+}
+
+// Run calls Run of each member that has such a method, in a goroutine, also of those that are added
+// before it returns. Once one of them returns an error, Run ends the context of the others. It
+// returns when ctx has ended, or a member has failed, and all have returned, with their joined
+// errors. The program must not run the members itself, which excludes a group that is the option
+// Group of package clientgo.
+//
+// A group can run once: a second call returns ErrAlreadyRunning or, after the first has returned,
+// ErrStopped. Members that are added then are not run.
+func (g *Group) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := g.begin(ctx, cancel); err != nil {
+		return fmt.Errorf("group: %w", err)
+	}
+	<-ctx.Done()
+	g.mu.Lock()
+	g.stopped = true
+	g.mu.Unlock()
+	g.running.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return errors.Join(g.errs...)
+}
+
+func (g *Group) begin(ctx context.Context, cancel context.CancelCauseFunc) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.stopped:
+		return ErrStopped
+	case g.ctx != nil:
+		return ErrAlreadyRunning
+	}
+	g.ctx, g.cancel = ctx, cancel
+	g.members = slices.DeleteFunc(g.members, hasStopped)
+	for _, member := range g.members {
+		g.start(member)
+	}
+	return nil
+}
+
+// WaitForSync blocks until every informer that the group has at the time of the call has synced. It
+// may be called before Run. It returns the joined errors of SharedInformer.WaitForSync; see there
+// why ctx needs a timeout. If Run has ended, or a member has failed, the error wraps ErrStopped and
+// the cause.
+func (g *Group) WaitForSync(ctx context.Context) error {
+	var errs []error
+	for _, view := range g.Views() {
+		errs = append(errs, view.core.wait(ctx, view.core.engine.WaitForStoreSync))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ctx != nil && g.ctx.Err() != nil { // its informers leave it
+		errs = append(errs, fmt.Errorf("group: %w: %w", ErrStopped, context.Cause(g.ctx)))
+	}
+	return errors.Join(errs...)
 }
 
 // Views returns a view of every informer in the group. An informer that was added twice is one

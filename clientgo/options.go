@@ -90,7 +90,8 @@ type Options struct {
 	// is served, removes it.
 	Served func(schema.GroupVersionResource) *cache.Served
 	// Group, if set, receives every informer that is made with these options, so that packages
-	// metrics and debug can show them.
+	// metrics and debug can show them. The factory or manager runs them, not the group: the program
+	// must not call its Run.
 	Group *cache.Group
 }
 

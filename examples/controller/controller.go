@@ -35,6 +35,7 @@ type controller struct {
 	client     kubernetes.Interface
 	pods       *cache.SharedInformer[*corev1.Pod]
 	configMaps *cache.SharedInformer[*corev1.ConfigMap]
+	informers  cache.Group                                  // both
 	queue      workqueue.TypedRateLimitingInterface[string] // names of Namespaces
 }
 
@@ -52,6 +53,7 @@ func newController(client kubernetes.Interface) (*controller, error) {
 			&corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{}),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
 	}
+	c.informers.Add(c.pods, c.configMaps)
 	enqueue := func(event cache.KeyEvent) {
 		namespace, _, _ := strings.Cut(event.Key, "/")
 		c.queue.Add(namespace)
@@ -68,7 +70,7 @@ func newController(client kubernetes.Interface) (*controller, error) {
 // Run keeps the ConfigMaps up to date until ctx ends, and returns nil then. If an informer fails,
 // or has not synced in time, it returns the cause.
 func (c *controller) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, c.pods.Run, c.configMaps.Run, c.work)
+	return cache.RunAll(ctx, c.informers.Run, c.work)
 }
 
 // work processes the queue with two workers until ctx ends.
@@ -94,12 +96,7 @@ func (c *controller) work(ctx context.Context) error {
 func (c *controller) waitForSync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
-	for _, informer := range []interface{ WaitForSync(context.Context) error }{c.pods, c.configMaps} {
-		if err := informer.WaitForSync(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.informers.WaitForSync(ctx)
 }
 
 // processNext processes one Namespace. It returns false once the queue is shut down.

@@ -78,7 +78,7 @@ func run(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		informers.Add(c.pods, c.configMaps)
+		informers.Add(&c.informers)
 		return c.Run(ctx)
 	})
 }

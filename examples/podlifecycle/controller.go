@@ -56,9 +56,7 @@ func newController(client kubernetes.Interface, namespace string, t *timeline, a
 }
 
 // Run runs the controller until ctx ends.
-func (c *controller) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, c.replicaSets.Run, c.pods.Run, c.worker.Run)
-}
+func (c *controller) Run(ctx context.Context) error { return c.worker.Run(ctx) }
 
 // ownerOf returns the UID of the controller of an object, for an index.
 func ownerOf(object cache.Metadata) ([]string, error) {

@@ -42,7 +42,7 @@ func newKubelet(client kubernetes.Interface, namespace, node string, t *timeline
 }
 
 // Run runs the kubelet until ctx ends.
-func (k *kubelet) Run(ctx context.Context) error { return cache.RunAll(ctx, k.pods.Run, k.worker.Run) }
+func (k *kubelet) Run(ctx context.Context) error { return k.worker.Run(ctx) }
 
 // sync starts or stops the containers of a Pod.
 func (k *kubelet) sync(ctx context.Context, key string) error {

@@ -43,9 +43,7 @@ func newScheduler(client kubernetes.Interface, namespace string, t *timeline, ac
 }
 
 // Run runs the scheduler until ctx ends.
-func (s *scheduler) Run(ctx context.Context) error {
-	return cache.RunAll(ctx, s.nodes.Run, s.pods.Run, s.worker.Run)
-}
+func (s *scheduler) Run(ctx context.Context) error { return s.worker.Run(ctx) }
 
 func (s *scheduler) onPod(event cache.Event[*corev1.Pod]) {
 	s.timeline.sawPod(schedulerName, "pods", event)

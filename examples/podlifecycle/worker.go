@@ -9,38 +9,41 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"github.com/kinformer/kinformer/cache"
 )
 
 // reconcileTimeout is how long one attempt may take, with its requests and its waits for the
 // informers. One that takes longer fails, and is made again.
 const reconcileTimeout = 30 * time.Second
 
-// worker brings one object at a time to the wanted state. K says which object.
+// worker runs informers, and brings one object at a time to the wanted state. K says which object.
 type worker[K comparable] struct {
 	name      string
 	queue     workqueue.TypedRateLimitingInterface[K]
-	synced    []interface{ WaitForSync(context.Context) error }
+	informers cache.Group
 	reconcile func(ctx context.Context, key K) error
 }
 
-func newWorker[K comparable](name string, reconcile func(ctx context.Context, key K) error, synced ...interface{ WaitForSync(context.Context) error }) *worker[K] {
-	return &worker[K]{
+func newWorker[K comparable](name string, reconcile func(ctx context.Context, key K) error, informers ...cache.Viewable) *worker[K] {
+	w := &worker[K]{
 		name:      name,
 		queue:     workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[K]()),
-		synced:    synced,
 		reconcile: reconcile,
 	}
+	w.informers.Add(informers...)
+	return w
 }
 
-// Run works until ctx ends.
-func (w *worker[K]) Run(ctx context.Context) error {
-	for _, informer := range w.synced {
-		switch err := informer.WaitForSync(ctx); {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return err
-		}
+// Run runs the informers, and works until ctx ends.
+func (w *worker[K]) Run(ctx context.Context) error { return cache.RunAll(ctx, w.informers.Run, w.work) }
+
+func (w *worker[K]) work(ctx context.Context) error {
+	switch err := w.informers.WaitForSync(ctx); {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return err
 	}
 	defer context.AfterFunc(ctx, w.queue.ShutDown)()
 	for {
