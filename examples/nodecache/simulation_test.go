@@ -112,8 +112,10 @@ func TestNodesAreUpToDateBetweenRestarts(t *testing.T) {
 		stopped := make(chan error, 1)
 		go func() { stopped <- nodes.controller.Run(ctx) }()
 		outOfDate, failed, failures := 0, false, 0
+		second := time.NewTicker(time.Second)
+		defer second.Stop()
 		for range looks {
-			time.Sleep(time.Second)
+			<-second.C
 			state, status := nodes.state(), nodes.controller.Status()
 			if status.Staleness > 2*stepInterval {
 				outOfDate++
