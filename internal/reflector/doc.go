@@ -54,8 +54,8 @@
 //   - for the server's Retry-After;
 //   - for a token of the bucket that all watches, probes and lists share (requestBudget): 10
 //     tokens, and one more every 5 s, so that there are at most 22 requests in any minute, and 12 a
-//     minute in the long run. Further pages of a list cost no token as long as they have new
-//     objects;
+//     minute in the long run. Further pages of a list cost no token if they have new objects, or
+//     are one of up to 100 empty ones in a row;
 //   - if it is a list, until a minute has passed since the fourth-last list that the server
 //     answered completely. The initial list is not counted, nor are refused ones.
 //

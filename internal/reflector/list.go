@@ -182,11 +182,12 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 	}
 }
 
-// endPage records the end of a page that another one follows. If the page had no new object, it
-// costs a token of the budget.
+// endPage records the end of a page that another one follows. If the page was no progress, the next
+// one costs a token of the budget.
 func (r *Reflector) endPage(ctx context.Context, progress *pageProgress, token string) error {
-	hasNew, err := progress.endPage(token)
-	if hasNew {
+	r.activity.Add(1)
+	isFree, err := progress.endPage(token)
+	if isFree {
 		return err
 	}
 	if wait := r.spend(); err == nil {

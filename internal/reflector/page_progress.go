@@ -9,16 +9,25 @@ import (
 	"hash/maphash"
 )
 
-// maxPagesWithoutObjects is the number of pages in a row that may have no object that the list has
-// not had before.
-const maxPagesWithoutObjects = 10
+const (
+	// maxRepeatedPages is the number of pages whose objects the list has had before that may come
+	// before one with a new object.
+	maxRepeatedPages = 10
+	// maxFreePages is the number of empty pages in a row that cost no token of the budget. A server
+	// that filters may send "up to zero items" (API concepts, "Retrieving large results sets in
+	// chunks").
+	maxFreePages = 100
+	// maxEmptyPages is the number of empty pages in a row that end a list.
+	maxEmptyPages = 10_000
+)
 
 // hashSeed is the seed of the hashes of keys and tokens.
 var hashSeed = maphash.MakeSeed() //nolint:gochecknoglobals // a constant of the process
 
-// pageProgress recognizes a list that does not end: its continue tokens repeat, or its pages have
-// no new objects. API servers return objects in the order of their keys, so that a greater key is a
-// new object. Only a page without a greater key is compared with all earlier ones.
+// pageProgress recognizes a list that does not end: its continue tokens repeat, its pages have no
+// new objects, or very many have none at all. API servers return objects in the order of their
+// keys, so that a greater key is a new object. Only a page without a greater key is compared with
+// all earlier ones.
 type pageProgress struct {
 	tokens   map[uint64]struct{} // hashes of the continue tokens
 	greatest string              // key
@@ -26,13 +35,15 @@ type pageProgress struct {
 	page     int                 // where this page begins in hashes
 	earlier  map[uint32]struct{} // hashes before earlierEnd
 	end      int                 // of the hashes in earlier
+	hasItems bool                // this page has an object
 	hasNew   bool                // this page has an object that is new
-	without  int                 // number of pages in a row without a new object
+	repeated int                 // number of pages with objects since the last new object
+	empty    int                 // number of pages without objects since the last new object
 }
 
 // item records an object of the page. One without a name is no progress.
 func (p *pageProgress) item(key string) {
-	if key == "" {
+	if p.hasItems = true; key == "" {
 		return
 	}
 	p.hashes = append(p.hashes, uint32(maphash.String(hashSeed, key))) //nolint:gosec // the low bits of a hash are one
@@ -41,26 +52,33 @@ func (p *pageProgress) item(key string) {
 	}
 }
 
-// endPage reports whether the page had an object that is new. It returns an error if the list does
-// not end. token is the page's continue token.
-func (p *pageProgress) endPage(token string) (hasNew bool, err error) {
-	hasNew = p.hasNew || p.comparePage()
-	p.hasNew, p.page = false, len(p.hashes)
-	if p.without++; hasNew {
-		p.without = 0
+// endPage reports whether the page is progress, so that the next one costs no token of the budget.
+// It returns an error if the list does not end. token is the page's continue token.
+func (p *pageProgress) endPage(token string) (isFree bool, err error) {
+	switch {
+	case !p.hasItems:
+		p.empty++
+		isFree = p.empty <= maxFreePages
+	case p.hasNew || p.comparePage():
+		p.empty, p.repeated, isFree = 0, 0, true
+	default:
+		p.repeated++
 	}
-	if p.without == maxPagesWithoutObjects {
-		return hasNew, fmt.Errorf("the list does not end: %d pages in a row have no new object", p.without)
-	}
+	p.hasItems, p.hasNew, p.page = false, false, len(p.hashes)
 	hash := maphash.String(hashSeed, token)
-	if _, again := p.tokens[hash]; again {
-		return hasNew, errors.New("the list does not end: a continue token repeats")
-	}
-	if p.tokens == nil {
+	_, again := p.tokens[hash]
+	switch {
+	case again:
+		return false, errors.New("the list does not end: a continue token repeats")
+	case p.repeated == maxRepeatedPages:
+		return isFree, fmt.Errorf("the list does not end: %d pages in a row have no new object", p.repeated)
+	case p.empty == maxEmptyPages:
+		return isFree, fmt.Errorf("the list does not end: %d pages in a row are empty", p.empty)
+	case p.tokens == nil:
 		p.tokens = make(map[uint64]struct{})
 	}
 	p.tokens[hash] = struct{}{}
-	return hasNew, nil
+	return isFree, nil
 }
 
 // comparePage reports whether the page has an object that no earlier page had. Two keys with the

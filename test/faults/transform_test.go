@@ -77,8 +77,13 @@ func TestFailedTransformOfAListItemKeepsTheOthers(t *testing.T) {
 	}
 }
 
+// runner is an informer of any type.
+type runner interface {
+	Run(ctx context.Context) error
+}
+
 // runInformer runs an informer in a bubble until stop.
-func runInformer(t *testing.T, informer *cache.SharedInformer[*corev1.Pod]) (stop func()) {
+func runInformer(t *testing.T, informer runner) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

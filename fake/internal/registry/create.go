@@ -72,10 +72,7 @@ func (s *Store) create(obj history.Object, mode Mode) (history.Object, error) {
 	if err := s.checkNew(obj, mode); err != nil {
 		return nil, err
 	}
-	if s.storesNamespaces() && mode != DryRun {
-		s.registry.namespaces.Store(obj.GetName(), nil)
-	}
-	return s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
+	stored, err := s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
 		if current != nil {
 			return nil, s.alreadyExists(current)
 		}
@@ -84,6 +81,10 @@ func (s *Store) create(obj history.Object, mode Mode) (history.Object, error) {
 		}
 		return obj, nil
 	})
+	if err == nil && s.storesNamespaces() && mode != DryRun {
+		s.registry.namespaces.Store(obj.GetName(), nil) // after it exists: otherwise it would look removed
+	}
+	return stored, err
 }
 
 func (s *Store) alreadyExists(current history.Object) error {

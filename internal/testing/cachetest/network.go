@@ -19,7 +19,7 @@ import (
 )
 
 // Timeout is how long tests of the network wait for what must happen. It is long for slow machines.
-const Timeout = 30 * time.Second
+const Timeout = 2 * time.Minute
 
 // NodesOf returns a ListWatch of a server's Nodes by a typed client with streaming.
 func NodesOf(config *rest.Config) *cache.ListWatch {
