@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxRepeatedPages is the number of pages whose objects the list has had before that may come
-	// before one with a new object.
+	// maxRepeatedPages is the number of pages with known objects alone that end a list, unless one
+	// with a new object comes between them.
 	maxRepeatedPages = 10
 	// maxFreePages is the number of empty pages in a row that cost no token of the budget. A server
 	// that filters may send "up to zero items" (API concepts, "Retrieving large results sets in
@@ -33,7 +33,7 @@ type pageProgress struct {
 	greatest string              // key
 	hashes   []uint32            // of the keys of all pages; four bytes an object until the list ends
 	page     int                 // where this page begins in hashes
-	earlier  map[uint32]struct{} // hashes before earlierEnd
+	earlier  map[uint32]struct{} // hashes before end
 	end      int                 // of the hashes in earlier
 	hasItems bool                // this page has an object
 	hasNew   bool                // this page has an object that is new

@@ -51,13 +51,10 @@ func (s *scripted) client() dynamic.ResourceInterface {
 	return dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"})
 }
 
-// widgetText is a Widget in JSON.
-func widgetText(name, version string) string {
-	return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"namespace":"ns","name":%q,"uid":"uid-%s","resourceVersion":%q}}`, name, name, version)
-}
-
-func listText(version string, items ...string) string {
-	return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"WidgetList","metadata":{"resourceVersion":%q},"items":[%s]}`, version, strings.Join(items, ","))
+// page is a page of a list of Widgets. next is the token of the page that follows, empty if none
+// does.
+func page(next, item string) string {
+	return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"WidgetList","metadata":{"resourceVersion":"10","continue":%q},"items":[%s]}`, next, item)
 }
 
 // A list may have pages without items, in any number and anywhere. It is stored, and the rate of
@@ -79,22 +76,22 @@ func TestEmptyPagesDoNotEndList(t *testing.T) {
 					items = append(items, make([]string, empty)...)
 					if i < len(pages)-1 {
 						objects++
-						items = append(items, widgetText(fmt.Sprint("w", objects), "9"))
+						items = append(items, fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w%d","uid":"%d","resourceVersion":"9"}}`, objects, objects))
 					}
 				}
 				var at []time.Time
 				s := &scripted{list: func(query string) string {
 					values, _ := url.ParseQuery(query)
 					if values.Get("limit") == "1" {
-						return listText("10")
+						return page("", "")
 					}
 					at = append(at, time.Now())
 					n, _ := strconv.Atoi(values.Get("continue"))
 					next := ""
 					if n+1 < len(items) {
-						next = fmt.Sprintf(`,"continue":"%d"`, n+1)
+						next = strconv.Itoa(n + 1)
 					}
-					return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"WidgetList","metadata":{"resourceVersion":"10"%s},"items":[%s]}`, next, items[n])
+					return page(next, items[n])
 				}}
 				informer := cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"), cache.InformerOptions[*unstructured.Unstructured]{Logger: logr.Discard()})
 				stop := runInformer(t, informer)
