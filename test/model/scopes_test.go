@@ -372,7 +372,8 @@ func (x *scopedExecution) quiesce() {
 			if why := x.unsettled(); why != "" || len(x.scopes.All()) == 0 { // without scopes, nothing is listed
 				return why
 			}
-			return x.differsFrom(x.expected(), x.stored())
+			stored := x.stored()
+			return x.differsFrom(withChangedCopies(x.expected(), stored), stored)
 		}
 	}
 	waits := 0

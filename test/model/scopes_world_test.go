@@ -33,7 +33,7 @@ func (s scopedState) String() string {
 	if s.deleted {
 		return fmt.Sprintf("%s/%s deleted at %d", s.key, s.uid, s.version)
 	}
-	return fmt.Sprintf("%s/%s@%d env=%s %s", s.key, s.uid, s.version, s.env, s.bad)
+	return fmt.Sprintf("%s/%s@%d env=%s value=%d %s", s.key, s.uid, s.version, s.env, s.value, s.bad)
 }
 
 // isKept reports whether the store keeps the last good state instead of this one.

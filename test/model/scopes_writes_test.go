@@ -24,8 +24,9 @@ import (
 //
 // What is checked of a write depends on its key. Under a key that no server object ever has, it is
 // known which lists and scopes remove the object: see checkRemoval and checkLeft. Under other keys,
-// the store must be equal to the server after all scopes were listed again. Until then any state of
-// the server may follow.
+// the store must be equal to the server after all scopes were listed again, but for a changed copy of
+// the present state, which a list keeps: it has the same UID and version. Until then any state of the
+// server may follow.
 
 var storeWrites = flag.Bool("model.writes", true, "some programs write into the store of an informer with scopes")
 
@@ -334,6 +335,17 @@ func (x *scopedExecution) withoutTouched(expected, stored map[string]scopedState
 		delete(expected, key)
 	}
 	return expected, stored
+}
+
+// withChangedCopies replaces the expected states of which the program has written a changed copy
+// that the store still has.
+func withChangedCopies(expected, stored map[string]scopedState) map[string]scopedState {
+	for key, got := range stored {
+		if want, ok := expected[key]; ok && got.isOwn() && got.uid == want.uid && got.version == want.version {
+			expected[key] = got
+		}
+	}
+	return expected
 }
 
 // hasTouched reports whether the store may differ from the server by what the program has written.
