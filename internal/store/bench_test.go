@@ -17,6 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // thing is a minimal object, so that the benchmarks measure the store.
@@ -178,6 +179,32 @@ func BenchmarkMemory(b *testing.B) {
 			})
 		}
 		runtime.KeepAlive(items)
+	}
+}
+
+// BenchmarkScopeState measures the condition of each of 200 scopes, with 20,000 quarantined keys.
+func BenchmarkScopeState(b *testing.B) {
+	h := newHarness(scoped)
+	scopes := make([]*Scope, 200)
+	for i := range scopes {
+		namespace := "n" + strconv.Itoa(i)
+		scopes[i] = NewScope(scope.Scope{Namespace: namespace})
+		h.AddScope(scopes[i])
+		list := h.NewFeed(FeedConfig{Scopes: scopes[i : i+1]}).Begin()
+		for n := range 100 {
+			list.Add(obj(fmt.Sprintf("%s/%d/1@1", namespace, n)).with("decode").item())
+		}
+		if err := list.Commit("1"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, c := range scopes {
+			if state := h.ScopeState(c); state.Quarantined != 100 {
+				b.Fatal(state)
+			}
+		}
 	}
 }
 

@@ -732,7 +732,7 @@ func (s *Store) Vacate(ctx context.Context, why error, confirmed bool) bool {
 	if s.Len() > 0 || !s.quarantine.isEmpty() {
 		c := &commit{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil, absence: &why}
 		c.replaceAll()
-		c.quarantine.releaseScopes(anyScope) // after it: a reader of a key that was quarantined must find the error
+		c.quarantine.releaseScopes(func(*Scope) bool { return true }) // after it: a reader of a key that was quarantined must find the error
 	} else {
 		s.withMu(func() { s.beginAbsence(why) })
 	}

@@ -286,15 +286,14 @@ func (f *Feed) Quarantined() int {
 	s := f.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keys, unnamed := s.quarantine.counts(func(scope *Scope) bool {
-		return slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return c.mark() == scope })
-	})
+	n := 0
 	for _, c := range f.Scopes() {
-		if c.needsRelist {
-			keys++
+		keys, unnamed := s.quarantine.counts(c.mark())
+		if n += keys + unnamed; c.needsRelist {
+			n++
 		}
 	}
-	return keys + unnamed
+	return n
 }
 
 // noteRestore records that the server was restored from a backup to a version at which a feed has

@@ -251,7 +251,7 @@ func (s *published) QuarantinedKeys(limit int) (first []KeyFailure) {
 
 // QuarantineSize returns the number of quarantined keys, and the number of states without a
 // readable key in the last committed list and in events since.
-func (s *published) QuarantineSize() (keys, unnamed int) { return s.quarantine.counts(anyScope) }
+func (s *published) QuarantineSize() (keys, unnamed int) { return s.quarantine.total() }
 
 // Indexers returns a copy of the index functions by name.
 func (s *published) Indexers() map[string]IndexFunc {
@@ -292,7 +292,7 @@ func (s *published) ScopeState(c *Scope) ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced && (!c.vacated || !s.IsVacant()), Objects: s.live.Load().indexes.scopeSize(c)}
-	state.Quarantined, state.Unnamed = s.quarantine.counts(func(scope *Scope) bool { return scope == c.mark() })
+	state.Quarantined, state.Unnamed = s.quarantine.counts(c.mark())
 	return state
 }
 

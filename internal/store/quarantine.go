@@ -20,11 +20,17 @@ var ErrNotStored = errors.New("the object's newest state could not be stored")
 // quarantine is the set of keys whose newest state could not be stored or read. It is nearly always
 // empty, and its methods take no lock then.
 type quarantine struct {
-	size atomic.Int64 // of both maps
+	size atomic.Int64 // of scopes
 
-	mu      sync.Mutex         // guards the fields below
-	keys    map[string]failure // by key
-	unnamed map[*Scope]int     // number of states without a readable key, in the last list and since
+	mu     sync.Mutex         // guards the fields below
+	keys   map[string]failure // by key
+	scopes map[*Scope]failureCount
+}
+
+// failureCount is what the quarantine has of one scope. It is not zero.
+type failureCount struct {
+	keys    int
+	unnamed int // states without a readable key, in the last list and since
 }
 
 // failure is why a key is quarantined.
@@ -49,24 +55,42 @@ func (f failure) skipped() bool { return errors.Is(f.err, feed.ErrSkip) }
 
 func (q *quarantine) isEmpty() bool { return q.size.Load() == 0 }
 
-// counts returns the number of keys, and of unnamed states, of the scopes that of accepts.
-func (q *quarantine) counts(of func(*Scope) bool) (keys, unnamed int) {
+// counts returns the number of keys, and of unnamed states, of a scope.
+func (q *quarantine) counts(c *Scope) (keys, unnamed int) {
 	if q.isEmpty() {
 		return 0, 0
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, f := range q.keys {
-		if of(f.scope) {
-			keys++
-		}
+	n := q.scopes[c]
+	return n.keys, n.unnamed
+}
+
+// total returns the number of all keys, and of all unnamed states.
+func (q *quarantine) total() (keys, unnamed int) {
+	if q.isEmpty() {
+		return 0, 0
 	}
-	for scope, n := range q.unnamed {
-		if of(scope) {
-			unnamed += n
-		}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, n := range q.scopes {
+		unnamed += n.unnamed
 	}
-	return keys, unnamed
+	return len(q.keys), unnamed
+}
+
+// count adds to the counts of a scope. The caller holds mu.
+func (q *quarantine) count(c *Scope, keys, unnamed int) {
+	if q.scopes == nil {
+		q.scopes = make(map[*Scope]failureCount)
+	}
+	n := q.scopes[c]
+	n.keys += keys
+	n.unnamed += unnamed
+	if q.scopes[c] = n; n == (failureCount{}) {
+		delete(q.scopes, c)
+	}
+	q.size.Store(int64(len(q.scopes)))
 }
 
 // releaseScopes releases the keys and the unnamed states of the scopes that of accepts.
@@ -76,13 +100,30 @@ func (q *quarantine) releaseScopes(of func(*Scope) bool) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	maps.DeleteFunc(q.keys, func(_ string, f failure) bool { return of(f.scope) })
-	maps.DeleteFunc(q.unnamed, func(c *Scope, _ int) bool { return of(c) })
-	q.updateSize()
+	keys := 0
+	for c, n := range q.scopes {
+		if of(c) {
+			keys += n.keys
+			q.count(c, 0, -n.unnamed)
+		}
+	}
+	if keys == 0 {
+		return
+	}
+	for key, f := range q.keys {
+		if of(f.scope) {
+			q.drop(key)
+		}
+	}
 }
 
-// anyScope accepts every scope, and that of a whole collection.
-func anyScope(*Scope) bool { return true }
+// drop releases a key. The caller holds mu.
+func (q *quarantine) drop(key string) {
+	if f, known := q.keys[key]; known {
+		delete(q.keys, key)
+		q.count(f.scope, -1, 0)
+	}
+}
 
 // failed reports whether key is quarantined, and returns why.
 func (q *quarantine) failed(key string) (f failure, ok bool) {
@@ -100,9 +141,8 @@ func (q *quarantine) failed(key string) (f failure, ok bool) {
 func (q *quarantine) add(key string, f failure) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	defer q.updateSize()
 	if key == "" {
-		q.countUnnamed(f.scope, q.unnamed[f.scope]+1)
+		q.count(f.scope, 0, 1)
 		return true
 	}
 	if q.keys == nil {
@@ -111,22 +151,11 @@ func (q *quarantine) add(key string, f failure) bool {
 	last, known := q.keys[key]
 	if !known || !f.unreadable {
 		f.version = cmp.Or(f.version, last.version)
+		q.count(f.scope, 1, 0) // before drop: readers must not find the quarantine empty in between
+		q.drop(key)
 		q.keys[key] = f
 	}
 	return !known
-}
-
-// updateSize sets size. The caller holds mu.
-func (q *quarantine) updateSize() { q.size.Store(int64(len(q.keys) + len(q.unnamed))) }
-
-// countUnnamed sets the number of a scope's states without a readable key. The caller holds mu.
-func (q *quarantine) countUnnamed(scope *Scope, n int) {
-	if q.unnamed == nil {
-		q.unnamed = make(map[*Scope]int)
-	}
-	if q.unnamed[scope] = n; n == 0 {
-		delete(q.unnamed, scope)
-	}
 }
 
 func (q *quarantine) release(key string) {
@@ -135,19 +164,17 @@ func (q *quarantine) release(key string) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.keys, key)
-	q.updateSize()
+	q.drop(key)
 }
 
 // setUnnamed sets the number of a scope's states without a readable key.
-func (q *quarantine) setUnnamed(scope *Scope, n int) {
+func (q *quarantine) setUnnamed(c *Scope, n int) {
 	if n == 0 && q.isEmpty() {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.countUnnamed(scope, n)
-	q.updateSize()
+	q.count(c, 0, n-q.scopes[c].unnamed)
 }
 
 // failures returns the keys and why each is quarantined.

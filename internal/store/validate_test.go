@@ -4,7 +4,9 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -37,7 +39,7 @@ func (s *Store) validate() error {
 			return fmt.Errorf("index %q: has %d keys, entries record %d", name, have, want)
 		}
 	}
-	if err := s.validateScopes(); err != nil {
+	if err := cmp.Or(s.validateScopes(), s.validateQuarantine()); err != nil {
 		return err
 	}
 	if keys := snapshot.Keys(); len(keys) != snapshot.Len() || len(slices.Compact(slices.Sorted(slices.Values(keys)))) != len(keys) {
@@ -57,6 +59,28 @@ func (s *Store) validatePackedBytes() error {
 	}
 	if counted := s.PackedBytes(); counted != int64(packedBytes) {
 		return fmt.Errorf("%d packed bytes are counted, the entries have %d", counted, packedBytes)
+	}
+	return nil
+}
+
+// validateQuarantine checks that each scope's quarantined keys are counted, and no others.
+func (s *Store) validateQuarantine() error {
+	q := &s.quarantine
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	want := make(map[*Scope]failureCount)
+	for c, n := range q.scopes {
+		if n.unnamed > 0 {
+			want[c] = failureCount{unnamed: n.unnamed}
+		}
+	}
+	for _, f := range q.keys {
+		n := want[f.scope]
+		n.keys++
+		want[f.scope] = n
+	}
+	if !maps.Equal(q.scopes, want) || q.size.Load() != int64(len(want)) {
+		return fmt.Errorf("the quarantine has %v, size %d, and counts %v", want, q.size.Load(), q.scopes)
 	}
 	return nil
 }
