@@ -6,6 +6,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -235,6 +236,86 @@ func TestWaitForDeleteWaitsForTheListOfTheScope(t *testing.T) {
 			t.Errorf("WaitForDelete took %v: %v", time.Since(before), err)
 		}
 	})
+}
+
+// What a handler has received of a scope, reads know: that its list has no object with another key,
+// and that the scope was removed.
+func TestReadsKnowTheScopesOfDeliveredEvents(t *testing.T) {
+	half := func(field cache.HashField, first, last uint64) cache.Scope {
+		return cache.Scope{Hash: cache.HashRange{Field: field, First: first, Last: last}}
+	}
+	slots := func(field cache.HashField, n uint64) (all []cache.Scope) {
+		width := math.MaxUint64/n + 1
+		for i := range n {
+			all = append(all, half(field, i*width, (i+1)*width-1))
+		}
+		return all
+	}
+	for _, row := range []struct {
+		name   string
+		scopes []cache.Scope
+	}{
+		{"namespaces", namespaces("a", "b")},
+		{"the whole collection", []cache.Scope{{}}},
+		{"a namespace by field", []cache.Scope{{FieldSelector: "metadata.namespace=a"}, {FieldSelector: "metadata.namespace=b"}}},
+		{"all but a name", []cache.Scope{{FieldSelector: "metadata.name!=x"}}},
+		{"labels", []cache.Scope{{LabelSelector: "env=dev"}}},
+		{"labels in a namespace", []cache.Scope{{Namespace: "a", LabelSelector: "env=dev"}, {Namespace: "b"}}},
+		{"two ranges of namespaces", slots(cache.HashNamespace, 2)},
+		{"two ranges of UIDs", slots(cache.HashUID, 2)},
+		{"32 slots of UIDs", slots(cache.HashUID, 32)},
+		{"32 slots of UIDs in namespaces", inNamespaces(slots(cache.HashUID, 32), "a", "b")},
+	} {
+		for when, first := range map[string][]cache.Scope{"of the start": row.scopes, "added": nil, "replacing another": namespaces("z")} {
+			cachetest.RunInBubble(t, row.name+", "+when, func(t *testing.T) {
+				i := newScopedInformer(t, cache.NewScopes(first...))
+				var added, left atomic.Int32
+				handler := func(event cache.KeyEvent) {
+					expectAbsent(t, i.SharedInformer, event.Key+"-none", event.LeftScope)
+					if event.LeftScope {
+						left.Add(1)
+						expectAbsent(t, i.SharedInformer, event.Key, true)
+						return
+					}
+					added.Add(1)
+				}
+				for range 3 {
+					if _, err := i.AddKeyHandler(handler, cache.HandlerOptions{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, key := range []string{"a/1", "a/2", "b/1"} {
+					i.server.Create(configMap(key, "env=dev"))
+				}
+				start(t, i)
+				synctest.Wait()
+				if when != "of the start" {
+					if err := i.scopes.Set(row.scopes...); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait()
+				if err := i.scopes.Remove(row.scopes...); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if added.Load() != 9 || left.Load() != 9 {
+					t.Errorf("the handlers received %d additions and %d removals, want 9 of each", added.Load(), left.Load())
+				}
+			})
+		}
+	}
+}
+
+// inNamespaces returns each scope in each of some namespaces.
+func inNamespaces(scopes []cache.Scope, names ...string) (all []cache.Scope) {
+	for _, name := range names {
+		for _, scope := range scopes {
+			scope.Namespace = name
+			all = append(all, scope)
+		}
+	}
+	return all
 }
 
 // The work queue of a key handler must know that an object still exists.

@@ -51,24 +51,26 @@ func (l *Loop) CoverageOf(key, uid string) Coverage {
 	return result
 }
 
-// coverageOf is CoverageOf for the scopes that the loop holds. knowsUID reports whether holds knows
-// the object's UID, which then decides which range of hashes may have it.
+// coverageOf is CoverageOf for the scopes that the loop holds. Which of them have been listed says
+// the store, in one step with their entries and changes. knowsUID reports whether holds knows the
+// object's UID, which then decides which range of hashes may have it.
 func (l *Loop) coverageOf(namespace string, knowsUID bool, holds func(scope.Scope) (may, all bool)) Coverage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if held := l.held[scope.Scope{Namespace: namespace}]; held != nil && !held.leaving && IsClosed(held.synced) {
+	listing := l.store.Listing() // under mu: order has all scopes of the listing
+	if held := l.held[scope.Scope{Namespace: namespace}]; held != nil && held.part.IsListedAt(listing) {
 		return Covered
 	}
 	result := NotCovered
 	for _, held := range l.order {
 		may, all := holds(held.name)
-		switch listed := IsClosed(held.synced); {
-		case held.leaving || !may:
+		switch listed := held.part.IsListedAt(listing); {
+		case !may || !listed && held.leaving:
 		case listed && all:
 			return Covered
 		case !listed:
 			result = NotListed
-		case result != NotListed && !knowsUID && held.name.Hash.Field == scope.UID && !l.hasAllHashes(held.name.WithoutRange()):
+		case result != NotListed && !knowsUID && held.name.Hash.Field == scope.UID && !l.hasAllHashes(listing, held.name.WithoutRange()):
 			result = Undecided
 		case result == NotCovered:
 			result = Covered
@@ -80,15 +82,19 @@ func (l *Loop) coverageOf(namespace string, knowsUID bool, holds func(scope.Scop
 	return result
 }
 
-// hasAllHashes reports whether the listed scopes that differ only in their ranges have all hashes.
-// The caller holds mu.
-func (l *Loop) hasAllHashes(group scope.Scope) bool {
+// hasAllHashes reports whether the scopes of a listing that differ only in their ranges have all
+// hashes. The caller holds mu.
+func (l *Loop) hasAllHashes(listing uint64, group scope.Scope) bool {
+	if l.allHashesAt != listing {
+		l.allHashesAt = listing
+		clear(l.allHashes)
+	}
 	if all, known := l.allHashes[group]; known {
 		return all
 	}
 	var ranges []scope.Range
 	for _, held := range l.order {
-		if held.name.WithoutRange() == group && !held.leaving && IsClosed(held.synced) {
+		if held.name.WithoutRange() == group && held.part.IsListedAt(listing) {
 			ranges = append(ranges, held.name.Hash)
 		}
 	}

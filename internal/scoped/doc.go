@@ -28,6 +28,8 @@
 // The Loop also says what an absent key means: that no scope may hold it, that one which may hold
 // it has not been listed, or that the object does not exist. GetByKey reports false for all three.
 // The methods that return an error wrap ErrNoScope for the first two, and the text says which.
+// Which scopes have been listed, they take from the store (Store.Listing), which changes it in one
+// step with the entries and the log: the Loop learns of a list later than a handler of its events.
 // Hashes of UIDs do not show in a key: unless the ranges cover all hashes, an absent key is
 // ErrNoScope, except if the store has seen its deletion within the last hour.
 //

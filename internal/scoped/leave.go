@@ -105,9 +105,8 @@ func (l *Loop) remove(removed []*heldScope, exist bool) {
 	}
 	l.mu.Lock()
 	for _, held := range removed {
-		held.leaving = true // before readers miss its objects
+		held.leaving = true // before the store no longer lists it
 	}
-	clear(l.allHashes)
 	l.mu.Unlock()
 	for _, held := range removed {
 		l.recordEmptied(held.name, held.state == scope.Emptying)

@@ -51,8 +51,9 @@ type Loop struct {
 	streams []*stream
 	counts  reflector.Status     // counts of streams that have ended
 	emptied map[string]time.Time // the namespaces that were deleted, and when; see emptiedFor
-	// allHashes caches hasAllHashes until a scope is added, listed or removed.
-	allHashes map[scope.Scope]bool
+	// allHashes caches hasAllHashes for the store's listing allHashesAt.
+	allHashes   map[scope.Scope]bool
+	allHashesAt uint64
 }
 
 // heldScope is a scope of the informer. Fields without a guard belong to the loop's goroutine, or
@@ -65,7 +66,7 @@ type heldScope struct {
 	gone    chan struct{} // closed once it is no longer held
 	freshAt time.Time     // of streams that no longer feed it, or when it was added; guarded by Loop.mu
 	stopped bool          // its streams were ended, because it was replaced
-	leaving bool          // its objects are leaving the store; guarded by Loop.mu
+	leaving bool          // it is removed, or about to be; guarded by Loop.mu
 }
 
 // New returns a loop that is not running.
@@ -181,7 +182,6 @@ func (l *Loop) hold(name scope.Scope) *heldScope {
 	l.mu.Lock()
 	l.held[name] = held
 	l.order = append(l.order, held)
-	clear(l.allHashes)
 	l.mu.Unlock()
 	l.store.AddScope(held.part)
 	return held
@@ -195,11 +195,7 @@ func (l *Loop) noteSynced() {
 		switch {
 		case IsClosed(held.synced):
 		case l.store.ScopeState(held.part).Synced:
-			l.mu.Lock()
 			close(held.synced)
-			clear(l.allHashes)
-			l.mu.Unlock()
-			l.store.Notify()
 		default:
 			all = false
 		}

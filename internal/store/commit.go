@@ -266,7 +266,7 @@ func (c *commit) beginScopes() error {
 		switch {
 		case c.feed.feeds(scope) && scope.vacated && !c.list.compareContents && feed.IsOlder(c.version, scope.reached()):
 			return feed.ErrOutdated // it must be listed
-		case !c.feed.feeds(scope), !c.list.compareContents && scope.synced && feed.IsOlder(c.version, scope.reached()):
+		case !c.feed.feeds(scope), !c.list.compareContents && scope.isListed() && feed.IsOlder(c.version, scope.reached()):
 		case !c.list.compareContents && feed.IsOlder(c.version, scope.minVersion):
 			return feed.ErrOutdated
 		default:
@@ -523,7 +523,7 @@ func (c *commit) isInitial(scope *Scope) bool {
 	case scope == nil:
 		return c.synced.Load() == nil
 	}
-	return !scope.synced
+	return !scope.isListed()
 }
 
 // sameState reports whether entry is the same state of its object as old, the live entry. made
@@ -619,8 +619,11 @@ func (c *commit) resolved() (keys []string) {
 }
 
 // publish makes the next state live, releases the resolved keys, and appends the changes to the
-// log, before the version is reached: a caller that waits for that reads nothing older. The caller
-// holds the writer's lock. It holds mu for O(resolved keys and scopes).
+// log, before the version is reached: a caller that waits for that reads nothing older. The listing
+// changes in the same step: at an addition after the swap, so that a reader that takes a scope for
+// listed finds its entries, and before the log, so that a handler reads what it has received; at a
+// removal before the swap, so that a reader that misses an entry finds the error. The caller holds
+// the writer's lock. It holds mu for O(resolved keys and scopes).
 func (c *commit) publish(resolved []string) {
 	changes := c.put
 	if len(c.gone) > 0 {
@@ -631,6 +634,9 @@ func (c *commit) publish(resolved []string) {
 	if c.absence != nil {
 		c.beginAbsence(*c.absence)
 	}
+	if c.list == nil {
+		c.beginListing()
+	}
 	live := c.live.Load()
 	c.next.version, c.next.writes = live.version, live.writes+1
 	c.swap(c.next)
@@ -638,6 +644,9 @@ func (c *commit) publish(resolved []string) {
 		if f, failed := c.failed[key]; !failed || f.skipped() {
 			c.quarantine.release(key)
 		}
+	}
+	if c.feed != nil {
+		c.beginListing()
 	}
 	if c.config.Log != nil && (len(changes) > 0 || c.list != nil) {
 		c.config.Log.Append(changes)
@@ -648,6 +657,26 @@ func (c *commit) publish(resolved []string) {
 	c.advance()
 	if c.list != nil {
 		c.list.changed = changes
+	}
+}
+
+// beginListing begins a listing that has the scopes of the list or, if the commit removes scopes,
+// lacks those, unless the listing would be the same. The caller holds both locks.
+func (c *commit) beginListing() {
+	next, begins := c.listing.Load()+1, false
+	scopes := maps.Keys(c.scopes)
+	if c.scopes == nil {
+		scopes = slices.Values(c.feed.Scopes())
+	}
+	for scope := range scopes {
+		since := &scope.listed
+		if c.list == nil {
+			since = &scope.removed
+		}
+		begins = since.CompareAndSwap(0, next) || begins
+	}
+	if begins {
+		c.listing.Store(next)
 	}
 }
 
@@ -691,7 +720,7 @@ func (c *commit) advance() {
 		c.feed.progress.version = c.version
 		for _, scope := range c.feed.Scopes() {
 			if c.scopes == nil || c.scopes[scope] {
-				scope.version, scope.synced, scope.vacated = "", true, false // the version is that of the feed
+				scope.version, scope.vacated = "", false // the version is that of the feed
 			}
 		}
 		c.feed.vacations = c.vacations
@@ -712,7 +741,7 @@ func (c *commit) forgetScopes() {
 		c.tombstones.released = append(c.tombstones.released, scope.waiting...)
 		scope.waiting = nil
 	}
-	c.quarantine.releaseScopes(func(scope *Scope) bool { return scope != nil && scope.removed })
+	c.quarantine.releaseScopes(func(scope *Scope) bool { return scope != nil && scope.isRemoved() })
 	c.endAbsence()
 }
 

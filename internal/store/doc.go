@@ -59,7 +59,7 @@
 //	              tombstones raise
 //	NewFeed       it has a feed. A second one may join, repeats events of the first, and takes its
 //	              place once it has caught up (HasCaughtUp, Drop)
-//	Commit        its entries are those of the list; it is synced
+//	Commit        its entries are those of the list, and it is listed; see Listings
 //	RetireScope   other scopes take its objects over; it takes over none
 //	RemoveScopes  one commit removes its entries, except those whose deletion waits
 //
@@ -119,6 +119,18 @@
 // the entry has changed when the wait ends, which includes its scope. A state that a list stores
 // cancels any deletion that waits at its key: after a restore, it may be the state that was
 // deleted.
+//
+// # Listings
+//
+// A listing is the number of the set of listed scopes, which readers take without a lock
+// (Store.Listing, Scope.IsListedAt). It changes in the step that publishes a list or a removal:
+//
+//	a first list  entries, listing, log   an absent key of a listed scope is not in its list, and what
+//	                                      a handler has received, reads know
+//	a removal     listing, entries, log   a reader that misses an entry finds that its scope is not
+//	                                      listed
+//
+// A reader that finds the listing changed between its two reads of a key reads again (Find).
 //
 // # A collection that is not served
 //

@@ -128,7 +128,7 @@ func (f *Feed) NotOlderThan() string {
 		}
 	}
 	for _, c := range f.Scopes() {
-		if !c.synced {
+		if !c.isListed() {
 			c.minVersion = peers
 		}
 		if feed.IsOlder(c.reached(), c.minVersion) || c.reached() == "" {

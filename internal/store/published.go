@@ -30,6 +30,10 @@ type published struct {
 	// absence is nil if the server's objects are there. Otherwise it points to the error that says
 	// why they are not, which is nil if they are gone. It is written under both locks.
 	absence atomic.Pointer[error]
+	// listing is how often the set of listed scopes has changed. A change of several scopes is
+	// visible at once: each scope records the listing from which on it is listed, or removed. It is
+	// written under both locks.
+	listing atomic.Uint64
 	// written has the keys that were written since a commit has forked the live state; it is nil if
 	// none has. The writer's lock guards it.
 	written map[string]struct{}
@@ -107,28 +111,31 @@ func (s *published) Get(key string) (any, bool) {
 }
 
 // Find returns the value under key, as Get does. If there is none, it returns KeyError. It reads
-// the value again after the error, since the object may have been stored in between.
+// the value again after the error, since the object may have been stored in between, and all again
+// if the scopes were others then.
 func (s *published) Find(key string) (value any, exists bool, err error) {
-	if value, exists = s.Get(key); exists {
-		return value, true, nil
+	value, exists = s.Get(key)
+	for !exists {
+		listing := s.Listing()
+		err = s.KeyError(key)
+		if value, exists = s.Get(key); !exists && s.Listing() == listing {
+			return value, false, err
+		}
 	}
-	err = s.KeyError(key)
-	if value, exists = s.Get(key); exists {
-		return value, true, nil
-	}
-	return value, false, err
+	return value, true, nil
 }
 
 // FindStored is Find without decoding.
 func (s *published) FindStored(key string) (stored pack.Stored, exists bool, err error) {
-	if ref := s.entries.Get(key); ref != nil {
-		return s.stored(ref), true, nil
+	ref := s.entries.Get(key)
+	for ref == nil {
+		listing := s.Listing()
+		err = s.KeyError(key)
+		if ref = s.entries.Get(key); ref == nil && s.Listing() == listing {
+			return stored, false, err
+		}
 	}
-	err = s.KeyError(key)
-	if ref := s.entries.Get(key); ref != nil { // stored in between
-		return s.stored(ref), true, nil
-	}
-	return stored, false, err
+	return s.stored(ref), true, nil
 }
 
 // AnyKey returns the key of one entry or, if there is none, of one object that could not be stored.
@@ -207,13 +214,18 @@ func (s *published) Absence() error {
 	return nil
 }
 
+// Listing returns the number of the present set of listed scopes; see Scope.IsListedAt. It takes
+// no lock. A scope is in the set from before its list is in the log, and until before its entries
+// are removed.
+func (s *published) Listing() uint64 { return s.listing.Load() }
+
 // Listed reports whether a scope has ever been listed, and whether one has been since Vacate.
 func (s *published) Listed() (ever, now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, scope := range s.scopes.held {
-		ever = ever || scope.synced
-		now = now || scope.synced && !scope.vacated
+		ever = ever || scope.isListed()
+		now = now || scope.isListed() && !scope.vacated
 	}
 	return ever, now
 }
@@ -291,7 +303,7 @@ type ScopeState struct {
 func (s *published) ScopeState(c *Scope) ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := ScopeState{ResourceVersion: c.reached(), Synced: c.synced && (!c.vacated || !s.IsVacant()), Objects: s.live.Load().indexes.scopeSize(c)}
+	state := ScopeState{ResourceVersion: c.reached(), Synced: c.isListed() && (!c.vacated || !s.IsVacant()), Objects: s.live.Load().indexes.scopeSize(c)}
 	state.Quarantined, state.Unnamed = s.quarantine.counts(c.mark())
 	return state
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
@@ -22,13 +23,15 @@ type Scope struct {
 	whole   bool   // it is the only one, and its entries do not record it
 	waiters waiters
 
+	// The listings (see published.listing) from which on the scope is listed, and removed; 0 if it
+	// is not. They are read without a lock, and written under both locks of the store.
+	listed, removed atomic.Uint64
+
 	// The fields below are guarded by the store's mu, and written under both of its locks.
 	version     string       // that the scope has reached by feeds that it no longer has
 	feeds       []*progress  // of the feeds that it has
-	synced      bool         // a list was committed
 	minVersion  string       // no state of it that is older is stored; see Feed.NotOlderThan
 	retiring    bool         // other scopes take its objects over; see RetireScope
-	removed     bool         // see RemoveScopes
 	restores    uint64       // how many restores of the server were known when it was last listed after one
 	needsRelist bool         // the store may lack states of it, since the server was restored
 	vacated     bool         // it has not been listed since Vacate
@@ -66,16 +69,16 @@ func (k *scopes) add(added *Scope) {
 	k.oldest = nil
 }
 
-// forget removes scopes from the set. The caller holds both locks.
+// forget removes scopes from the set, which the store no longer lists. The caller holds both locks.
 func (k *scopes) forget(gone []*Scope) {
 	for _, c := range gone {
-		c.removed, c.retiring = true, true // no deletion waits for it
+		c.retiring = true // no deletion waits for it
 		k.removedVersion = newer(k.removedVersion, c.reached())
 		if k.selectors[c.Name.Selectors()]--; k.selectors[c.Name.Selectors()] == 0 {
 			delete(k.selectors, c.Name.Selectors())
 		}
 	}
-	isGone := func(c *Scope) bool { return c.removed }
+	isGone := (*Scope).isRemoved
 	k.held = slices.DeleteFunc(k.held, isGone)
 	namespaces := make(map[string]bool) // of gone; a visit of all would take a millisecond for 10,000
 	for _, c := range gone {
@@ -140,6 +143,19 @@ func (c *Scope) mark() *Scope {
 	return c
 }
 
+// IsListedAt reports whether, at a listing, a list of the scope was committed and the scope was not
+// removed; see Store.Listing.
+func (c *Scope) IsListedAt(listing uint64) bool {
+	listed, removed := c.listed.Load(), c.removed.Load()
+	return listed != 0 && listed <= listing && (removed == 0 || removed > listing)
+}
+
+// isListed reports whether a list of the scope was committed.
+func (c *Scope) isListed() bool { return c.listed.Load() != 0 }
+
+// isRemoved reports whether the scope was removed; see RemoveScopes.
+func (c *Scope) isRemoved() bool { return c.removed.Load() != 0 }
+
 // reached returns the version that the scope has reached. The caller holds a lock of the store.
 func (c *Scope) reached() string {
 	version := c.version
@@ -152,19 +168,19 @@ func (c *Scope) reached() string {
 // hasReached reports whether the scope has been listed and has reached a version. Every scope has
 // reached the empty version. The caller holds a lock of the store.
 func (c *Scope) hasReached(version string) bool {
-	return version == "" || c.synced && !feed.IsOlder(c.reached(), version)
+	return version == "" || c.isListed() && !feed.IsOlder(c.reached(), version)
 }
 
 // findOldest finds the scope with the lowest version, whose version is that of the store: none
 // before the first full state is complete, or without scopes. A scope that was added later counts
-// once it has synced. It also finds the watermark. isComplete reports whether the first full state
+// once it is listed. It also finds the watermark. isComplete reports whether the first full state
 // is complete. The caller holds both locks.
 func (k *scopes) findOldest(isComplete bool) {
 	k.oldest, k.watermark, k.unbounded = nil, "", true
 	var last *progress
 	lacksList := false
 	for _, c := range k.held {
-		steady := c.synced && len(c.feeds) == 1 && !feed.IsOlder(c.feeds[0].version, c.version)
+		steady := c.isListed() && len(c.feeds) == 1 && !feed.IsOlder(c.feeds[0].version, c.version)
 		if steady && c.feeds[0] == last {
 			continue // it has reached what a scope before has
 		}
@@ -172,7 +188,7 @@ func (k *scopes) findOldest(isComplete bool) {
 		if steady {
 			last = c.feeds[0]
 		}
-		if !c.synced && version == "" {
+		if !c.isListed() && version == "" {
 			lacksList = true
 			if len(c.feeds) > 0 {
 				k.lower(c.minVersion) // of the list that it may be receiving; any, if it is empty

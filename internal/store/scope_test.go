@@ -326,6 +326,7 @@ func TestForgottenScopesCostNoVisitOfOtherNamespaces(t *testing.T) {
 	k.add(gone)
 	k.add(kept)
 	k.byNamespace["b"] = []*Scope{nil} // which a visit would dereference
+	gone.removed.Store(1)
 	k.forget([]*Scope{gone})
 	if !slices.Equal(k.held, []*Scope{kept}) || !slices.Equal(k.byNamespace["a"], []*Scope{kept}) {
 		t.Errorf("held are %v, of the namespace %v", k.held, k.byNamespace["a"])

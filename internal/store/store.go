@@ -260,7 +260,7 @@ func (s *Store) claimOf(uid string, old *Entry) claim {
 	switch {
 	case !s.config.Scoped:
 		return claim{}
-	case old != nil && old.scope() != nil && !old.scope().removed:
+	case old != nil && old.scope() != nil && !old.scope().isRemoved():
 		return claim{scope: old.scope(), written: true}
 	}
 	return claim{written: true, hasUID: uid != "", hash: scope.HashOf(uid)}

@@ -144,7 +144,7 @@ func (g *tombstones) forgetUndone(listed []*Scope, version string) {
 	for _, t := range slices.Collect(maps.Values(g.byKey)) {
 		if w := t.waiting; w != nil && slices.Contains(listed, w.scope) {
 			g.stopWaiting(t)
-		} else if w != nil && w.scope.removed && feed.IsOlder(version, w.version) {
+		} else if w != nil && w.scope.isRemoved() && feed.IsOlder(version, w.version) {
 			w.version = "" // every scope has reached it
 			g.released = append(g.released, waitingKey{t.key, ""})
 		}

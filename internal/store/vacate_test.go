@@ -246,7 +246,7 @@ func TestVacateWithScopes(t *testing.T) {
 			h.expectReads(t, h.Absence())
 			objects := 0
 			for name, scope := range h.scopes {
-				if state := h.ScopeState(scope); !scope.removed {
+				if state := h.ScopeState(scope); !scope.isRemoved() {
 					objects += state.Objects
 				} else if state.Objects != 0 {
 					t.Errorf("scope %s was removed, and has %d objects", name, state.Objects)
