@@ -103,7 +103,7 @@ func startReplica(t *testing.T, config *rest.Config, identity string) replica {
 	if err := manager.GetFieldIndexer().IndexField(t.Context(), &corev1.ConfigMap{}, "owner", byOwner); err != nil {
 		t.Fatal(err)
 	}
-	owner := &ownerReconciler{manager.GetClient(), member, identity}
+	owner := &ownerReconciler{manager.GetClient(), manager.GetAPIReader(), member, identity}
 	if err := ctrl.NewControllerManagedBy(manager).For(&corev1.ConfigMap{}).Complete(owner); err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +131,7 @@ func startReplica(t *testing.T, config *rest.Config, identity string) replica {
 
 type ownerReconciler struct {
 	client.Client
+	server   client.Reader
 	member   *shard.Member
 	identity string
 }
@@ -149,10 +150,18 @@ func (r *ownerReconciler) Reconcile(ctx context.Context, request ctrl.Request) (
 	if configMap.Annotations["owner"] == r.identity {
 		return ctrl.Result{}, nil
 	}
+	related := client.ObjectKey{Namespace: namespace, Name: "item-00"} // of one of the replicas
+	err := r.Get(ctx, related, &corev1.ConfigMap{})
+	if errors.Is(err, cache.ErrNoScope) {
+		err = r.server.Get(ctx, related, &corev1.ConfigMap{})
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	writing, cancel := slot.Context(ctx)
 	defer cancel()
 	metav1.SetMetaDataAnnotation(&configMap.ObjectMeta, "owner", r.identity)
-	err := r.Update(writing, configMap)
+	err = r.Update(writing, configMap)
 	if err != nil && errors.Is(context.Cause(writing), shard.ErrNotOwner) {
 		return ctrl.Result{}, context.Cause(writing)
 	}

@@ -102,12 +102,15 @@ func (c *controller) processNext(ctx context.Context) bool {
 // and is called again: the informer is about to drop the ConfigMap then, unless this replica takes
 // the slot again before. The informer does not report the ConfigMap in that case.
 func (c *controller) reconcile(ctx context.Context, key string) error {
-	configMap, ok := c.configMaps.Store().GetByKey(key)
-	if err := c.configMaps.Store().KeyError(key); !ok && errors.Is(err, cache.ErrNoScope) {
-		return c.leave(ctx, key)
-	}
-	if !ok {
+	namespace, name, _ := strings.Cut(key, "/")
+	configMap, err := cache.NewLister(c.configMaps.Store(), corev1.Resource("configmaps")).Namespace(namespace).Get(name)
+	switch {
+	case errors.Is(err, cache.ErrNoScope):
+		return c.leave(ctx, namespace, name)
+	case apierrors.IsNotFound(err):
 		return nil // deleted
+	case err != nil:
+		return fmt.Errorf("get: %w", err)
 	}
 	slot, ok := c.member.Slot(configMap)
 	if !ok {
@@ -120,7 +123,7 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 	ctx, cancel := slot.Context(ctx)
 	defer cancel()
 	// The update carries the resourceVersion of the ConfigMap in the store.
-	_, err := c.client.CoreV1().ConfigMaps(configMap.Namespace).Update(ctx, changed, metav1.UpdateOptions{})
+	_, err = c.client.CoreV1().ConfigMaps(configMap.Namespace).Update(ctx, changed, metav1.UpdateOptions{})
 	switch {
 	case err == nil:
 		c.stamped.Add(1)
@@ -138,9 +141,9 @@ func (c *controller) reconcile(ctx context.Context, key string) error {
 
 // leave is called for a ConfigMap that the informer does not hold, and whose deletion it has not
 // seen. Whether it exists, only the server knows: another replica stamps it then. A controller that
-// cleans up after deletions must ask.
-func (c *controller) leave(ctx context.Context, key string) error {
-	namespace, name, _ := strings.Cut(key, "/")
+// cleans up after deletions must ask, and so must one that reads a related object: no event of the
+// reconciled one would follow.
+func (c *controller) leave(ctx context.Context, namespace, name string) error {
 	_, err := c.client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil // deleted: a controller would clean up here
