@@ -50,6 +50,9 @@ func (i *incarnation) step(ctx context.Context) time.Duration {
 	if ctx.Err() != nil {
 		return 0
 	}
+	if peers, _ := i.view.summary(); slices.ContainsFunc(peers, func(p Peer) bool { return p.Identity == i.options.Identity }) {
+		i.notePrograms(ctx, peers)
+	}
 	i.giveUp(ctx, plan.giveUp)
 	i.release(ctx, states)
 	for _, lease := range plan.collect {

@@ -25,6 +25,9 @@
 // which ends the attempts. If the replica takes the slot again before that, the next attempt
 // succeeds.
 //
+// The group's name is all that connects its replicas. Options.Program, the name of the program,
+// keeps those of another program out that use the same group by mistake.
+//
 // The client of the Leases should be a clientset with a rest.Config of its own, and so a limit of
 // its own on requests per second. Otherwise renewals wait behind the controller's requests. With
 // client-go's default of five per second, the first replica needs six seconds to take 32 slots.

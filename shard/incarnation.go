@@ -26,6 +26,7 @@ type incarnation struct {
 
 	// The following belong to balance.
 	budget     *budget
+	programs   []string      // of the members, as last logged
 	released   map[int]int32 // transitions of slots given up, whose release the view may not show yet
 	lastResort time.Duration // when it last took a slot beyond its share
 }
@@ -37,7 +38,7 @@ func (m *Member) runIncarnation(ctx context.Context) {
 		return
 	}
 	logger := klog.FromContext(ctx)
-	logger.Info("Joined the group", "incarnation", i.name)
+	logger.Info("Joined the group", "incarnation", i.name, "program", m.options.Program)
 	m.setIncarnation(i.name)
 	m.setRenewed(i.term.renewed)
 	living, end := context.WithCancelCause(ctx)
@@ -111,7 +112,7 @@ func (m *Member) acquire(ctx context.Context, name string, last *observed) (*coo
 		}
 		lease = expired(lease)
 	}
-	lease = lease.DeepCopy()
+	lease = m.options.withProgram(lease)
 	metav1.SetMetaDataLabel(&lease.ObjectMeta, groupLabel, m.options.Group) // by which the others find it
 	hold(lease, name, m.options.LeaseDuration, now.wall)
 	return m.leases.Update(ctx, lease, metav1.UpdateOptions{})

@@ -32,7 +32,8 @@ type LeaseClient interface {
 
 // A group has three kinds of Leases, all with the label groupLabel:
 //
-//   - the group record, with the options that all replicas must agree on as annotations;
+//   - the group record, with the options that all replicas must agree on as annotations. The
+//     program is absent until a replica that has one has read the record;
 //   - one for each member. Its holder is the member's incarnation, and none once that has expired;
 //   - one for each slot. Its holder is the incarnation that owns the slot, of the member whose
 //     Lease it names, and its leaseTransitions count the owners. It is written only on a change of
@@ -43,6 +44,7 @@ const (
 	slotsAnnotation   = "kinformer/shard-slots"
 	fieldAnnotation   = "kinformer/shard-field"
 	versionAnnotation = "kinformer/shard-algorithm"
+	programAnnotation = "kinformer/shard-program" // of members' Leases, too
 
 	memberAnnotation    = "kinformer/shard-member"
 	memberUIDAnnotation = "kinformer/shard-member-uid"
@@ -57,11 +59,21 @@ const (
 )
 
 func (o Options) groupLease() *coordinationv1.Lease {
-	return o.newLease(o.Group, map[string]string{
+	return o.withProgram(o.newLease(o.Group, map[string]string{
 		slotsAnnotation:   strconv.Itoa(o.Slots),
 		fieldAnnotation:   string(o.HashField),
 		versionAnnotation: algorithmVersion,
-	})
+	}))
+}
+
+// withProgram returns a copy of a Lease, with the program of o.
+func (o Options) withProgram(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	lease = lease.DeepCopy()
+	delete(lease.Annotations, programAnnotation)
+	if o.Program != "" {
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, programAnnotation, o.Program)
+	}
+	return lease
 }
 
 // selector selects the Leases of the group.
@@ -69,9 +81,13 @@ func (o Options) selector() labels.Selector {
 	return labels.SelectorFromSet(labels.Set{groupLabel: o.Group})
 }
 
-// checkGroup returns an error if the group record has other options than o.
+// checkGroup returns an error if the group record has other options than o. A record without a
+// program has none other.
 func (o Options) checkGroup(lease *coordinationv1.Lease) error {
 	for key, want := range o.groupLease().Annotations {
+		if key == programAnnotation && lease.Annotations[key] == "" {
+			continue
+		}
 		if got := lease.Annotations[key]; got != want {
 			return fmt.Errorf("%w: Lease %q has annotation %s=%q, this replica %q", ErrGroupMismatch, lease.Name, key, got, want)
 		}
@@ -83,7 +99,7 @@ func (o Options) memberLeaseName() string { return o.Group + memberInfix + o.Ide
 
 // memberLease returns a Lease that an incarnation holds from now on.
 func (o Options) memberLease(incarnation string, now time.Time) *coordinationv1.Lease {
-	lease := o.newLease(o.memberLeaseName(), nil)
+	lease := o.withProgram(o.newLease(o.memberLeaseName(), nil))
 	hold(lease, incarnation, o.LeaseDuration, now)
 	return lease
 }

@@ -25,7 +25,8 @@ import (
 
 var (
 	// ErrGroupMismatch is wrapped by the error of Run if the group was created with another number
-	// of slots, another hash field or by another version of the algorithm.
+	// of slots, another hash field or by another version of the algorithm, or is one of another
+	// program.
 	ErrGroupMismatch = errors.New("the group has other options")
 
 	errRunTwice = errors.New("shard: Run was called before")
@@ -174,8 +175,8 @@ func (m *Member) checkGroup(ctx context.Context) error {
 			m.fail(err)
 			return err
 		}
-		if !apierrors.IsAlreadyExists(err) {
-			m.report(ctx, "read the group's Lease", err)
+		if !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) { // another replica came first
+			m.report(ctx, "read or write the group's Lease", err)
 		}
 		if !m.sleep(ctx, m.options.RetryPeriod) {
 			return nil
@@ -183,7 +184,8 @@ func (m *Member) checkGroup(ctx context.Context) error {
 	}
 }
 
-// groupRecord reads the group record, or creates it.
+// groupRecord reads the group record, or creates it. If the record has no program, groupRecord adds
+// that of this replica.
 func (m *Member) groupRecord(ctx context.Context) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
 	defer cancel()
@@ -191,7 +193,10 @@ func (m *Member) groupRecord(ctx context.Context) (*coordinationv1.Lease, error)
 	if apierrors.IsNotFound(err) {
 		return m.leases.Create(ctx, m.options.groupLease(), metav1.CreateOptions{})
 	}
-	return lease, err
+	if err != nil || m.options.checkGroup(lease) != nil || m.options.Program == "" || lease.Annotations[programAnnotation] != "" {
+		return lease, err
+	}
+	return m.leases.Update(ctx, m.options.withProgram(lease), metav1.UpdateOptions{})
 }
 
 // sleep returns after d, or false as soon as ctx ends.

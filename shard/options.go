@@ -25,6 +25,12 @@ type Options struct {
 	// subdomain, and no other running replica of the group may have it. A replica that is started
 	// again under the name of one that crashed joins the group once that one's Lease has expired.
 	Identity string
+	// Program is the name of the program that the replicas of the group run, such as
+	// "web-controller". It must be a DNS subdomain, or empty. The Lease named Group has it once a
+	// replica with one has run: Run returns ErrGroupMismatch if that is another one. An empty name
+	// is not compared. Without it, two programs that use one group by mistake each handle a part of
+	// their objects, and neither notices.
+	Program string
 
 	// Slots is the number of parts into which the hash space is cut. Zero means 32; at most 4096.
 	// It should be at least four times the largest number of replicas, and cannot be changed while
@@ -85,6 +91,9 @@ func (o Options) check() error {
 		invalid("Identity", fmt.Sprintf("%q", o.Identity), "%s", strings.Join(reasons, "; "))
 	} else if n := len(o.memberLeaseName()) - validation.DNS1123SubdomainMaxLength; n > 0 {
 		invalid("Identity", fmt.Sprintf("%q", o.Identity), "together with Group must be %d characters shorter", n)
+	}
+	if reasons := validation.IsDNS1123Subdomain(o.Program); o.Program != "" && len(reasons) > 0 {
+		invalid("Program", fmt.Sprintf("%q", o.Program), "%s", strings.Join(reasons, "; "))
 	}
 	if o.Slots < 1 || o.Slots > maxSlots {
 		invalid("Slots", o.Slots, "must be between 1 and %d", maxSlots)

@@ -4,6 +4,7 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cache"
@@ -23,8 +25,8 @@ import (
 type Status struct {
 	// Group and Identity are those of Options.
 	Group, Identity string
-	// Running reports whether Run is in progress. Otherwise Incarnation, Members, Owned, Free,
-	// RenewalAge and StaleSince are zero.
+	// Running reports whether Run is in progress. Otherwise Incarnation, Members, Peers, Owned,
+	// Free, RenewalAge and StaleSince are zero.
 	Running bool
 	// Incarnation is the identity with a random suffix, different for each time that the replica
 	// has joined the group. It is empty while the replica is not a member.
@@ -33,9 +35,11 @@ type Status struct {
 	// owns.
 	Slots, Owned int
 	// Members is the number of members whose Leases have not expired, and Free the number of slots
-	// without an owner among them, as this member last saw them. Both are zero until it has joined
-	// the group. Once it could not reach the API server for LeaseDuration, it sees no members.
+	// without an owner among them, as this member last saw them. Peers are these members, by
+	// identity, with this one. All are zero until it has joined the group. Once it could not reach
+	// the API server for LeaseDuration, it sees no members.
 	Members, Free int
+	Peers         []Peer
 	// Taken counts the slots that the member has taken, by the reason. It has a key for every
 	// reason, and so has Lost:
 	//   - New: the slot had no owner before.
@@ -68,6 +72,15 @@ type Status struct {
 	// informer of Leases, or nil. Once Run has returned because the group has other options, it is
 	// that error.
 	Err error
+}
+
+// Peer is a member of a group, as another member or itself sees it.
+type Peer struct {
+	// Identity and Program are those of its Options. Program is empty if it has none, or if it is
+	// of an earlier version.
+	Identity, Program string
+	// Slots is the number of slots that it owns.
+	Slots int
 }
 
 // takeReason is why a slot is free, or was taken.
@@ -116,7 +129,8 @@ func (m *Member) Status() Status {
 	}
 	status.RenewalAge = m.clock.now().elapsed(renewed)
 	if !status.Renewed.IsZero() { // the Leases have been listed
-		status.Members, status.Free = m.view.summary()
+		status.Peers, status.Free = m.view.summary()
+		status.Members = len(status.Peers)
 	}
 	if status.Err == nil && informer != nil {
 		status.Err = informer.Status().Err
@@ -220,4 +234,42 @@ func slotNumbers(numbers []int) string {
 		}
 	}
 	return text.String()
+}
+
+// notePrograms logs the programs of the members if there are others than before.
+func (i *incarnation) notePrograms(ctx context.Context, peers []Peer) {
+	programs := programsOf(peers)
+	if !slices.Equal(programs, i.programs) && !slices.Equal(programs, []string{""}) {
+		klog.FromContext(ctx).Info("Programs of the group's members", "programs", programsText(peers))
+	}
+	i.programs = programs
+}
+
+// programsOf returns the programs of members, each once, in order.
+func programsOf(peers []Peer) []string {
+	programs := sets.New[string]()
+	for _, peer := range peers {
+		programs.Insert(peer.Program)
+	}
+	return sets.List(programs)
+}
+
+// programsText names the members of each program, such as "none: c; web: a, b", up to ten of each.
+func programsText(peers []Peer) string {
+	const limit = 10
+	var texts []string
+	for _, program := range programsOf(peers) {
+		var members []string
+		for _, peer := range peers {
+			if peer.Program == program {
+				members = append(members, peer.Identity)
+			}
+		}
+		text := cmp.Or(program, "none") + ": " + strings.Join(members[:min(len(members), limit)], ", ")
+		if more := len(members) - limit; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "; ")
 }

@@ -5,8 +5,9 @@ package shard
 
 import (
 	"context"
+	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,25 +16,34 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// countingLines returns a context whose logger counts the lines that contain a text.
-func countingLines(t *testing.T, text string) (context.Context, *atomic.Int64) {
+// collectLines returns a context whose logger collects the lines that contain a text, and a
+// function that returns these lines.
+func collectLines(t *testing.T, text string) (ctx context.Context, lines func() []string) {
 	t.Helper()
-	lines := new(atomic.Int64)
-	return klog.NewContext(t.Context(), funcr.New(func(_, args string) {
+	var mu sync.Mutex
+	var collected []string
+	logger := funcr.New(func(_, args string) {
 		if strings.Contains(args, text) {
-			lines.Add(1)
+			mu.Lock()
+			defer mu.Unlock()
+			collected = append(collected, args)
 		}
-	}, funcr.Options{})), lines
+	}, funcr.Options{})
+	return klog.NewContext(t.Context(), logger), func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(collected)
+	}
 }
 
 // An error that all slots have is logged once in five minutes, although renewals succeed meanwhile.
 func TestErrorsAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, lines := countingLines(t, "Sharding request failed")
+		ctx, lines := collectLines(t, "Sharding request failed")
 		stop := runMember(ctx, t, newTestMember(t, refuseSlots(), "a"))
 		<-time.After(12 * time.Minute)
 		stop()
-		if got := lines.Load(); got != 3 {
+		if got := len(lines()); got != 3 {
 			t.Errorf("%d errors were logged in twelve minutes", got)
 		}
 	})

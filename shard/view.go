@@ -4,7 +4,9 @@
 package shard
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -339,22 +341,29 @@ func (s *slotState) setFree(since, now time.Duration, reason takeReason) {
 	s.freeSince, s.free, s.reason = since, since <= now, reason
 }
 
-// summary returns how many members have Leases that have not expired, and how many slots have no
-// owner among these.
-func (v *view) summary() (members, free int) {
+// summary returns the members whose Leases have not expired, by identity, and how many slots have
+// no owner among these.
+func (v *view) summary() (peers []Peer, free int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, seen := range v.members {
-		if holderOf(seen.lease) != "" && v.expires(seen) > v.fresh.completeUntil(v.now()) {
-			members++
+	for name, seen := range v.members {
+		if identity, _ := v.options.identityOf(name); holderOf(seen.lease) != "" && v.expires(seen) > v.fresh.completeUntil(v.now()) {
+			peers = append(peers, Peer{Identity: identity, Program: seen.lease.Annotations[programAnnotation]})
 		}
 	}
+	slices.SortFunc(peers, func(a, b Peer) int { return cmp.Compare(a.Identity, b.Identity) })
+	owned := make(map[string]int) // by name of the member's Lease
 	for slot := range v.slots {
 		if state := v.stateOf(slot); state.free || state.lease == nil || !v.isAlive(state.last) {
 			free++
+		} else {
+			owned[state.last.member]++
 		}
 	}
-	return members, free
+	for n, peer := range peers {
+		peers[n].Slots = owned[v.options.Group+memberInfix+peer.Identity]
+	}
+	return peers, free
 }
 
 // isAlive reports whether the owner of a slot is a member whose Lease has not expired, as far as
