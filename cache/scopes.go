@@ -34,7 +34,8 @@ type HashRange struct {
 type HashField string
 
 // The fields whose values can be hashed. Objects of resources without namespaces all have the
-// hash of an empty namespace.
+// hash of an empty namespace. Hashes of names that differ only in their last two characters differ
+// only in their low bits.
 const (
 	HashUID       HashField = scope.UID
 	HashNamespace HashField = scope.Namespace

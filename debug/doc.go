@@ -4,7 +4,7 @@
 // Package debug serves a page that shows the informers of a program: for each, its problems with
 // their causes, its phase, objects, freshness, rate of events and relists. An informer's own page
 // shows the backlog of each handler. A table shows the members of package shard whose Scopes the
-// informers use: their slots, and why slots were taken and lost.
+// informers use: their slots, why slots were taken and lost, and the objects of slots and members.
 //
 //	mux.Handle("/debug/informers/", debug.Handler(debug.Options{}, pods, factory))
 //
@@ -17,12 +17,12 @@
 //
 // # What it discloses
 //
-// The page shows names of informers, handlers and indexes, the namespaces and selectors of scopes,
-// the keys of objects, resourceVersions, error texts, and counts. Error texts of this module have
-// no values of objects, no credentials of the client and no continue tokens. Those of the server,
-// of the program's functions and of its transport are shown as they are: they are not searched for
-// credentials. The handler does not authenticate: serve it where the program serves
-// net/http/pprof.
+// The page shows names of informers, handlers, indexes, members of shard groups and their programs,
+// the namespaces and selectors of scopes, the keys of objects, resourceVersions, error texts, and
+// counts. Error texts of this module have no values of objects, no credentials of the client and no
+// continue tokens. Those of the server, of the program's functions and of its transport are shown
+// as they are: they are not searched for credentials. The handler does not authenticate: serve it
+// where the program serves net/http/pprof.
 //
 // With Options.ShowObjects, the page also shows the content of objects. It does not show an object
 // whose kind ends in Secret or is not known, nor one that has stringData, or type and data, nor one

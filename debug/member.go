@@ -31,7 +31,30 @@ type shardMember struct {
 	RenewDeadlineSeconds float64           `json:"renewDeadlineSeconds"`
 	StaleSince           time.Time         `json:"staleSince,omitzero"`
 	Error                string            `json:"error,omitempty"`
+	Peers                []shardPeer       `json:"peers,omitempty"`       // the first maxPeers
+	Objects              *int              `json:"objects,omitempty"`     // of all slots that have been listed
+	SlotObjects          []slotObjects     `json:"slotObjects,omitempty"` // the first maxSlots
 }
+
+// shardPeer is the JSON of a member as one of the program sees it.
+type shardPeer struct {
+	Member  string `json:"member"`
+	Program string `json:"program,omitempty"`
+	Slots   int    `json:"slots"`
+	Objects *int   `json:"objects,omitempty"` // absent if they are not known
+}
+
+// slotObjects is the JSON of the objects of a slot.
+type slotObjects struct {
+	Slot    int `json:"slot"`
+	Objects int `json:"objects"`
+}
+
+// The numbers of members and slots that are shown, those with most objects first.
+const (
+	maxPeers = 100
+	maxSlots = 100
+)
 
 // members reads the status of each member, by group and name.
 func (h *handler) members() (members []shardMember) {
@@ -45,12 +68,38 @@ func (h *handler) members() (members []shardMember) {
 		if s.Err != nil {
 			m.Error = shorten(s.Err.Error(), maxCause)
 		}
+		m.setObjects(s)
 		members = append(members, m)
 	}
 	slices.SortFunc(members, func(a, b shardMember) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Member, b.Member))
 	})
 	return members
+}
+
+// setObjects sets the peers, and the objects of the member's slots.
+func (m *shardMember) setObjects(s shard.Status) {
+	peers := slices.Clone(s.Peers)
+	slices.SortStableFunc(peers, func(a, b shard.Peer) int { return cmp.Compare(b.Objects, a.Objects) })
+	for _, p := range peers[:min(len(peers), maxPeers)] {
+		peer := shardPeer{Member: p.Identity, Program: p.Program, Slots: p.Slots}
+		if p.Objects >= 0 {
+			peer.Objects = &p.Objects
+		}
+		m.Peers = append(m.Peers, peer)
+	}
+	if s.SlotObjects == nil {
+		return
+	}
+	m.Objects = new(int)
+	for slot, n := range s.SlotObjects {
+		*m.Objects += n
+		m.SlotObjects = append(m.SlotObjects, slotObjects{slot, n})
+	}
+	slices.SortFunc(m.SlotObjects, func(a, b slotObjects) int {
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Slot, b.Slot))
+	})
+	m.SlotObjects = m.SlotObjects[:min(len(m.SlotObjects), maxSlots)]
 }
 
 // Level returns how well the member does.

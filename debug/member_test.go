@@ -6,6 +6,7 @@ package debug
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -78,6 +79,46 @@ func TestMembersAreShown(t *testing.T) {
 		without, _ := pods("pods")
 		if page := get(t, Handler(Options{}, without), "/"); strings.Contains(page, "shard") {
 			t.Errorf("members without a shard group: %s", page)
+		}
+	})
+}
+
+// TestObjectsOfMembersAreShown checks the programs and objects of members, and the objects of
+// slots: of a member with an informer, and of one without, which has no program either.
+func TestObjectsOfMembersAreShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leases := clientfake.NewClientset().CoordinationV1().Leases("web")
+		newMember := func(identity, program string) *shard.Member {
+			member, err := shard.New(leases, shard.Options{Group: "web", Identity: identity, Program: program, Slots: 256, HashField: cache.HashNamespace})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return member
+		}
+		member, server := newMember("a", "web-controller"), fake.NewListerWatcher(&corev1.Pod{})
+		for n := range 30 {
+			server.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprintf("team-%02d", n), Name: "a"}})
+		}
+		sharded := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Scopes: member.Scopes()})
+		handler := Handler(Options{}, sharded)
+		start(t, member.Run)
+		<-time.After(time.Minute)
+		expect(t, get(t, handler, "/"), "<caption>Members of web as seen by a</caption>",
+			`<th scope="row">a</th><td>web-controller</td><td>256</td><td>not known</td>`)
+		start(t, sharded.Run)
+		<-time.After(time.Minute)
+		expect(t, get(t, handler, "/"), `<th scope="row">a</th><td>web-controller</td><td>256</td><td>30</td>`,
+			"<p>Slots of a by objects: slot 65: 30, slot 0: 0, slot 1: 0,", ", …</p>")
+		got := getJSON[overview](t, handler, "/informers.json").Members[0]
+		if len(got.SlotObjects) != 100 || got.SlotObjects[0] != (slotObjects{65, 30}) || *got.Objects != 30 {
+			t.Errorf("slots %+v, objects %v", got.SlotObjects, got.Objects)
+		}
+		start(t, newMember("b", "").Run)
+		<-time.After(time.Minute)
+		expect(t, get(t, handler, "/"), `<th scope="row">b</th><td>none</td><td>128</td><td>not known</td>`)
+		got = getJSON[overview](t, handler, "/informers.json").Members[0]
+		if len(got.Peers) != 2 || got.Peers[0].Program != "web-controller" || got.Peers[0].Objects == nil || got.Peers[1].Member != "b" || got.Peers[1].Objects != nil {
+			t.Errorf("peers %+v", got.Peers)
 		}
 	})
 }

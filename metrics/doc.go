@@ -23,9 +23,11 @@
 // for relists appear when they occur, and the phase is one series, whose label changes.
 //
 // An informer that uses the Scopes of a shard.Member adds the member's series while the member
-// runs: 17, once for all informers. Their labels are group and member, which is the member's
-// Identity. If a program has members of several clusters, give their groups different names: of two
-// members with the same labels, one has series.
+// runs: 19, once for all informers. Their labels are group and member, which is the member's
+// Identity. No label is a slot, of which there may be 4,096: the series of objects are those of the
+// member, and of its slot with most of them. The debug page and shard.Status have each slot. If a
+// program has members of several clusters, give their groups different names: of two members with
+// the same labels, one has series.
 //
 // A follow.Follower (see [NewCollector]) has, beside the series of its two informers, four of
 // its discovery requests, with the labels of its informer of CustomResourceDefinitions.

@@ -203,6 +203,18 @@ func joined(value func(*shard.Status) int) func(*shard.Status) (float64, bool) {
 	return func(s *shard.Status) (float64, bool) { return float64(value(s)), !s.Renewed.IsZero() }
 }
 
+// objects returns a value of the objects of a member's slots: of their sum and of the most of one
+// slot. A series for each slot would be up to 4,096, and would move with the slots.
+func objects(value func(sum, largest int) int) func(*shard.Status) (float64, bool) {
+	return func(s *shard.Status) (float64, bool) {
+		sum, largest := 0, 0
+		for _, n := range s.SlotObjects {
+			sum, largest = sum+n, max(largest, n)
+		}
+		return float64(value(sum, largest)), s.SlotObjects != nil
+	}
+}
+
 var memberFamilies = []memberFamily{ //nolint:gochecknoglobals // a constant
 	{
 		gauge("kinformer_shard_members", "Members of the group whose Leases have not expired, as the member last saw them. Absent before it has joined.", "group", "member"),
@@ -216,6 +228,16 @@ var memberFamilies = []memberFamily{ //nolint:gochecknoglobals // a constant
 		gauge("kinformer_shard_free_slots", "Slots that no live member owns, as the member last saw them: all, once it could not reach the API server for LeaseDuration. "+
 			"Absent before it has joined.", "group", "member"),
 		joined(func(s *shard.Status) int { return s.Free }),
+	},
+	{
+		gauge("kinformer_shard_objects", "Objects that informers hold of the member's slots, without slots that one of them has not listed. "+
+			"An object that two informers hold counts twice. Absent while no informer of the member runs.", "group", "member"),
+		objects(func(sum, _ int) int { return sum }),
+	},
+	{
+		gauge("kinformer_shard_largest_slot_objects", "Those of kinformer_shard_objects that are in the slot with most of them: "+
+			"what a member has at least that owns the slot. Absent while no informer of the member runs.", "group", "member"),
+		objects(func(_, largest int) int { return largest }),
 	},
 	{
 		gauge("kinformer_shard_renewal_age_seconds", "Time since the last successful renewal of the member's Lease or, before the first one, "+

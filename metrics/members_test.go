@@ -6,12 +6,14 @@ package metrics_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kinformer/kinformer/cache"
@@ -24,15 +26,24 @@ import (
 func TestMemberHasSeriesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leases := fake.NewClientset().CoordinationV1().Leases("web")
-		member, err := shard.New(leases, shard.Options{Group: "web", Identity: "a", Slots: 4})
+		member, err := shard.New(leases, shard.Options{Group: "web", Identity: "a", Slots: 4, HashField: cache.HashNamespace})
 		if err != nil {
 			t.Fatal(err)
 		}
+		server := kfake.NewListerWatcher(&corev1.Pod{})
+		for n := range 30 {
+			namespace := fmt.Sprintf("team-%02d", n)
+			if n < 10 {
+				namespace = fmt.Sprintf("app-%02d", n) // another slot
+			}
+			server.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}})
+		}
 		newSharded := func(name string) *cache.SharedInformer[*corev1.Pod] {
-			return cache.NewSharedInformer(kfake.NewListerWatcher(&corev1.Pod{}), &corev1.Pod{},
+			return cache.NewSharedInformer(server, &corev1.Pod{},
 				cache.InformerOptions[*corev1.Pod]{Name: name, Scopes: member.Scopes()})
 		}
-		registry := register(newSharded("one"), newSharded("two"), newPods(t, "pods"))
+		one := newSharded("one")
+		registry := register(one, newSharded("two"), newPods(t, "pods"))
 		if text := scrape(t, registry); strings.Contains(text, "kinformer_shard") {
 			t.Errorf("series of a member that does not run:\n%s", text)
 		}
@@ -40,11 +51,18 @@ func TestMemberHasSeriesOnce(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- member.Run(ctx) }()
 		<-time.After(time.Minute)
+		if text := scrape(t, registry); strings.Contains(text, "_objects{group=") {
+			t.Errorf("objects of a member whose informers do not run:\n%s", text)
+		}
+		go func() { _ = one.Run(ctx) }()
+		<-time.After(time.Minute)
 		text := scrape(t, registry)
 		for _, line := range []string{
 			`kinformer_shard_members{group="web",member="a"} 1`,
 			`kinformer_shard_owned_slots{group="web",member="a"} 4`,
 			`kinformer_shard_free_slots{group="web",member="a"} 0`,
+			`kinformer_shard_objects{group="web",member="a"} 30`,
+			`kinformer_shard_largest_slot_objects{group="web",member="a"} 20`,
 			`kinformer_shard_renew_deadline_seconds{group="web",member="a"} 10`,
 			`kinformer_shard_taken_slots_total{group="web",member="a",reason="Expired"} 0`,
 			`kinformer_shard_taken_slots_total{group="web",member="a",reason="New"} 4`,
@@ -54,7 +72,7 @@ func TestMemberHasSeriesOnce(t *testing.T) {
 				t.Errorf("no or several lines %s", line)
 			}
 		}
-		if n := strings.Count(text, "\nkinformer_shard_"); n != 17 {
+		if n := strings.Count(text, "\nkinformer_shard_"); n != 19 {
 			t.Errorf("%d series of the member:\n%s", n, text)
 		}
 		cancel()

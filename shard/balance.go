@@ -52,6 +52,7 @@ func (i *incarnation) step(ctx context.Context) time.Duration {
 	}
 	if peers, _ := i.view.summary(); slices.ContainsFunc(peers, func(p Peer) bool { return p.Identity == i.options.Identity }) {
 		i.notePrograms(ctx, peers)
+		i.noteCrowded(ctx, peers)
 	}
 	i.giveUp(ctx, plan.giveUp)
 	i.release(ctx, states)

@@ -36,7 +36,8 @@
 //
 // The hash space of 64-bit FNV-1a over the objects' UIDs or namespaces is cut into a fixed number
 // of slots, each of which one replica owns at a time. Slots are spread evenly over the replicas:
-// each has its fair share. A replica renews one Lease, its member Lease, every fifth of
+// each has its fair share. Objects are, too, by UIDs, but not always by namespaces; see
+// Options.HashField. A replica renews one Lease, its member Lease, every fifth of
 // LeaseDuration. The Lease of a slot is written only when the slot changes its owner. It names the
 // owner's member Lease, with its UID, and the owner's incarnation: the identity of the replica and
 // a random suffix. A replica that is started again is another incarnation.

@@ -29,6 +29,7 @@ type incarnation struct {
 	programs   []string      // of the members, as last logged
 	released   map[int]int32 // transitions of slots given up, whose release the view may not show yet
 	lastResort time.Duration // when it last took a slot beyond its share
+	crowded    time.Duration // since when it has most of the group's objects, zero if it has not
 }
 
 // runIncarnation joins the group, and returns once the incarnation has ended, or ctx.
@@ -113,6 +114,7 @@ func (m *Member) acquire(ctx context.Context, name string, last *observed) (*coo
 		lease = expired(lease)
 	}
 	lease = m.options.withProgram(lease)
+	setObjects(lease, 0, false)
 	metav1.SetMetaDataLabel(&lease.ObjectMeta, groupLabel, m.options.Group) // by which the others find it
 	hold(lease, name, m.options.LeaseDuration, now.wall)
 	return m.leases.Update(ctx, lease, metav1.UpdateOptions{})
@@ -201,6 +203,8 @@ func (i *incarnation) updateLease(ctx context.Context, lease *coordinationv1.Lea
 	sent := i.clock.now()
 	lease = lease.DeepCopy()
 	lease.Spec.RenewTime = new(metav1.NewMicroTime(sent.wall))
+	objects, known := i.objects()
+	setObjects(lease, objects, known)
 	renewed, err := i.leases.Update(ctx, lease, metav1.UpdateOptions{})
 	if err != nil {
 		return nil, err

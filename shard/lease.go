@@ -46,6 +46,10 @@ const (
 	versionAnnotation = "kinformer/shard-algorithm"
 	programAnnotation = "kinformer/shard-program" // of members' Leases, too
 
+	// objectsAnnotation of a member's Lease is the number of objects of its slots at its last
+	// renewal. It is absent if that is not known.
+	objectsAnnotation = "kinformer/shard-objects"
+
 	memberAnnotation    = "kinformer/shard-member"
 	memberUIDAnnotation = "kinformer/shard-member-uid"
 	// The leaseTransitions of the member's Lease show which of two states of both Leases is newer.
@@ -184,6 +188,23 @@ func (o Options) newLease(name string, annotations map[string]string) *coordinat
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{groupLabel: o.Group}, Annotations: annotations,
 	}}
+}
+
+// setObjects records in a member's Lease how many objects it has, if that is known.
+func setObjects(lease *coordinationv1.Lease, objects int, known bool) {
+	delete(lease.Annotations, objectsAnnotation)
+	if known {
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, objectsAnnotation, strconv.Itoa(objects))
+	}
+}
+
+// objectsOf returns how many objects a member has according to its Lease, -1 if that is not known.
+func objectsOf(lease *coordinationv1.Lease) int {
+	objects, err := strconv.Atoi(lease.Annotations[objectsAnnotation])
+	if err != nil || objects < 0 {
+		return -1
+	}
+	return objects
 }
 
 // owner is what the Lease of a slot says of its owner.

@@ -49,6 +49,7 @@ type Member struct {
 	scopes  *cache.Scopes
 	created time.Time
 	errors  errlog.Requests // of requests, with the times of the monotonic clock
+	warned  bool            // noteCrowded has logged; belongs to balance
 
 	mu       sync.Mutex
 	started  bool

@@ -37,7 +37,12 @@ type Options struct {
 	// the Lease named Group exists.
 	Slots int
 	// HashField is the field of objects whose hash decides to which slot they belong. The default
-	// is cache.HashUID. It cannot be changed either.
+	// is cache.HashUID, whose slots have about equally many objects. It cannot be changed either.
+	//
+	// Namespaces whose names differ only in their last two characters, such as team-01 to team-30,
+	// have hashes that differ only in their low bits. With cache.HashNamespace, they are in one
+	// slot, or in a few, also of 4096, so that one replica has all of their objects. More slots do
+	// not divide them; names that differ before their last two characters are divided.
 	HashField cache.HashField
 
 	// LeaseDuration is the time after which the slots of a replica that no longer renews its Lease

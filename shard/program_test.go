@@ -170,7 +170,7 @@ func TestMembersProgramsAreShown(t *testing.T) {
 		<-time.After(time.Minute)
 		stopC := runMember(t.Context(), t, newTestMember(t, leases, "c", withSlots(4)))
 		<-time.After(time.Minute)
-		want := []Peer{{"a", "web", 2}, {"b", "web", 1}, {"c", "", 1}}
+		want := []Peer{{"a", "web", 2, -1}, {"b", "web", 1, -1}, {"c", "", 1, -1}}
 		if s := a.Status(); s.Members != 3 || !slices.Equal(s.Peers, want) {
 			t.Errorf("three members: %+v, want peers %+v", s, want)
 		}
@@ -178,7 +178,7 @@ func TestMembersProgramsAreShown(t *testing.T) {
 		<-time.After(time.Minute)
 		stopC()
 		<-time.After(time.Minute)
-		if s := a.Status(); !slices.Equal(s.Peers, []Peer{{"a", "web", 4}}) {
+		if s := a.Status(); !slices.Equal(s.Peers, []Peer{{"a", "web", 4, -1}}) {
 			t.Errorf("one member: %+v", s)
 		}
 		got := lines()
@@ -202,7 +202,7 @@ func TestRestartedReplicaMayChangeItsProgram(t *testing.T) {
 			m := newTestMember(t, leases, "a", withSlots(4), withProgram(program))
 			stop := runMember(t.Context(), t, m)
 			<-time.After(time.Minute)
-			if got := m.Status().Peers; !slices.Equal(got, []Peer{{"a", program, 4}}) {
+			if got := m.Status().Peers; !slices.Equal(got, []Peer{{"a", program, 4, -1}}) {
 				t.Errorf("program %q: peers %+v", program, got)
 			}
 			stop()
@@ -232,10 +232,10 @@ func TestProgramsText(t *testing.T) {
 	}
 	for want, peers := range map[string][]Peer{
 		"":                           nil,
-		"web: a":                     {{"a", "web", 1}},
-		"none: a, b":                 {{"a", "", 1}, {"b", "", 1}},
-		"api: b; web: a":             {{"a", "web", 1}, {"b", "api", 1}},
-		"none: b; api: a, c; web: d": {{"a", "api", 1}, {"b", "", 1}, {"c", "api", 1}, {"d", "web", 1}},
+		"web: a":                     {{Identity: "a", Program: "web"}},
+		"none: a, b":                 {{Identity: "a", Program: ""}, {Identity: "b", Program: ""}},
+		"api: b; web: a":             {{Identity: "a", Program: "web"}, {Identity: "b", Program: "api"}},
+		"none: b; api: a, c; web: d": {{Identity: "a", Program: "api"}, {Identity: "b", Program: ""}, {Identity: "c", Program: "api"}, {Identity: "d", Program: "web"}},
 		"web: r00, r01, r02, r03, r04, r05, r06, r07, r08, r09 and 15 more": many,
 	} {
 		if got := programsText(peers); got != want {

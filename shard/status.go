@@ -26,7 +26,7 @@ type Status struct {
 	// Group and Identity are those of Options.
 	Group, Identity string
 	// Running reports whether Run is in progress. Otherwise Incarnation, Members, Peers, Owned,
-	// Free, RenewalAge and StaleSince are zero.
+	// Free, SlotObjects, RenewalAge and StaleSince are zero.
 	Running bool
 	// Incarnation is the identity with a random suffix, different for each time that the replica
 	// has joined the group. It is empty while the replica is not a member.
@@ -40,6 +40,10 @@ type Status struct {
 	// the API server for LeaseDuration, it sees no members.
 	Members, Free int
 	Peers         []Peer
+	// SlotObjects is the number of objects that the informers over the member's Scopes hold of each
+	// of its slots, by number, without the slots that one of them has not listed. It is nil while
+	// none of them runs. An object that two informers hold counts twice.
+	SlotObjects map[int]int
 	// Taken counts the slots that the member has taken, by the reason. It has a key for every
 	// reason, and so has Lost:
 	//   - New: the slot had no owner before.
@@ -81,6 +85,10 @@ type Peer struct {
 	Identity, Program string
 	// Slots is the number of slots that it owns.
 	Slots int
+	// Objects is the number of objects that its informers held of its slots at its last renewal, or
+	// -1 if it is not known: no informer over its Scopes runs, or one has not listed all slots, or
+	// the member is of an earlier version. An object that two informers hold counts twice.
+	Objects int
 }
 
 // takeReason is why a slot is free, or was taken.
@@ -131,6 +139,7 @@ func (m *Member) Status() Status {
 	if !status.Renewed.IsZero() { // the Leases have been listed
 		status.Peers, status.Free = m.view.summary()
 		status.Members = len(status.Peers)
+		status.SlotObjects = m.slotObjects()
 	}
 	if status.Err == nil && informer != nil {
 		status.Err = informer.Status().Err
@@ -243,6 +252,73 @@ func (i *incarnation) notePrograms(ctx context.Context, peers []Peer) {
 		klog.FromContext(ctx).Info("Programs of the group's members", "programs", programsText(peers))
 	}
 	i.programs = programs
+}
+
+// slotObjects returns Status.SlotObjects.
+func (m *Member) slotObjects() map[int]int {
+	objects := scope.SetOf(m.scopes).Objects()
+	if objects == nil {
+		return nil
+	}
+	bySlot := make(map[int]int, len(objects))
+	for s, n := range objects {
+		bySlot[slotOf(s.Hash.First, m.options.Slots)] = n
+	}
+	return bySlot
+}
+
+// objects returns the number of objects of the member's slots, false if informers have not listed
+// all slots, or none runs.
+func (m *Member) objects() (all int, known bool) {
+	bySlot := m.slotObjects()
+	for _, n := range bySlot {
+		all += n
+	}
+	return all, bySlot != nil && len(bySlot) == len(m.scopes.All())
+}
+
+// crowdedObjects is the least number of objects of a group of which one member can have too many:
+// fewer are often in few slots by chance.
+const crowdedObjects = 10
+
+// crowded returns the member that has more than 80 % of the objects of three members or more, and
+// the number of all objects. It returns false if there is none, or if that may change by itself: a
+// member does not have its share of the slots, or has not listed its objects.
+func crowded(peers []Peer, slots int) (most Peer, all int, ok bool) {
+	for rank, peer := range peers {
+		if peer.Objects < 0 || peer.Slots != shareOf(rank, len(peers), slots) {
+			return Peer{}, 0, false
+		}
+		all += peer.Objects
+		if peer.Objects > most.Objects {
+			most = peer
+		}
+	}
+	return most, all, len(peers) >= 3 && all >= crowdedObjects && 100*most.Objects > 80*all
+}
+
+// noteCrowded logs, once in the life of the member, that it has had most of the group's objects for
+// LeaseDuration.
+func (i *incarnation) noteCrowded(ctx context.Context, peers []Peer) {
+	now := i.clock.now().monotonic
+	most, all, ok := crowded(peers, i.options.Slots)
+	if !ok || most.Identity != i.options.Identity {
+		i.crowded = 0
+		return
+	}
+	i.crowded = cmp.Or(i.crowded, now)
+	if i.warned || now-i.crowded < i.options.LeaseDuration {
+		return
+	}
+	i.warned = true
+	slot, objects := -1, -1
+	for number, n := range i.slotObjects() {
+		if n > objects {
+			slot, objects = number, n
+		}
+	}
+	klog.FromContext(ctx).Info("Warning: this member has more than 80 % of the objects of its group", "objects", most.Objects, "all", all,
+		"members", len(peers), "hashField", i.options.HashField, "slot", slot, "slotObjects", objects)
 }
 
 // programsOf returns the programs of members, each once, in order.

@@ -348,7 +348,7 @@ func (v *view) summary() (peers []Peer, free int) {
 	defer v.mu.Unlock()
 	for name, seen := range v.members {
 		if identity, _ := v.options.identityOf(name); holderOf(seen.lease) != "" && v.expires(seen) > v.fresh.completeUntil(v.now()) {
-			peers = append(peers, Peer{Identity: identity, Program: seen.lease.Annotations[programAnnotation]})
+			peers = append(peers, Peer{Identity: identity, Program: seen.lease.Annotations[programAnnotation], Objects: objectsOf(seen.lease)})
 		}
 	}
 	slices.SortFunc(peers, func(a, b Peer) int { return cmp.Compare(a.Identity, b.Identity) })

@@ -10,5 +10,5 @@
 // namespaces, ranges or selectors exclude each other; selectors do if they require different values
 // of one label or field. A [Set] keeps its scopes disjoint. It sends its subscribers each [Change]
 // with the [State] of the scope: whether its objects leave, are taken over by others, or are
-// deleted with their namespace.
+// deleted with their namespace. Set.Objects adds up what subscribers hold of each scope.
 package scope

@@ -117,6 +117,40 @@ func (s *Set) Owner() any {
 	return s.owner
 }
 
+// Objects returns the number of objects that the subscribers hold of each scope, in sum, without
+// the scopes that one of them has not listed. It returns nil if no subscriber counts. It calls
+// their functions, each in O(scopes).
+func (s *Set) Objects() map[Scope]int {
+	s.mu.Lock()
+	held := s.held
+	var counts []func() map[Scope]int
+	for subscription := range s.subscriptions {
+		if subscription.count != nil {
+			counts = append(counts, subscription.count)
+		}
+	}
+	s.mu.Unlock()
+	if len(counts) == 0 {
+		return nil
+	}
+	sums := make(map[Scope]int, len(held))
+	for _, scope := range held {
+		sums[scope] = 0
+	}
+	for _, count := range counts {
+		objects := count()
+		for scope := range sums {
+			n, listed := objects[scope]
+			if !listed {
+				delete(sums, scope)
+				continue
+			}
+			sums[scope] += n
+		}
+	}
+	return sums
+}
+
 // All returns the scopes in the order in which they were added.
 func (s *Set) All() []Scope {
 	s.mu.Lock()
@@ -230,7 +264,8 @@ func (s *Set) join(held, more []Scope) ([]Scope, error) {
 // Subscription collects the changes of a set for one subscriber.
 type Subscription struct {
 	set   *Set
-	ready chan struct{} // of capacity 1
+	ready chan struct{}        // of capacity 1
+	count func() map[Scope]int // guarded by set.mu; see Count
 
 	mu      sync.Mutex // guards the fields below
 	changes map[Scope]State
@@ -293,6 +328,14 @@ func (s *Subscription) add(changes []Change) {
 	case s.ready <- struct{}{}:
 	default:
 	}
+}
+
+// Count makes Set.Objects include the objects of the subscriber. count returns how many it holds of
+// each scope that it has listed; it must not use the set.
+func (s *Subscription) Count(count func() map[Scope]int) {
+	s.set.mu.Lock()
+	defer s.set.mu.Unlock()
+	s.count = count
 }
 
 // Close ends the subscription.

@@ -5,6 +5,7 @@ package scope
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,47 @@ func TestSubscriptionStartsWithScopesOfSet(t *testing.T) {
 	for _, subscription := range []*Subscription{empty, late} {
 		expectChanges(t, subscription, true, Change{in("a"), Held}, Change{in("b"), Held})
 		expectChanges(t, subscription, false)
+	}
+}
+
+// TestObjectsOfSubscribersAreAdded counts the objects of up to three subscribers, of which nil does
+// not count.
+func TestObjectsOfSubscribersAreAdded(t *testing.T) {
+	type counts = map[Scope]int
+	for name, c := range map[string]struct {
+		subscribers []counts
+		want        counts
+	}{
+		"no subscriber":             {nil, nil},
+		"one that does not count":   {[]counts{nil}, nil},
+		"one":                       {[]counts{{in("a"): 3, in("b"): 0}}, counts{in("a"): 3, in("b"): 0}},
+		"two":                       {[]counts{{in("a"): 3, in("b"): 1}, {in("a"): 4, in("b"): 0}}, counts{in("a"): 7, in("b"): 1}},
+		"two of three count":        {[]counts{{in("a"): 3, in("b"): 1}, nil, {in("a"): 4, in("b"): 0}}, counts{in("a"): 7, in("b"): 1}},
+		"one has not listed":        {[]counts{{in("a"): 3, in("b"): 1}, {in("b"): 5}}, counts{in("b"): 6}},
+		"none has listed":           {[]counts{{}, {}}, counts{}},
+		"each has listed another":   {[]counts{{in("a"): 3}, {in("b"): 5}}, counts{}},
+		"one still holds a removed": {[]counts{{in("a"): 3, in("b"): 1, in("gone"): 9}}, counts{in("a"): 3, in("b"): 1}},
+	} {
+		var set Set
+		must(t, set.Add(in("a"), in("b"), in("gone")))
+		var all []*Subscription
+		for _, objects := range c.subscribers {
+			subscription := set.Subscribe()
+			if objects != nil {
+				subscription.Count(func() map[Scope]int { return objects })
+			}
+			all = append(all, subscription)
+		}
+		must(t, set.Remove(Removed, in("gone")))
+		if got := set.Objects(); (got == nil) != (c.want == nil) || !maps.Equal(got, c.want) {
+			t.Errorf("%s: objects %v, want %v", name, got, c.want)
+		}
+		for _, subscription := range all {
+			subscription.Close()
+		}
+		if got := set.Objects(); got != nil {
+			t.Errorf("%s: objects %v of subscribers that have ended", name, got)
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ func (l *Loop) finishReplacing(held *heldScope) bool {
 
 // isEmpty reports whether the store has no object of a scope. It returns true for a scope that was
 // never listed.
-func (l *Loop) isEmpty(held *heldScope) bool { return l.store.ScopeState(held.part).Objects == 0 }
+func (l *Loop) isEmpty(held *heldScope) bool { return l.store.ScopeSize(held.part) == 0 }
 
 // isFailing reports whether no stream of a scope makes progress.
 func (l *Loop) isFailing(held *heldScope) bool {

@@ -93,6 +93,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer l.setPhase(reflector.Stopped)
 	subscription := l.config.Set.Subscribe()
 	defer subscription.Close()
+	subscription.Count(l.objects)
 	complete := l.config.Set.Complete()
 	l.complete = complete == nil
 	for ctx.Err() == nil {

@@ -31,6 +31,17 @@ func (l *Loop) ScopeStatus() []ScopeStatus {
 	return statuses
 }
 
+// objects returns the number of objects of each scope that has been listed.
+func (l *Loop) objects() map[scope.Scope]int {
+	objects := make(map[scope.Scope]int)
+	for _, held := range l.all() {
+		if IsClosed(held.synced) {
+			objects[held.name] = l.store.ScopeSize(held.part)
+		}
+	}
+	return objects
+}
+
 // StatusOfScope returns the condition of one scope, if the loop holds it.
 func (l *Loop) StatusOfScope(name scope.Scope) (status ScopeStatus, held bool) {
 	if found := l.find(name); found != nil {

@@ -308,6 +308,13 @@ func (s *published) ScopeState(c *Scope) ScopeState {
 	return state
 }
 
+// ScopeSize returns the number of objects of a scope.
+func (s *published) ScopeSize(c *Scope) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live.Load().indexes.scopeSize(c)
+}
+
 // LowestVersion returns the version that all of the scopes have reached.
 func (s *published) LowestVersion(scopes []*Scope) (lowest string) {
 	s.mu.Lock()
