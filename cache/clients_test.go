@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clientset "k8s.io/client-go/kubernetes/fake"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	metadatafake "k8s.io/client-go/metadata/fake"
 
 	"github.com/kinformer/kinformer/cache"
@@ -36,7 +37,11 @@ var podGVR = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 func typedClient(t *testing.T) fakeClient[*corev1.Pod] {
 	t.Helper()
-	pods := clientset.NewClientset().CoreV1().Pods("ns")
+	return podsClient(t, clientset.NewClientset().CoreV1().Pods("ns"))
+}
+
+func podsClient(t *testing.T, pods corev1client.PodInterface) fakeClient[*corev1.Pod] {
+	t.Helper()
 	object := func(name, app string) *corev1.Pod { return cachetest.Pod(name, cachetest.WithLabel("app", app)) }
 	return fakeClient[*corev1.Pod]{
 		lw:      func(modify ...func(*metav1.ListOptions)) *cache.ListWatch { return cache.ListWatchOf(pods, modify...) },

@@ -260,8 +260,8 @@ func collect[R any](f *Factory, result func(factoryInformer) R) []R {
 	return results
 }
 
-// HasSynced reports whether the initial list of every informer has been stored. It says nothing
-// about handlers.
+// HasSynced reports whether SharedInformer.HasSynced of every informer does. It says nothing about
+// handlers.
 func (f *Factory) HasSynced() bool {
 	return !slices.Contains(collect(f, factoryInformer.HasSynced), false)
 }

@@ -62,8 +62,8 @@ func controllerOf(adapted informer.Adapted) *Controller {
 // SharedInformer.Run does.
 func (c *Controller) Run(ctx context.Context) error { return c.core.run(ctx) }
 
-// HasDelivered reports whether the initial list has been stored and the handler's calls for it have
-// returned.
+// HasDelivered reports whether SharedInformer.HasSynced does, and the handler's calls for the
+// initial list have returned.
 func (c *Controller) HasDelivered() bool { return c.core.engine.HasSynced() }
 
 // WaitForDelivery blocks until HasDelivered reports true. Its errors are those of

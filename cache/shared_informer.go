@@ -244,7 +244,9 @@ func (s *SharedInformer[T]) Store() Reader[T] { return s.store }
 // returned, ErrStopped.
 func (s *SharedInformer[T]) Run(ctx context.Context) error { return s.core.run(ctx) }
 
-// HasSynced reports whether the initial list has been stored. It says nothing about handlers; see
+// HasSynced reports whether the initial list has been stored and, unless the client is known to be
+// that of a server, the first watch has been open or has failed, or 1 s has passed: the fakes of
+// client-go do not send changes that were made before. It says nothing about handlers; see
 // Registration.HasSynced. While the server does not serve the resource, it is false; see
 // InformerOptions.Served.
 func (s *SharedInformer[T]) HasSynced() bool { return s.core.engine.StoreHasSynced() }

@@ -58,8 +58,8 @@ type Status struct {
 type ReflectorStatus struct {
 	Name  string
 	Phase Phase
-	// Synced reports whether the initial list has been stored. Unlike HasSynced, it is false again
-	// while the informer holds Scopes of which none has been listed.
+	// Synced reports what HasSynced does. Unlike that, it is false again while the informer holds
+	// Scopes of which none has been listed.
 	Synced bool
 	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before the
 	// scopes of NamespaceScopes or of a shard.Member are known, it says why they are not. In

@@ -49,9 +49,12 @@
 //     than an earlier one ends the watch. The fakes of client-go are an exception: events of a
 //     watch.FakeWatcher or RaceFreeFakeWatcher are applied in order, whatever their versions. One
 //     without a version does not change LastSyncResourceVersion.
-//   - Where the client decodes, handlers receive the initial list once the first watch function has
-//     returned or failed, at the latest 1 s after the list. HasSynced of the informer does not
-//     wait.
+//   - Where the client decodes and is not known to be a server's, the informer and the
+//     registrations have synced, and handlers receive the initial list, once the list is stored and
+//     the first watch function has returned or failed, at the latest 1 s after the list. A program
+//     that writes then loses nothing on a fake, which does not send earlier changes. A server is
+//     known by its response to the list, if the list function passes its context on. Reads of the
+//     store do not wait, and neither does a WatchList.
 //   - Objects that the program itself writes to an informer's store are delivered to handlers, and
 //     the next list replaces them. The changes of a Transaction become visible one by one.
 //   - The resync period of a handler does not depend on those of other handlers, and may be shorter

@@ -39,31 +39,36 @@ type fakeSource struct {
 // fakeSources returns the fakes of client-go that do not count versions, with an object.
 func fakeSources(t *testing.T, pod *corev1.Pod) map[string]fakeSource {
 	t.Helper()
-	generic := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, pod.DeepCopy())
-	generics := generic.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace("ns")
 	blocking, buffered := watch.NewFake(), watch.NewRaceFreeFake()
 	return map[string]fakeSource{
-		"clientset": clientsetSource(t, clientfake.NewSimpleClientset(pod.DeepCopy())),
-		"dynamic": {dynamicPods(generics, generic), &unstructured.Unstructured{}, func(event watch.EventType, pod *corev1.Pod) {
-			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
-			obj := &unstructured.Unstructured{Object: content}
-			obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-			switch event {
-			case watch.Added:
-				_, err = generics.Create(t.Context(), obj, metav1.CreateOptions{})
-			case watch.Modified:
-				_, err = generics.Update(t.Context(), obj, metav1.UpdateOptions{})
-			case watch.Deleted:
-				err = generics.Delete(t.Context(), pod.Name, metav1.DeleteOptions{})
-			case watch.Bookmark, watch.Error: // not written
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		}},
+		"clientset":           clientsetSource(t, clientfake.NewSimpleClientset(pod.DeepCopy())),
+		"dynamic":             dynamicSource(t, dynamicfake.NewSimpleDynamicClient(scheme.Scheme, pod.DeepCopy())),
 		"FakeWatcher":         {watchedPods(blocking, pod), &corev1.Pod{}, func(event watch.EventType, pod *corev1.Pod) { blocking.Action(event, pod) }},
 		"RaceFreeFakeWatcher": {watchedPods(buffered, pod), &corev1.Pod{}, func(event watch.EventType, pod *corev1.Pod) { buffered.Action(event, pod) }},
 	}
+}
+
+// dynamicSource is a fake dynamic client.
+func dynamicSource(t *testing.T, client dynamic.Interface) fakeSource {
+	t.Helper()
+	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace("ns")
+	return fakeSource{dynamicPods(pods, client), &unstructured.Unstructured{}, func(event watch.EventType, pod *corev1.Pod) {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
+		obj := &unstructured.Unstructured{Object: content}
+		obj.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+		switch event {
+		case watch.Added:
+			_, err = pods.Create(t.Context(), obj, metav1.CreateOptions{})
+		case watch.Modified:
+			_, err = pods.Update(t.Context(), obj, metav1.UpdateOptions{})
+		case watch.Deleted:
+			err = pods.Delete(t.Context(), pod.GetName(), metav1.DeleteOptions{})
+		case watch.Bookmark, watch.Error: // not written
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}}
 }
 
 // clientsetSource is a fake clientset.

@@ -182,12 +182,13 @@ func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler clientcach
 	return s.beforeRun(func() { s.watchErrors.handler = handler })
 }
 
-// HasSynced reports whether the initial list has been stored. It says nothing about handlers; see
-// the HasSynced of their registrations.
-func (s *sharedIndexInformer) HasSynced() bool { return clientcache.IsDone(s.HasSyncedChecker()) }
+// HasSynced reports whether the initial list has been stored and, unless the client is known to be
+// that of a server, the first watch has been open or has failed, or 1 s has passed. It says nothing
+// about handlers; see the HasSynced of their registrations.
+func (s *sharedIndexInformer) HasSynced() bool { return s.engine.HasListed() }
 
 func (s *sharedIndexInformer) HasSyncedChecker() clientcache.DoneChecker {
-	return doneChecker{s.name, s.engine.Reflector().Synced()}
+	return doneChecker{s.name, s.engine.Listed()}
 }
 
 func (s *sharedIndexInformer) LastSyncResourceVersion() string {

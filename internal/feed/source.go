@@ -30,9 +30,12 @@ type Source interface {
 	Traits() Traits
 }
 
-// Traits is what a source is known to be, if it is a fake of client-go. The zero value is an API
-// server, or a source of which nothing is known.
+// Traits is what a source is known to be. The zero value is a source of which nothing is known,
+// which is taken for an API server, except for Server.
 type Traits struct {
+	// Server means that an API server has answered: over HTTP to a request with its context,
+	// through the tap, or with a watch that reads from a connection. It does not go back to false.
+	Server bool
 	// Fake means that the source answers from memory and is no API server. Where the ListerWatcher
 	// declares it, by IsWatchListSemanticsUnSupported, Fake is set before the first request, until
 	// a response proves the opposite: one over HTTP, or a watch that reads from a connection.

@@ -23,19 +23,12 @@ const (
 	noPosition = math.MaxUint64 // no log reaches it
 )
 
-// runCompactor runs the backlog compactor until ctx ends. It also updates the handlers once the
-// initial list is stored, because a handler without events to deliver does not notice that.
+// runCompactor runs the backlog compactor until ctx ends.
 func (i *Informer) runCompactor(ctx context.Context) {
-	synced := i.reflector.Synced()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-synced:
-			synced = nil
-			for _, h := range i.currentHandlers() {
-				h.checkSynced()
-			}
 		case <-i.log.Alarm():
 			i.compact()
 		}

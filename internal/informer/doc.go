@@ -10,8 +10,9 @@
 // A [Handler] may be added and removed at any time. It has one goroutine, which makes one call
 // at a time, and a cursor of its own: it reads the log in small batches, at its own pace. A
 // handler that is added while the informer runs receives a snapshot first, and then every later
-// change in the log. Where the client decodes, the initialGate holds the initial list back from
-// handlers until the first watch is open.
+// change in the log. Unless the source is known to be a server, the initialGate holds the initial
+// list back until the first watch is open: the informer has not synced, and handlers do not receive
+// the list.
 //
 // In place of the reflector, an informer with scopes has a [scoped.Loop], which runs several.
 //

@@ -209,10 +209,10 @@ func (h *Handler) HasSynced() bool { return scoped.IsClosed(h.synced) }
 func (h *Handler) Synced() <-chan struct{} { return h.synced }
 
 // checkSynced closes synced once the handler's first snapshot and every change up to the end of
-// the initial list have been delivered. It is called whenever one of the two may have become
-// true: after a delivery, and after the initial list was stored.
+// the initial list have been delivered, and the list is not held back. It is called whenever one of
+// these may have become true: after a delivery, and once HasListed reports true.
 func (h *Handler) checkSynced() {
-	if end, ok := h.store.Synced(); ok && h.snapshotDelivered.Load() && h.lag.delivered.Load() >= end {
+	if end, ok := h.store.Synced(); ok && h.informer.HasListed() && h.snapshotDelivered.Load() && h.lag.delivered.Load() >= end {
 		h.syncOnce.Do(func() { close(h.synced) })
 	}
 }

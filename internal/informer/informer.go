@@ -79,6 +79,8 @@ type Informer struct {
 	initial   initialGate
 	reflector Loop
 	scopes    *scoped.Loop  // the reflector, if the informer has scopes; otherwise nil
+	listed    chan struct{} // closed once HasListed reports true
+	listOnce  sync.Once     // closes it
 	stopped   chan struct{} // closed when Run returns
 	returned  atomic.Bool   // whether it is closed, for goroutines outside a synctest bubble
 
@@ -122,6 +124,7 @@ func New(config Config) *Informer {
 		log:     log,
 		initial: initialGate{clock: config.Clock},
 		running: make(map[*Handler]struct{}),
+		listed:  make(chan struct{}),
 		stopped: make(chan struct{}),
 	}
 	config.Reflector.HoldInitial = i.initial.hold

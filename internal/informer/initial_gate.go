@@ -11,13 +11,14 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// maxInitialHold is how long a list that is stored waits for its first watch before handlers
-// receive it.
+// maxInitialHold is how long a list that is stored waits for its first watch before the informer
+// has synced and handlers receive the list.
 const maxInitialHold = time.Second
 
-// initialGate holds initial lists back from handlers until their first watches are open.
-// client-go's fakes do not replay what happens between a list and its watch, so that a handler that
-// writes would not receive the change. Its methods are safe for concurrent use.
+// initialGate holds initial lists back until their first watches are open or have failed: the
+// informer has not synced, and handlers do not receive them. client-go's fakes do not replay what
+// happens between a list and its watch, so that a program that writes as soon as it sees the list
+// would not receive the change. Its methods are safe for concurrent use.
 type initialGate struct {
 	clock clock.Clock
 
@@ -48,12 +49,27 @@ func (g *initialGate) release() {
 	}
 }
 
+// isOpen reports whether no list is held back.
+func (g *initialGate) isOpen() bool {
+	_, rest := g.state()
+	return rest <= 0
+}
+
+// state returns the channel that is closed once the gate is open, and how long it may still be
+// closed, which is not positive if it is open.
+func (g *initialGate) state() (opened <-chan struct{}, rest time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.held > 0 {
+		rest = g.until.Sub(g.clock.Now())
+	}
+	return g.opened, rest
+}
+
 // wait blocks until the gate is open, maxInitialHold has passed since it was closed, or ctx ends.
 func (g *initialGate) wait(ctx context.Context) {
-	g.mu.Lock()
-	closed, opened, rest := g.held > 0, g.opened, g.until.Sub(g.clock.Now())
-	g.mu.Unlock()
-	if !closed || rest <= 0 {
+	opened, rest := g.state()
+	if rest <= 0 {
 		return
 	}
 	timer := g.clock.NewTimer(rest)

@@ -29,6 +29,7 @@ func (i *Informer) Run(ctx context.Context) error {
 	defer i.finish()
 	var others sync.WaitGroup
 	others.Go(func() { i.runCompactor(ctx) })
+	others.Go(func() { i.awaitListed(ctx) })
 	others.Go(func() { i.logFieldsNotFound(ctx) })
 	ended, err := i.runReflector(ctx)
 	cancel()
@@ -101,6 +102,7 @@ func (i *Informer) finish() {
 	defer i.mu.Unlock()
 	i.ctx = nil
 	i.returned.Store(true)
+	_ = i.HasListed() // the reflector holds no list back any more
 	close(i.stopped)
 }
 
@@ -133,7 +135,7 @@ func (i *Informer) waitForHandlers(ended time.Time) error {
 // the type of the objects is not known to have them. It returns none before the first list with
 // objects, which says nothing about fields.
 func (i *Informer) OmitFieldsNotFound() []string {
-	if i.config.NotFound == nil || !i.StoreHasSynced() || i.store.Len() == 0 {
+	if _, stored := i.store.Synced(); i.config.NotFound == nil || !stored || i.store.IsVacant() || i.store.Len() == 0 {
 		return nil
 	}
 	return i.config.NotFound()

@@ -15,14 +15,43 @@ import (
 	"github.com/kinformer/kinformer/internal/store"
 )
 
-// StoreHasSynced reports whether the initial list has been stored, and the server still serves the
-// collection. It says nothing about handlers.
-func (i *Informer) StoreHasSynced() bool {
-	_, ok := i.store.Synced()
-	return ok && !i.store.IsVacant()
+// HasListed reports whether the initial list has been stored, and initialGate does not hold it
+// back. Once it has reported true, it always does.
+func (i *Informer) HasListed() bool {
+	if scoped.IsClosed(i.listed) {
+		return true
+	}
+	if _, stored := i.store.Synced(); !stored || !i.initial.isOpen() {
+		return false
+	}
+	i.listOnce.Do(func() { close(i.listed) })
+	return true
 }
 
-// HasSynced reports whether the initial list has been stored and delivered to every handler.
+// Listed returns a channel that is closed once HasListed reports true.
+func (i *Informer) Listed() <-chan struct{} { return i.listed }
+
+// awaitListed blocks until HasListed reports true or ctx ends. It updates the handlers then,
+// because a handler without events to deliver does not notice that.
+func (i *Informer) awaitListed(ctx context.Context) {
+	select {
+	case <-i.reflector.Synced():
+	case <-ctx.Done():
+		return
+	}
+	for !i.HasListed() && ctx.Err() == nil {
+		i.initial.wait(ctx)
+	}
+	for _, h := range i.currentHandlers() {
+		h.checkSynced()
+	}
+}
+
+// StoreHasSynced reports whether HasListed does, and the server still serves the collection. It
+// says nothing about handlers.
+func (i *Informer) StoreHasSynced() bool { return i.HasListed() && !i.store.IsVacant() }
+
+// HasSynced reports whether StoreHasSynced does, and every handler has received the initial list.
 func (i *Informer) HasSynced() bool {
 	isBehind := func(h *Handler) bool { return !h.HasSynced() }
 	return i.StoreHasSynced() && !slices.ContainsFunc(i.currentHandlers(), isBehind)
@@ -31,7 +60,7 @@ func (i *Informer) HasSynced() bool {
 // WaitForStoreSync blocks until StoreHasSynced reports true. If ctx ends first or the informer
 // stops, the error wraps the context's cause or ErrStopped, and the reflector's last error.
 func (i *Informer) WaitForStoreSync(ctx context.Context) error {
-	err := i.wait(ctx, i.reflector.Synced(), nil, i.notSynced)
+	err := i.wait(ctx, i.listed, nil, i.notSynced)
 	for err == nil {
 		next, cancel := i.store.Await(nil, store.AnyVersion)
 		if i.StoreHasSynced() {

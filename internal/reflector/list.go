@@ -39,7 +39,6 @@ type listState struct {
 	failures      int          // lists that failed since the last commit, for reasons that may lie in the resourceVersion
 	expiredTokens int          // lists that failed since the last commit because a continue token had expired
 	committedAt   time.Time    // the last commit of a list
-	clientDecodes bool         // the client has decoded an object of a list
 
 	paged                bool        // the server has answered a list in pages
 	matchRefusedAt       time.Time   // when the server refused resourceVersionMatch last
@@ -129,10 +128,11 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	return err
 }
 
-// holdInitial calls Config.HoldInitial before the first list is committed. A handler that receives
-// the list may write, and a fake does not send changes that were made before the watch was open.
+// holdInitial calls Config.HoldInitial before the first list is committed, unless a server has
+// answered. A program that sees the list may write, and a fake does not send changes that were made
+// before the watch was open.
 func (r *Reflector) holdInitial() {
-	if r.config.HoldInitial != nil && r.lists.releaseInitial == nil && r.lists.clientDecodes && r.lists.committedAt.IsZero() {
+	if r.config.HoldInitial != nil && r.lists.releaseInitial == nil && r.lists.committedAt.IsZero() && !r.config.Source.Traits().Server {
 		r.lists.releaseInitial = r.config.HoldInitial()
 	}
 }
@@ -154,7 +154,6 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 			r.activity.Add(1)
 			r.lists.received.Add(1)
 			progress.item(item.Key)
-			r.lists.clientDecodes = r.lists.clientDecodes || item.IsDecoded()
 			if unversioned {
 				item.ResourceVersion = "" // which is never compared
 			}

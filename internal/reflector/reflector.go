@@ -58,9 +58,9 @@ type Config struct {
 	// once for that many attempts, with the time since the first of them failed. The reflector
 	// waits for it to return.
 	Recovered func(ctx context.Context, after time.Duration, attempts int)
-	// HoldInitial, if set, is called before the first list is committed, if the client has decoded
-	// its objects. The reflector calls the returned function once the source has answered the first
-	// watch.
+	// HoldInitial, if set, is called before the first list is committed, unless the source is known
+	// to be a server. The reflector calls the returned function once the source has opened the
+	// first watch, or refused it.
 	HoldInitial func() (release func())
 	// Served, if set, returns what is known of whether the server serves the collection, nil if
 	// nothing is. It is called before each list. While the server does not, the reflector makes no

@@ -66,5 +66,5 @@ func (t *traits) opened(stream watch.Interface) {
 
 func (t *traits) get() feed.Traits {
 	fake := t.fake.Load() || t.declared && !t.server.Load()
-	return feed.Traits{Fake: fake, Unversioned: t.unversioned.Load()}
+	return feed.Traits{Server: t.server.Load(), Fake: fake, Unversioned: t.unversioned.Load()}
 }

@@ -24,6 +24,7 @@ import (
 
 var (
 	unknown     feed.Traits
+	server      = feed.Traits{Server: true}
 	declared    = feed.Traits{Fake: true}
 	unversioned = feed.Traits{Fake: true, Unversioned: true}
 )
@@ -74,7 +75,8 @@ func TestTraitsOfASource(t *testing.T) {
 		"fakes":                   {false, []func() watch.Interface{fakeWatch, raceFree, proxy}, []feed.Traits{unknown, unversioned, unversioned, declared}},
 		"unknown, then a fake":    {false, []func() watch.Interface{proxy, raceFree}, []feed.Traits{unknown, unknown, unversioned}},
 		"declared":                {true, []func() watch.Interface{proxy, fakeWatch, proxy}, []feed.Traits{declared, declared, unversioned, declared}},
-		"declared, but connected": {true, []func() watch.Interface{connection, proxy}, []feed.Traits{declared, unknown, unknown}},
+		"declared, but connected": {true, []func() watch.Interface{connection, proxy}, []feed.Traits{declared, server, server}},
+		"connected":               {false, []func() watch.Interface{proxy, connection, proxy}, []feed.Traits{unknown, unknown, server, server}},
 	} {
 		for mode, streaming := range map[string]source.Streaming{"unknown functions": source.Unknown, "may stream": source.Unchanged} {
 			t.Run(name+", "+mode, func(t *testing.T) {
@@ -128,8 +130,8 @@ func TestServerIsNoFake(t *testing.T) {
 			if _, err := s.List(t.Context(), metav1.ListOptions{}, func(feed.Item) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.Traits(); got != unknown {
-				t.Errorf("after a list from a server: %+v, want %+v", got, unknown)
+			if got := s.Traits(); got != server {
+				t.Errorf("after a list from a server: %+v, want %+v", got, server)
 			}
 		})
 	}
