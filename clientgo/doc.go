@@ -84,6 +84,8 @@
 //
 // Requests and Run:
 //
+//   - Run stops the open watch and reads its events until the watch closes its channel, or for half
+//     a second: some producers block on an unread event. client-go does not read them.
 //   - Run returns while a list or watch function blocks, and after 10 s while a watch error handler
 //     blocks. The goroutine of the function ends when the function returns. client-go waits for a
 //     watch function. A second Run of a Controller returns at once; client-go's lists again.

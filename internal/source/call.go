@@ -66,9 +66,9 @@ func resultChan(stream watch.Interface) (<-chan watch.Event, error) {
 }
 
 // stopWatch stops a stream and reads its remaining events: some producers block on an unread event.
-// Once ctx has ended it does not wait for those of a watch.ProxyWatcher, whose channel is never
-// closed and whose producer has a StopChan: the wait would outlast the informer. It returns nil or
-// a *feed.PanicError.
+// Another goroutine reads them, unless ctx has ended: it would outlast the informer, so stopWatch
+// reads itself, for lastTimeout at most. It does not for a watch.ProxyWatcher, whose channel is
+// never closed and whose producer has a StopChan. It returns nil or a *feed.PanicError.
 func stopWatch(ctx context.Context, stream watch.Interface) error {
 	if codec.IsNil(stream) {
 		return nil
@@ -81,11 +81,20 @@ func stopWatch(ctx context.Context, stream watch.Interface) error {
 	if err != nil {
 		return err
 	}
-	if _, proxy := stream.(*watch.ProxyWatcher); !proxy || ctx.Err() == nil {
+	if ctx.Err() == nil {
 		go readRest(results)
+		return nil
 	}
-	return nil
+	if _, proxy := stream.(*watch.ProxyWatcher); proxy {
+		return nil
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
+	defer cancel()
+	return drain(last, stream)
 }
+
+// lastTimeout is how long the events of the last stream are read after it was stopped.
+const lastTimeout = 500 * time.Millisecond
 
 // restTimeout is how long the next event of a stopped stream is waited for. Some streams never
 // close their channel, such as watch.ProxyWatcher, or have none.

@@ -94,3 +94,85 @@ func TestStoppedProducerIsNotBlocked(t *testing.T) {
 		}
 	})
 }
+
+// TestLastStreamIsReadBeforeWatchReturns ends the context of open watches. Watch has read a blocked
+// producer's events when it returns: once the stream is closed, after half a second, or, if the
+// producer knows that it was stopped, at once. It leaves no goroutine: the bubble ends.
+func TestLastStreamIsReadBeforeWatchReturns(t *testing.T) {
+	event := watch.Event{Type: watch.Added, Object: cachetest.Pod("a", cachetest.WithVersion("1"))}
+	mock := func(stop func(), events <-chan watch.Event) watch.Interface {
+		return watch.MockWatcher{StopFunc: stop, ResultChanFunc: func() <-chan watch.Event { return events }}
+	}
+	idle := func() {}
+	for name, test := range map[string]struct {
+		open func(stopped chan struct{}) watch.Interface
+		want time.Duration
+	}{
+		"closed by Stop": {func(chan struct{}) watch.Interface { return watch.NewFake() }, 0},
+		"closed during Stop": {func(chan struct{}) watch.Interface {
+			events := make(chan watch.Event)
+			return mock(func() { close(events) }, events)
+		}, 0},
+		"closed after Stop": {func(chan struct{}) watch.Interface {
+			events := make(chan watch.Event)
+			return mock(func() { time.AfterFunc(300*time.Millisecond, func() { close(events) }) }, events)
+		}, 300 * time.Millisecond},
+		"never closed": {func(chan struct{}) watch.Interface { return mock(idle, make(chan watch.Event)) }, lastTimeout},
+		"no channel":   {func(chan struct{}) watch.Interface { return mock(idle, nil) }, lastTimeout},
+		"buffered": {func(chan struct{}) watch.Interface {
+			events := make(chan watch.Event, 10)
+			return mock(func() { events <- event }, events)
+		}, lastTimeout},
+		"blocked producer": {func(stopped chan struct{}) watch.Interface {
+			events := make(chan watch.Event)
+			go func() {
+				<-stopped
+				events <- event
+				events <- event
+			}()
+			return mock(func() { close(stopped) }, events)
+		}, lastTimeout},
+		"producer that closes": {func(stopped chan struct{}) watch.Interface {
+			events := make(chan watch.Event)
+			go func() {
+				defer close(events)
+				<-stopped
+				events <- event
+				<-time.After(100 * time.Millisecond)
+				events <- event
+			}()
+			return mock(func() { close(stopped) }, events)
+		}, 100 * time.Millisecond},
+		"steady producer": {func(stopped chan struct{}) watch.Interface {
+			events := make(chan watch.Event)
+			go func() {
+				<-stopped
+				for range 5 {
+					<-time.After(90 * time.Millisecond)
+					events <- event
+				}
+			}()
+			return mock(func() { close(stopped) }, events)
+		}, lastTimeout},
+		"StopChan": {func(chan struct{}) watch.Interface { return watch.NewProxyWatcher(make(chan watch.Event)) }, 0},
+	} {
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			collection := pods(func() watch.Interface { return test.open(make(chan struct{})) })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			before, began := len(cachetest.BubbleGoroutines()), time.Now()
+			if err := collection.Watch(ctx, metav1.ListOptions{}, refusing{nil}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v", err)
+			}
+			if took := time.Since(began) - time.Minute; took != test.want {
+				t.Errorf("Watch returned %v after its context ended, want %v", took, test.want)
+			}
+			if after := len(cachetest.BubbleGoroutines()); after != before {
+				t.Errorf("%d goroutines before, %d after", before, after)
+			}
+		})
+	}
+}
+
+// lastTimeout is how long Watch may read after its context has ended.
+const lastTimeout = 500 * time.Millisecond
