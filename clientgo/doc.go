@@ -79,6 +79,9 @@
 //     "namespace/" or "", as in client-go.
 //   - A list with an object of another type than the example's fails, and an event of such an
 //     object ends the watch. client-go stores the list's objects, and skips the event.
+//   - An example of the program's own type that embeds unstructured.Unstructured needs a client
+//     that streams: the objects are of that type then. The dynamic client itself decodes
+//     *unstructured.Unstructured, which is another type.
 //   - An object whose index function fails is stored without an entry in that index. In client-go,
 //     the error ends the process.
 //
