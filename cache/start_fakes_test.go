@@ -31,7 +31,7 @@ func (s *recordedSource) List(options metav1.ListOptions) (runtime.Object, error
 func TestControllerSourceIsNotProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &recordedSource{FakeControllerSource: fcache.NewFakeControllerSource()}
-		defer source.Shutdown()
+		t.Cleanup(source.Shutdown) // after the informer has stopped: a list would block
 		pods := cache.NewSharedInformer(cache.ListWatchFromClientGo(source), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
 		start(t, pods)
 		synctest.Wait()
