@@ -53,6 +53,9 @@
 //	discovery without the resource, to an informer     not served; the informer waits
 //	that has not started
 //
+// The APIServices that the server itself makes, which have the label
+// kube-aggregator.kubernetes.io/automanaged from the start, are no evidence.
+//
 // All else is no evidence: discovery that fails or has a version with freshness Stale, a resource
 // that discovery drops without a change that was seen, a 403, the 503 of an aggregated API, a 404
 // alone. The informer then keeps its last good state, with the error in its Status, as without a

@@ -42,7 +42,8 @@ const (
 
 	// automanaged is a label of the APIServices that the server itself makes for its resources and
 	// for those of CustomResourceDefinitions. They are no evidence: their own events come too early
-	// or late.
+	// or late. The label says nothing of a CustomResourceDefinition, nor of an APIService that gets
+	// it later.
 	automanaged = "kube-aggregator.kubernetes.io/automanaged"
 )
 
@@ -143,7 +144,7 @@ func (f *Follower) addInformer(client metadata.Interface, resource schema.GroupV
 		Clock:        f.options.Clock,
 	})
 	_, _ = informer.AddBatchHandler(func(events []cache.Event[*metav1.PartialObjectMetadata]) { // an error would be that of Run, too
-		f.record(known, events)
+		f.record(resource, known, events)
 	}, cache.HandlerOptions{Name: "follow"})
 	f.informers = append(f.informers, informer)
 }
@@ -246,13 +247,15 @@ func (f *Follower) Views() (views []cache.View) {
 }
 
 // record records events of CustomResourceDefinitions or APIServices.
-func (f *Follower) record(known map[string]*definition, events []cache.Event[*metav1.PartialObjectMetadata]) {
+func (f *Follower) record(resource schema.GroupVersionResource, known map[string]*definition, events []cache.Event[*metav1.PartialObjectMetadata]) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.options.Clock.Now()
 	for _, event := range events {
-		switch obj := event.Object(); {
-		case obj.Labels[automanaged] != "":
+		obj := event.Object()
+		before := known[obj.Name]
+		switch {
+		case resource == apiServicesResource && obj.Labels[automanaged] != "" && (before == nil || !before.exists):
 		case event.Type == cache.EventDelete:
 			f.evidence.deleted(known, obj.Name, now)
 			f.decideAll() // the next event may be its creation
