@@ -232,6 +232,7 @@ func TestServed(t *testing.T) {
 				h.do("delete")
 				expect("gone", "Delete a, Delete b", readsGone+" now=ok")
 				expect("create", "", readsGone+" now=ok")
+				<-time.After(time.Minute) // until requests have tokens again
 				expect("served", "Add a, Add b", readsServed)
 			})
 		})

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -74,6 +75,7 @@ var (
 	errIncomplete  = errors.New("follow all: the follower, Select, Client or Handler is nil")
 	errFixed       = errors.New("follow all: Name, Scopes and Served of Informer must not be set")
 	errListsOthers = fmt.Errorf("waits for the first lists of %d other resources", maxFirstLists)
+	errLimited     = errors.New("waits, as its requests are limited")
 	errUnselected  = fmt.Errorf("%w: Select reports false", served.ErrNotServed)
 )
 
@@ -98,7 +100,8 @@ type Informers[T Object] struct {
 
 	mu       sync.Mutex // guards the fields below
 	followed map[schema.GroupResource]*followed[T]
-	failed   error // of informers that cannot run
+	budgets  map[schema.GroupResource]*served.Budget // of the followed resources, and of those that were a minute ago
+	failed   error                                   // of informers that cannot run
 }
 
 // followed is a resource that Informers follow.
@@ -122,8 +125,10 @@ type followed[T Object] struct {
 // starts after these deletions, and the handler receives additions of the same objects.
 //
 // At most five informers fetch their first list at a time. One whose first list has failed retries,
-// and no longer counts. A resource whose first list is forbidden has no informer, and is requested
-// again every five minutes. A resource that becomes forbidden later keeps its last good state.
+// and no longer counts. The informers of one resource share the limits of requests, so that a
+// resource which comes and goes every few seconds is listed four times a minute. A resource whose
+// first list is forbidden has no informer, and is requested again every five minutes. A resource
+// that becomes forbidden later keeps its last good state.
 func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], error) {
 	switch unset := options.Informer; {
 	case follower == nil || options.Select == nil || options.Client == nil || options.Handler == nil:
@@ -135,6 +140,7 @@ func All[T Object](follower *Follower, options AllOptions[T]) (*Informers[T], er
 	return &Informers[T]{
 		follower: follower, options: options, firstLists: make(chan struct{}, maxFirstLists),
 		wake: make(chan struct{}, 1), followed: make(map[schema.GroupResource]*followed[T]),
+		budgets: make(map[schema.GroupResource]*served.Budget),
 	}, nil
 }
 
@@ -179,7 +185,8 @@ type ResourceStatus struct {
 	// Informer is the status of the informer. It is the zero value if there is none.
 	Informer cache.Status
 	// Err is why there is no informer: the list of the resource is forbidden, or the informer waits
-	// until others have fetched their first list. It is nil if there is an informer.
+	// until others have fetched their first list, or as earlier ones of the resource have made many
+	// requests. It is nil if there is an informer.
 	Err error
 }
 
@@ -251,8 +258,15 @@ func (a *Informers[T]) update(document *document) (added []*followed[T]) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	maps.DeleteFunc(a.budgets, func(name schema.GroupResource, budget *served.Budget) bool {
+		return a.followed[name] == nil && budget.IsOver(a.follower.options.Clock.Now())
+	})
 	for _, f := range added {
-		a.followed[f.GroupResource()] = f
+		name := f.GroupResource()
+		if a.budgets[name] == nil {
+			a.budgets[name] = &served.Budget{}
+		}
+		a.followed[name], f.served.Budget = f, a.budgets[name]
 	}
 	return added
 }
@@ -276,6 +290,12 @@ func (a *Informers[T]) follow(ctx context.Context, f *followed[T]) error {
 	current, cancel := f.served.WithContext(ctx, f.served.Verdict())
 	defer cancel()
 	for !f.served.Verdict().IsAbsent() {
+		if wait := f.served.Budget.UntilStart(a.follower.options.Clock.Now()); wait > 0 {
+			a.set(f, nil, errLimited)
+			if !a.follower.sleep(current, wait, nil) { // before it takes one of the places in firstLists
+				return nil
+			}
+		}
 		a.set(f, nil, errListsOthers)
 		select {
 		case a.firstLists <- struct{}{}:

@@ -229,6 +229,9 @@ func runChurn(t *testing.T, lag time.Duration) {
 			t.Fatalf("round %d: %+v", round, status)
 		}
 		<-time.After(time.Duration(round%5) * time.Second)
+		if round%2 == 1 {
+			<-time.After(51300 * time.Millisecond) // more than two definitions a minute reach the limits of requests
+		}
 	}
 	passed := time.Since(began)
 	status := follower.Status()
@@ -245,7 +248,11 @@ func runChurn(t *testing.T, lag time.Duration) {
 	if len(servers.worst) > 3 || servers.last > 0 { // the requests in progress, and one that confirms the deletion
 		t.Errorf("requests for the resource after a deletion: %q, the last one after %v", servers.worst, servers.last)
 	}
-	if servers.first > time.Second || servers.measured != churnRounds {
+	limit := time.Second
+	if lag > 0 {
+		limit = 8 * time.Second // the next answers may be those of the server that lags
+	}
+	if servers.first > limit || servers.measured != churnRounds {
 		t.Errorf("%v from the first discovery answer that lists the resource to the first request, in %d of %d rounds", servers.first, servers.measured, churnRounds)
 	}
 	if lines.Len() > 0 {

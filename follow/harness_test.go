@@ -33,6 +33,7 @@ type harness struct {
 	config   *rest.Config
 	client   metadata.Interface
 	follower *follow.Follower
+	all      *follow.Informers[metaObject] // of tests whose steps need it
 	logger   klog.Logger
 
 	stop func() // ends what start has called, which the end of the test does, too

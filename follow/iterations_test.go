@@ -6,6 +6,6 @@
 package follow_test
 
 const (
-	churnRounds     = 100
+	churnRounds     = 70
 	manyDefinitions = 100
 )

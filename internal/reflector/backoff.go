@@ -14,8 +14,6 @@ import (
 const (
 	// backoffReset is how long attempts must succeed before the backoff restarts at its first step.
 	backoffReset = 2 * time.Minute
-	// maxRetryAfter caps the server's Retry-After.
-	maxRetryAfter = 5 * time.Minute
 	// retryAfterJitter spreads the retries of clients that received the same Retry-After.
 	retryAfterJitter = 0.2
 
@@ -31,6 +29,10 @@ const (
 	brokenShare = 24
 	// reconnectJitter spreads the retries of clients whose connections failed together.
 	reconnectJitter = 1
+	// reconnectReserve is the number of tokens that watches leave in the bucket while connections
+	// fail: for the list that follows a 410, once the server is back, and for another 410 if the
+	// watch starts before the last changes.
+	reconnectReserve = 2
 	// maxRelistDelay is the longest delay of a list after the 410 that ends an outage. It is
 	// random, so that the informers of a server do not list together.
 	maxRelistDelay = 200 * time.Millisecond

@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/served"
 )
 
 // withoutJitter returns a backoff of 1, 2, 4, 8, 8, ... seconds.
@@ -77,7 +78,7 @@ func TestBackoffIsAtLeastRetryAfter(t *testing.T) {
 		{tooManyRequests(0), time.Second, time.Second},
 		{tooManyRequests(-7), time.Second, time.Second},
 		{tooManyRequests(7), 7 * time.Second, 9 * time.Second},
-		{tooManyRequests(1 << 30), maxRetryAfter, maxRetryAfter * 6 / 5},
+		{tooManyRequests(1 << 30), served.MaxRetryAfter, served.MaxRetryAfter * 6 / 5},
 		{apierrors.NewServerTimeout(podResource, "watch", 3), 3 * time.Second, 4 * time.Second},
 		{apierrors.NewServerTimeout(podResource, "watch", 0), time.Second, time.Second},
 	} {

@@ -15,60 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
-
-// expectWaits checks the waits of the next requests of a budget.
-func expectWaits(t *testing.T, b *requestBudget, wants ...time.Duration) {
-	t.Helper()
-	for i, want := range wants {
-		if got := b.spend(); got != want {
-			t.Errorf("wait %d is %v, want %v", i, got, want)
-		}
-	}
-}
-
-func TestRequestBudget(t *testing.T) {
-	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
-	b := &requestBudget{clock: clock}
-	full := make([]time.Duration, 10)
-	expectWaits(t, b, append(full, 5*time.Second)...)
-	clock.SetTime(clock.Now().Add(5 * time.Second)) // the wait has passed
-	expectWaits(t, b, 5*time.Second)
-	clock.SetTime(clock.Now().Add(time.Hour))
-	expectWaits(t, b, append(full, 5*time.Second)...)
-	clock.SetTime(clock.Now().Add(-26 * 365 * 24 * time.Hour)) // set back
-	expectWaits(t, b, maxDebt, maxDebt)
-}
-
-func TestBudgetOfAnsweredLists(t *testing.T) {
-	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
-	b := requestBudget{clock: clock}
-	list := func(want time.Duration) {
-		t.Helper()
-		got := b.untilList()
-		if got != want {
-			t.Errorf("list %d must wait %v, want %v", b.answered+1, got, want)
-		}
-		clock.SetTime(clock.Now().Add(got))
-		b.listAnswered(clock.Now())
-		clock.SetTime(clock.Now().Add(10 * time.Second))
-	}
-	list(0) // the initial one, and those at 10, 20, 30 and 40 s
-	for range maxLists {
-		list(0)
-	}
-	list(20 * time.Second) // at 70 s
-	for range maxLists - 1 {
-		list(0)
-	}
-	clock.SetTime(clock.Now().Add(-time.Hour)) // set back
-	list(listWindow)
-	clock.SetTime(clock.Now().Add(24 * time.Hour))
-	list(0)
-}
 
 // timedSource records the times of lists and watches, as seconds since the first, and the versions
 // of lists.

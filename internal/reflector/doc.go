@@ -52,7 +52,7 @@
 // In addition, each request waits
 //
 //   - for the server's Retry-After;
-//   - for a token of the bucket that all watches, probes and lists share (requestBudget): 10
+//   - for a token of the bucket that all watches, probes and lists share (served.Budget): 10
 //     tokens, and one more every 5 s, so that there are at most 22 requests in any minute, and 12 a
 //     minute in the long run. Further pages of a list cost no token if they have new objects, or
 //     are one of up to 100 empty ones in a row;
@@ -99,10 +99,11 @@
 // reflector that watches all the same, as requests have proved the opposite, lists again before its
 // next watch if another one has vacated the store (feed.Sink.NeedsList).
 //
-// The requests of a collection that is served again start with a full bucket. The first five that
-// fail with a 404 in a row are repeated after 0.1, 0.2, 0.4, 0.8 and 1.6 s, and not reported: a
-// server may be the last one to serve the resource, or to say that it no longer does. That does not
-// hold for a verdict of served.Unknown, nor without Config.Served.
+// The requests of a collection that is served again have what is left of the bucket, and count with
+// the lists before. The first five that fail with a 404 in a row are repeated after 0.1, 0.2, 0.4,
+// 0.8 and 1.6 s, and not reported: a server may be the last one to serve the resource, or to say
+// that it no longer does. That does not hold for a verdict of served.Unknown, nor without
+// Config.Served.
 //
 // # How the watch ended, and what comes next
 //

@@ -18,6 +18,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/served"
 )
 
 // Reasons to end a watch, to reject a list, or to list again.
@@ -47,11 +48,11 @@ var (
 	ErrQuarantined = errors.New("some objects could not be stored")
 )
 
-// retryAfter returns the delay that the server asked for in err, at most maxRetryAfter. It returns
-// zero if the server asked for none.
+// retryAfter returns the delay that the server asked for in err, at most served.MaxRetryAfter. It
+// returns zero if the server asked for none.
 func retryAfter(err error) time.Duration {
 	seconds, _ := apierrors.SuggestsClientDelay(err)
-	return min(max(0, time.Duration(seconds)*time.Second), maxRetryAfter)
+	return min(max(0, time.Duration(seconds)*time.Second), served.MaxRetryAfter)
 }
 
 // isGone reports whether the server no longer has the requested resourceVersion: 410 Gone, reason

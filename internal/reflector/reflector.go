@@ -74,6 +74,14 @@ type Config struct {
 	disproof *served.Disproof // of the reflectors that feed Store
 }
 
+// budget returns the budget of Served, or a new one.
+func (c Config) budget() *served.Budget {
+	if resource := c.Served(); resource != nil && resource.Budget != nil {
+		return resource.Budget
+	}
+	return &served.Budget{}
+}
+
 // MaxInFlight returns InFlight, or its default.
 func (c Config) MaxInFlight() int {
 	if c.InFlight <= 0 {
@@ -111,6 +119,14 @@ type Reflector struct {
 	proof   proof
 }
 
+// pacing is what delays the requests of a reflector.
+type pacing struct {
+	backoff    *backoff
+	ownBackoff bool // Config.Backoff is set
+	paced      bool // Config.Backoff has delayed the attempt, instead of the budget
+	budget     *served.Budget
+}
+
 // New returns a reflector that is not running.
 func New(config Config) *Reflector {
 	if config.Clock == nil {
@@ -139,7 +155,7 @@ func New(config Config) *Reflector {
 		clock:  config.Clock,
 		synced: make(chan struct{}),
 		lists:  listState{wantsWatchList: sync.OnceValue(func() bool { return config.WatchList != nil && config.WatchList() })},
-		pacing: pacing{backoff: newBackoff(config.Backoff, config.Clock), budget: requestBudget{clock: config.Clock}, ownBackoff: ownBackoff},
+		pacing: pacing{backoff: newBackoff(config.Backoff, config.Clock), budget: config.budget(), ownBackoff: ownBackoff},
 	}
 	r.status.now.Phase = Idle
 	if config.From != "" {
@@ -275,19 +291,23 @@ func (r *Reflector) resume(ctx context.Context) error {
 }
 
 // awaitBudget waits until the server's last Retry-After has passed, and the budget has a token. It
-// returns ctx's error if ctx has ended.
+// returns ctx's error, and takes no token, if ctx has ended.
 func (r *Reflector) awaitBudget(ctx context.Context) error {
-	asked := min(r.pacing.notBefore.Sub(r.clock.Now()), maxRetryAfter) // the clock may be set back
-	if err := r.sleep(ctx, asked); err != nil {
+	if err := r.sleep(ctx, r.pacing.budget.UntilRetry(r.clock.Now())); err != nil {
 		return err
 	}
-	return r.sleep(ctx, r.spend())
+	before := *r.pacing.budget
+	err := r.sleep(ctx, r.spend())
+	if err != nil {
+		*r.pacing.budget = before
+	}
+	return err
 }
 
 // awaitListBudget is awaitBudget for a list or WatchList.
 func (r *Reflector) awaitListBudget(ctx context.Context) error {
 	if !r.isUnlimited() {
-		if err := r.sleep(ctx, r.pacing.budget.untilList()); err != nil {
+		if err := r.sleep(ctx, r.pacing.budget.UntilList(r.clock.Now())); err != nil {
 			return err
 		}
 	}
@@ -299,14 +319,14 @@ func (r *Reflector) spend() time.Duration {
 	if r.isUnlimited() {
 		return 0
 	}
-	return r.pacing.budget.spend()
+	return r.pacing.budget.Spend(r.clock.Now())
 }
 
 // listAnswered records a complete list.
 func (r *Reflector) listAnswered(requested time.Time) {
 	r.pacing.backoff.endOutage()
 	if !r.isUnlimited() {
-		r.pacing.budget.listAnswered(requested)
+		r.pacing.budget.ListAnswered(requested)
 	}
 }
 
@@ -319,7 +339,7 @@ func (r *Reflector) isUnlimited() bool { return r.pacing.paced || r.config.Sourc
 // follow at once. err may be nil.
 func (r *Reflector) answered(err error) {
 	if asked := retryAfter(err); asked > 0 && !isGone(err) && !isFutureVersion(err) {
-		r.pacing.notBefore = r.clock.Now().Add(asked)
+		r.pacing.budget.RetryAfter(r.clock.Now().Add(asked))
 	}
 }
 
@@ -331,7 +351,7 @@ func (r *Reflector) pause(ctx context.Context, err error) error {
 	delay := r.pacing.backoff.next(err)
 	attempt, ok := errors.AsType[*AttemptError](err)
 	if ok && (attempt.Op == OpWatchOpen || attempt.Op == OpWatch) && isDown(err) && !r.pacing.ownBackoff {
-		delay = max(r.pacing.backoff.reconnect(delay, err), wait.Jitter(r.pacing.budget.untilLeft(reconnectReserve), reconnectJitter))
+		delay = max(r.pacing.backoff.reconnect(delay, err), wait.Jitter(r.pacing.budget.UntilLeft(r.clock.Now(), reconnectReserve), reconnectJitter))
 	}
 	return r.sleep(ctx, delay)
 }

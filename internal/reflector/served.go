@@ -157,13 +157,13 @@ func (r *Reflector) confirm(ctx context.Context, resource *served.Resource, verd
 	}
 }
 
-// stopRequests enters the phase NotServed. The requests that follow it start with a list and a full
-// bucket: the follower spaces the starts.
+// stopRequests enters the phase NotServed. The requests that follow it start with a list, and have
+// what is left of the budget.
 func (r *Reflector) stopRequests(why error) {
 	r.watchAnswered()
 	r.status.notServed(why)
 	r.start.withWatch = false
-	r.served.notFound, r.lists.failures, r.pacing.budget = 0, 0, requestBudget{clock: r.clock}
+	r.served.notFound, r.lists.failures, r.pacing.paced = 0, 0, false
 }
 
 // probeAbsent requests one object, and reports whether the server does not serve the resource.

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/served"
@@ -34,6 +35,8 @@ type servedHarness struct {
 	version int        // of lists
 	watches chan error // ends the watch with an error
 	log     []string
+
+	listTimes, times []float64 // of lists, and of all requests, in seconds since the start
 }
 
 // errorOf returns the error of an answer, nil for "ok".
@@ -64,7 +67,11 @@ func (h *servedHarness) record(format string, args ...any) {
 func (h *servedHarness) request(ctx context.Context, what string) error {
 	h.record("%s", what)
 	h.mu.Lock()
-	answer := h.answer
+	answer, at := h.answer, time.Since(h.start).Seconds()
+	h.times = append(h.times, at)
+	if strings.HasSuffix(what, "list") {
+		h.listTimes = append(h.listTimes, at)
+	}
 	h.mu.Unlock()
 	if answer == "hang" {
 		<-ctx.Done()
@@ -113,7 +120,7 @@ func TestJoinedStreamFollowsVerdicts(t *testing.T) {
 		{"before 404; before gone; 1s phase; 2s ok; 2s served; 3s phase", "0s probe; 0s vacate, gone; 1s NotServed; 2s expect; 2s list; 2s watch; 3s Watching"},
 	} {
 		h := &servedHarness{}
-		if got := h.run(t, Config{From: "10"}, row.steps); got != row.want {
+		if got := h.run(t, Config{From: "10", Backoff: withoutJitter()}, row.steps); got != row.want {
 			t.Errorf("steps %s\n got %s\nwant %s", row.steps, got, row.want)
 		}
 	}
@@ -121,7 +128,7 @@ func TestJoinedStreamFollowsVerdicts(t *testing.T) {
 
 func TestWatchListFollowsVerdicts(t *testing.T) {
 	h := &servedHarness{}
-	got := h.run(t, Config{WatchList: always(true)}, "0s 404; 1s served; 1.5s gone; 2s served; 9s phase")
+	got := h.run(t, Config{WatchList: always(true), Backoff: withoutJitter()}, "0s 404; 1s served; 1.5s gone; 2s served; 9s phase")
 	want := "0s pending, they exist; 1s watchlist; 1.1s watchlist; 1.3s watchlist; 1.5s gone, they exist; 2s watchlist; 2.1s watchlist; 2.3s watchlist; " +
 		"2.7s watchlist; 3.5s watchlist; 5.1s watchlist; 5.1s list; 5.1s report list; 6.1s watchlist; 6.1s list; 6.1s report list; " +
 		"8.1s watchlist; 8.1s list; 8.1s report list; 9s Retrying"
@@ -182,7 +189,7 @@ func (h *servedHarness) run(t *testing.T, config Config, steps string) string {
 			h.record("%v", strings.Replace(why.Error(), ": "+served.ErrNotServed.Error(), ", they exist", 1))
 		}
 		store.expected = func() { h.record("expect") }
-		config.Source, config.Sink, config.Store, config.Backoff = h, store, store, withoutJitter()
+		config.Source, config.Sink, config.Store = h, store, store
 		config.Served = func() *served.Resource { return h.resource }
 		config.Report = func(_ context.Context, err error) {
 			attempt, _ := errors.AsType[*AttemptError](err)
@@ -266,8 +273,71 @@ func TestReflectorFollowsVerdicts(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := &servedHarness{}
-			if got := h.run(t, Config{}, row.steps); got != strings.TrimSuffix(row.want, "; ") {
+			if got := h.run(t, Config{Backoff: withoutJitter()}, row.steps); got != strings.TrimSuffix(row.want, "; ") {
 				t.Errorf("steps %s\n got %s\nwant %s", row.steps, got, row.want)
+			}
+		})
+	}
+}
+
+// TestBudgetOutlastsTheAbsenceOfTheResource serves a resource and removes it in turn: requests are
+// as limited as those of a resource that is always served. The reflector watches in the end.
+func TestBudgetOutlastsTheAbsenceOfTheResource(t *testing.T) {
+	const lasts = 20 * time.Minute
+	for name, row := range map[string]struct {
+		served, absent time.Duration
+		answer         string // while the resource is served
+		whileAbsent    string // answers, half a second apart
+		config         Config
+		free           int // requests a minute that Config.Backoff paces
+	}{
+		"a second each":                      {time.Second, time.Second, "ok", "404", Config{}, 0},
+		"three seconds each":                 {3 * time.Second, 3 * time.Second, "ok", "404", Config{}, 0},
+		"ten seconds each":                   {10 * time.Second, 10 * time.Second, "ok", "404", Config{}, 0},
+		"seldom served":                      {time.Second, 9 * time.Second, "ok", "404", Config{}, 0},
+		"seldom absent":                      {9 * time.Second, time.Second, "ok", "404", Config{}, 0},
+		"by a WatchList":                     {3 * time.Second, 3 * time.Second, "ok", "404", Config{WatchList: always(true)}, 0},
+		"after a probe of the start":         {3 * time.Second, 3 * time.Second, "ok", "404", Config{Start: NewStart()}, 0},
+		"with a Backoff":                     {3 * time.Second, 3 * time.Second, "ok", "404", Config{Backoff: explicit()}, 0},
+		"with a Backoff, after a failure":    {3 * time.Second, 3 * time.Second, "ok", "503 404", Config{Backoff: wait.Backoff{Duration: time.Second}}, 10},
+		"a server that lags":                 {3 * time.Second, 3 * time.Second, "404", "404", Config{}, 0},
+		"a server that fails":                {3 * time.Second, 3 * time.Second, "503", "503", Config{}, 0},
+		"a server that forbids":              {3 * time.Second, 3 * time.Second, "ok", "403", Config{}, 0},
+		"a server that answers all the same": {3 * time.Second, 3 * time.Second, "ok", "ok", Config{}, 0},
+		"a server without an answer":         {3 * time.Second, 3 * time.Second, "hang", "hang", Config{}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var steps []string
+			at := time.Duration(0)
+			for ; at < lasts; at += row.served + row.absent {
+				steps = append(steps, fmt.Sprint(at, " ", row.answer), fmt.Sprint(at, " served"))
+				for n, answer := range strings.Fields(row.whileAbsent) {
+					steps = append(steps, fmt.Sprint(at+row.served+time.Duration(n)*500*time.Millisecond, " ", answer))
+					if n == 0 {
+						steps = append(steps, fmt.Sprint(at+row.served, " gone"))
+					}
+				}
+			}
+			steps = append(steps, fmt.Sprint(at, " ok"), fmt.Sprint(at, " served"), fmt.Sprint(at+90*time.Second, " phase"))
+			h := &servedHarness{}
+			log := h.run(t, row.config, strings.Join(steps, "; "))
+			if got := inWindow(h.times, 60); got > 22+row.free {
+				t.Errorf("%d requests within a minute, want at most %d", got, 22+row.free)
+			}
+			if got := inWindow(h.times, 600); got > 130+10*row.free {
+				t.Errorf("%d requests within ten minutes, want at most %d", got, 130+10*row.free)
+			}
+			if row.answer != "ok" || !strings.HasSuffix(row.whileAbsent, "404") {
+				return
+			}
+			if got := inWindow(h.listTimes[1:], 60); got > 4 && row.config.WatchList == nil { // which does not end here
+				t.Errorf("%d lists within a minute, want at most 4", got)
+			}
+			if got := len(h.listTimes); got < 50 {
+				t.Errorf("%d lists, want 50 at least", got)
+			}
+			if !strings.HasSuffix(log, "Watching") {
+				t.Errorf("not watching after 90 s without a change: %s", log[max(0, len(log)-200):])
 			}
 		})
 	}

@@ -85,7 +85,7 @@ func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
 	if due, scheduled := r.proof.scheduled.wait(now); scheduled && due <= 0 && s.initialDone.Load() {
 		return errUnconfirmed
 	}
-	if now.Before(r.pacing.notBefore) {
+	if r.pacing.budget.UntilRetry(now) > 0 {
 		return nil
 	}
 	if proof := &s.proof; s.opened.Load() && proof.asking.Load() && (!proof.overlapping.Load() || idle >= overlapSilence) {

@@ -17,4 +17,8 @@
 // verdict, the resource is requested all the same: a [Disproof] remembers for each store that its
 // objects are not those of which the verdict says that they are gone. Package cache declares
 // cache.Served, which holds a Resource.
+//
+// A [Budget] limits the requests of a reflector. It outlasts the absence of the resource. If
+// another informer takes the place of one that has ended, as in follow.Informers, its reflector
+// continues the budget, Resource.Budget.
 package served

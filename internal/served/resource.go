@@ -61,6 +61,10 @@ func (v Verdict) IsSame(other Verdict) bool { return v.changes == other.changes 
 
 // Resource keeps the last verdict on a resource. Its methods are safe for concurrent use.
 type Resource struct {
+	// Budget, if set, is that of the only reflector of the resource, which continues that of an
+	// earlier one. It is set before the reflector is made.
+	Budget *Budget
+
 	mu        sync.Mutex // guards the fields below
 	verdict   Verdict
 	waiting   map[*waiter]struct{}

@@ -272,9 +272,8 @@ func (x *execution) checkRate() {
 	x.checked("rate")
 	x.server.mu.Lock()
 	defer x.server.mu.Unlock()
-	starts := 11 * x.server.availability.verdicts // the budget begins anew
-	x.checkRateWithin(time.Minute, 22+starts)
-	x.checkRateWithin(10*time.Minute, 130+starts)
+	x.checkRateWithin(time.Minute, 22)
+	x.checkRateWithin(10*time.Minute, 130)
 }
 
 // checkRateWithin checks that the server has received at most limit requests within any window. The
