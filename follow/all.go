@@ -76,6 +76,8 @@ var (
 	errFixed       = errors.New("follow all: Name, Scopes and Served of Informer must not be set")
 	errListsOthers = fmt.Errorf("waits for the first lists of %d other resources", maxFirstLists)
 	errLimited     = errors.New("waits, as its requests are limited")
+	errNoInformer  = errors.New("it is not served or not selected, or the follower does not know it yet")
+	errNotListed   = errors.New("it has not been listed yet")
 	errUnselected  = fmt.Errorf("%w: Select reports false", served.ErrNotServed)
 )
 
@@ -203,6 +205,29 @@ func (a *Informers[T]) Status() []ResourceStatus {
 		statuses = append(statuses, status)
 	}
 	return statuses
+}
+
+// Reader returns a reader of the objects of a resource, with the indexes of AllOptions.Informer. It
+// is that of the informer that runs now: call Reader for each read, or for each few that belong
+// together. cache.NewLister makes a Lister of it. If the resource has no informer, or that has not
+// fetched its first list, Reader returns an error that wraps cache.ErrNotServed and says why: an
+// object that cannot be read may exist. If the resource goes while a reader is in use, its reads
+// are those of an informer in cache.PhaseNotServed.
+func (a *Informers[T]) Reader(resource schema.GroupResource) (cache.Reader[T], error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	why := errNoInformer
+	if f := a.followed[resource]; f != nil {
+		switch {
+		case f.informer == nil:
+			why = f.err
+		case f.informer.HasSynced():
+			return f.informer.Store(), nil
+		default:
+			why = cmp.Or(f.served.Verdict().Err, f.informer.Status().Err, errNotListed)
+		}
+	}
+	return cache.Reader[T]{}, fmt.Errorf("%s: %w: %w", resource, served.ErrNotServed, why)
 }
 
 // Views returns a view of each informer that runs.

@@ -9,6 +9,7 @@ import (
 	"log"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,6 +63,11 @@ func ExampleAll() {
 	create(widgets) // as kubectl apply does
 	create(object("Widget", "gear"))
 	fmt.Print(<-events)
+	reader, err := all.Reader(schema.GroupResource{Group: "example.com", Resource: "widgets"})
+	for ; err != nil; reader, err = all.Reader(schema.GroupResource{Group: "example.com", Resource: "widgets"}) {
+		<-time.After(time.Millisecond) // the resource is not served, not selected or not listed
+	}
+	fmt.Println(reader.ListKeys())
 	for _, status := range all.Status() {
 		fmt.Println(status.Resource.Kind, status.Informer.Objects, status.Err)
 	}
@@ -80,6 +86,7 @@ func ExampleAll() {
 	// Output:
 	// Add gadgets default/clock
 	// Add widgets default/gear
+	// [default/gear]
 	// Gadget 1 <nil>
 	// Widget 1 <nil>
 	// CustomResourceDefinition
