@@ -256,6 +256,7 @@ func (s *stampChecker) check(t *testing.T, deadline time.Duration) {
 	}
 	t.Logf("%d stamps of %d objects, %d transitions of %d slots; %d late first stamps; a change has waited %s at most",
 		stamps, len(s.stamps), transitions, len(s.slots), late, s.longest.duration().Round(100*time.Millisecond))
+	t.Logf("the longest wait: %+v; owners of the slot: %+v", s.longest, s.slots[s.longest.slot])
 	if s.longest.duration() > deadline {
 		t.Errorf("a change has waited for its stamp longer than %s: %+v; owners of the slot: %+v", deadline, s.longest, s.slots[s.longest.slot])
 	}

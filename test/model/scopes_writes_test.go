@@ -24,9 +24,9 @@ import (
 //
 // What is checked of a write depends on its key. Under a key that no server object ever has, it is
 // known which lists and scopes remove the object: see checkRemoval and checkLeft. Under other keys,
-// the store must be equal to the server after all scopes were listed again, but for a changed copy of
-// the present state, which a list keeps: it has the same UID and version. Until then any state of the
-// server may follow.
+// the store must be equal to the server after all scopes were listed again, but for a changed copy
+// of the present state, which a list keeps: it has the same UID and version. Until then any state
+// of the server may follow.
 
 var storeWrites = flag.Bool("model.writes", true, "some programs write into the store of an informer with scopes")
 
