@@ -31,7 +31,7 @@
 //	not the objects that were deleted since
 //	has an older state of one, or another write's  consistent read, at once
 //	lacks the newest objects, and the watch sends  consistent read, at once
-//	no deletion of one within 3 s
+//	no deletion of one within 3.5 s
 //	answers otherwise, or not                      list within 1 to 5 minutes, once in 30 minutes
 //
 // A rollback passes unnoticed if the new history has, at the versions of all changes that are

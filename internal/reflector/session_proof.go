@@ -20,8 +20,9 @@ const (
 	// overlapSilence is how long a watch may receive nothing, before all changes were repeated,
 	// until the server is asked for the newest change.
 	overlapSilence = 5 * time.Second
-	// deletionWait is how long a watch may take to send the deletion of an object that is gone.
-	deletionWait = 3 * time.Second
+	// deletionWait is how long a watch may take to send the deletion of an object that is gone:
+	// with overlapSilence, more than the 8 s by which a server may be late.
+	deletionWait = 3500 * time.Millisecond
 )
 
 // sessionProof is what one watch shows of the server's history. The watchdog of the watch uses the
