@@ -6,6 +6,7 @@ package reflector
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,16 +41,28 @@ func TestWatchdogErrorTakesPrecedence(t *testing.T) {
 func TestWatchOfAFakeIsNotGivenUp(t *testing.T) {
 	for name, declared := range map[string]bool{"declared": true, "known by its watch": false} {
 		t.Run(name, func(t *testing.T) {
-			source := listedAt5()
-			source.traits.Fake = declared
+			source := &lateFake{scriptedSource: listedAt5(), declared: declared}
 			source.watches = watches{func(ctx context.Context, events feed.WatchSink) error {
-				source.traits = feed.Traits{Fake: true, Unversioned: true}
+				source.known.Store(true)
 				return idleWatch(ctx, events)
 			}}
-			reported := runFor(t, 24*time.Hour, Config{Source: &source})
+			reported := runFor(t, 24*time.Hour, Config{Source: source})
 			if len(reported) > 0 || source.watched != 1 {
 				t.Errorf("%d watches, reported %v, want one watch and no error", source.watched, reported)
 			}
 		})
 	}
+}
+
+// lateFake is a fake of client-go that is known by its watch, if it does not declare itself. The
+// watchdog reads its traits meanwhile.
+type lateFake struct {
+	scriptedSource
+	declared bool
+	known    atomic.Bool
+}
+
+func (s *lateFake) Traits() feed.Traits {
+	known := s.known.Load()
+	return feed.Traits{Fake: s.declared || known, Unversioned: known}
 }
