@@ -42,10 +42,11 @@ type Object interface {
 // AllOptions are the options of All. Select, Client and Handler are required.
 type AllOptions[T Object] struct {
 	// Select reports whether to follow a resource. It is called after each change of what the
-	// server serves, with the preferred version of each resource that can be listed and watched. An
-	// informer keeps its version as long as the server serves it: for a resource that is followed,
-	// Select is called with that version, which may no longer be the preferred one. A Select that
-	// requires Resource.Preferred makes Informers change the version.
+	// server serves, or of a CustomResourceDefinition or APIService, with the preferred version of
+	// each resource that can be listed and watched. An informer keeps its version as long as the
+	// server serves it: for a resource that is followed, Select is called with that version, which
+	// may no longer be the preferred one. A Select that requires Resource.Preferred makes Informers
+	// change the version.
 	//
 	// Select must not block. If it depends on anything else than the resource, such as the
 	// program's configuration, call Informers.Reselect after a change.
@@ -62,7 +63,7 @@ type AllOptions[T Object] struct {
 	// Handler receives the events of all resources. It must be safe for concurrent use: the events
 	// of one resource are delivered one at a time, those of different resources concurrently. A
 	// call that blocks does not delay the events of other resources. The argument resource is as it
-	// was when its informer started.
+	// was when Select last reported true for it.
 	Handler func(resource Resource, event cache.Event[T])
 	// HandlerOptions are the options of Handler.
 	HandlerOptions cache.HandlerOptions
@@ -108,8 +109,9 @@ type Informers[T Object] struct {
 
 // followed is a resource that Informers follow.
 type followed[T Object] struct {
-	Resource
-	served *served.Resource // its verdict is the follower's until the resource is unselected
+	schema.GroupVersionResource
+	latest *atomic.Pointer[Resource] // as it was when Select last reported true
+	served *served.Resource          // its verdict is the follower's until the resource is unselected
 
 	informer *cache.SharedInformer[T] // nil if there is none; guarded by Informers.mu, as err is
 	err      error                    // why there is none
@@ -164,8 +166,8 @@ func (a *Informers[T]) Run(ctx context.Context) error {
 	defer cancel()
 	var running sync.WaitGroup
 	for ctx.Err() == nil {
-		document, changed := a.follower.current()
-		for _, f := range a.update(document) {
+		resources, changed := a.follower.current()
+		for _, f := range a.update(resources) {
 			running.Go(func() { a.end(f, a.follow(ctx, f), cancel) })
 		}
 		select {
@@ -183,7 +185,7 @@ func (a *Informers[T]) Reselect() { signal(a.wake) }
 
 // ResourceStatus describes one resource that Informers follow.
 type ResourceStatus struct {
-	Resource Resource
+	Resource Resource // as it was when Select last reported true
 	// Informer is the status of the informer. It is the zero value if there is none.
 	Informer cache.Status
 	// Err is why there is no informer: the list of the resource is forbidden, or the informer waits
@@ -198,7 +200,7 @@ type ResourceStatus struct {
 func (a *Informers[T]) Status() []ResourceStatus {
 	var statuses []ResourceStatus
 	for _, f := range a.all() {
-		status := ResourceStatus{Resource: f.Resource, Err: f.err}
+		status := ResourceStatus{Resource: *f.latest.Load(), Err: f.err}
 		if f.informer != nil {
 			status.Informer = f.informer.Status()
 		}
@@ -248,7 +250,7 @@ func (a *Informers[T]) all() (all []followed[T]) {
 		all = append(all, *f)
 	}
 	slices.SortFunc(all, func(a, b followed[T]) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource))
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource))
 	})
 	return all
 }
@@ -262,24 +264,26 @@ func (a *Informers[T]) set(f *followed[T], informer *cache.SharedInformer[T], er
 
 // update ends the informers of resources that are not selected any more, and returns the resources
 // that are to be followed.
-func (a *Informers[T]) update(document *document) (added []*followed[T]) {
-	known := make(map[schema.GroupResource]bool)
+func (a *Informers[T]) update(resources []Resource) (added []*followed[T]) {
+	known := make(map[schema.GroupResource]followed[T])
 	for _, f := range a.all() {
-		known[f.GroupResource()] = true
-		if resource := document.listed[f.GroupVersionResource]; resource != nil && !a.options.selects(*resource) {
-			f.served.Set(served.Unselected, errUnselected)
-		}
+		known[f.GroupResource()] = f
 	}
-	for _, resource := range document.resources {
-		if !resource.Preferred || known[resource.GroupResource()] || !a.options.selects(*resource) {
+	for _, resource := range resources {
+		f, isFollowed := known[resource.GroupResource()]
+		if isFollowed && f.GroupVersionResource != resource.GroupVersionResource || !isFollowed && !resource.Preferred {
 			continue
 		}
-		f := &followed[T]{Resource: *resource, served: a.follower.own(resource.GroupVersionResource), err: errListsOthers}
-		if f.served.Verdict().IsAbsent() { // its definition was just deleted, or is newer than the document
-			a.follower.disown(f.served)
-			continue
+		switch isSelected := a.options.selects(resource); {
+		case isFollowed && isSelected:
+			f.latest.Store(&resource)
+		case isFollowed:
+			f.served.Set(served.Unselected, errUnselected)
+		case isSelected:
+			if f := a.newFollowed(resource); f != nil {
+				added = append(added, f)
+			}
 		}
-		added = append(added, f)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -294,6 +298,21 @@ func (a *Informers[T]) update(document *document) (added []*followed[T]) {
 		a.followed[name], f.served.Budget = f, a.budgets[name]
 	}
 	return added
+}
+
+// newFollowed returns a resource that is to be followed, or nil if its definition was just deleted,
+// or is newer than discovery's answer.
+func (a *Informers[T]) newFollowed(resource Resource) *followed[T] {
+	f := &followed[T]{
+		GroupVersionResource: resource.GroupVersionResource, latest: &atomic.Pointer[Resource]{},
+		served: a.follower.own(resource.GroupVersionResource), err: errListsOthers,
+	}
+	f.latest.Store(&resource)
+	if f.served.Verdict().IsAbsent() {
+		a.follower.disown(f.served)
+		return nil
+	}
+	return f
 }
 
 // end forgets a resource. An error of its informer ends all.
@@ -370,10 +389,10 @@ func (a *Informers[T]) newInformer(f *followed[T]) (*cache.SharedInformer[T], er
 	options := a.options.Informer
 	options.Name, options.Served = f.GroupResource().String(), served.Publish(f.served).(*cache.Served)
 	example := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
-	example.GetObjectKind().SetGroupVersionKind(f.GroupVersion().WithKind(f.Kind))
+	example.GetObjectKind().SetGroupVersionKind(f.GroupVersion().WithKind(f.latest.Load().Kind))
 	informer := cache.NewSharedInformer(a.options.Client(f.GroupVersionResource), example, options)
 	_, err := informer.AddEventHandler(cache.EventHandlerFunc[T](func(event cache.Event[T]) {
-		a.options.Handler(f.Resource, event)
+		a.options.Handler(*f.latest.Load(), event)
 	}), a.options.HandlerOptions)
 	return informer, err
 }

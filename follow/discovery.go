@@ -46,6 +46,14 @@ type Resource struct {
 	// Preferred reports whether this is the version that the server prefers, of those that have the
 	// resource.
 	Preferred bool
+	// CustomResource reports whether a CustomResourceDefinition serves the resource, rather than
+	// kube-apiserver itself or an aggregated API server: there is a definition of the resource, and
+	// no APIService of the group and version without the label
+	// kube-aggregator.kubernetes.io/automanaged. It is false before the follower has listed the
+	// CustomResourceDefinitions and the APIServices, and so always false without the permission to
+	// list both. If discovery lists a resource before the event of its definition arrives, it is
+	// false until the event. It remains true until the deletion of the definition has taken effect.
+	CustomResource bool
 }
 
 // groupVersion is what a document says of a version of a group.

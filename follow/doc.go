@@ -23,6 +23,10 @@
 //
 // # Discovery
 //
+// The follower makes its first request once the lists of CustomResourceDefinitions and APIServices
+// have each succeeded or failed, and after 30 s in any case. If they have succeeded,
+// Resource.CustomResource is right from the first answer on.
+//
 // A change of a definition (a CustomResourceDefinition or an APIService) makes the follower ask
 // what the server serves, by aggregated discovery (KEP-3352), at once and again after pauses of 1,
 // 2, 4, ... 64 s, since the API servers learn of it one by one. Changes that arrive together cause
@@ -70,7 +74,8 @@
 // # Concurrency
 //
 // Follower.mu guards the evidence and the verdicts. Each event, and each answer of discovery,
-// updates the verdicts on all followed resources with the lock held, in O(resources). A resource is
+// updates the verdicts on all followed resources with the lock held, in O(resources). Informers
+// copy the served resources after each such change, with the lock held, too. A resource is
 // followed from the first call of Follower.Resource on, during WaitForServed, and while Informers
 // have it. A verdict ends the contexts of the requests of its informers. One goroutine asks
 // discovery. [Informers] have one goroutine that selects, and two for each informer.

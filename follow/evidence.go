@@ -26,6 +26,7 @@ type definition struct {
 	since      int       // the first discovery request since it was created, or changed
 	again      bool      // it had existed before
 	order      int       // of its creation or deletion, among the changes of all definitions
+	labelled   bool      // it has the label automanaged
 }
 
 // evidence is what the server has shown of what it serves. It is not safe for concurrent use.
@@ -111,6 +112,26 @@ func (e *evidence) add(next *document, now time.Time) {
 	maps.DeleteFunc(e.definitions, isOver)
 	maps.DeleteFunc(e.apiServices, isOver)
 	maps.DeleteFunc(e.groups, func(_ string, at time.Time) bool { return now.Sub(at) >= evidenceAge })
+}
+
+// resources returns the resources that the document lists, with CustomResource set.
+func (e *evidence) resources() []Resource {
+	all := make([]Resource, 0, len(e.document.resources))
+	for _, listed := range e.document.resources {
+		resource := *listed
+		resource.CustomResource = e.isCustom(resource.GroupVersionResource)
+		all = append(all, resource)
+	}
+	return all
+}
+
+// isCustom reports whether a CustomResourceDefinition serves a resource that the document lists. A
+// definition that was deleted counts: the document is of an earlier state, and a Select that
+// requires CustomResource must not end the informer before the objects are known to be gone.
+func (e *evidence) isCustom(name schema.GroupVersionResource) bool {
+	crd, service := e.definitions[name.Resource+"."+name.Group], e.apiServices[name.Version+"."+name.Group]
+	isAggregated := service != nil && service.exists && !service.labelled
+	return e.complete > 0 && crd != nil && !isAggregated
 }
 
 // verdictOn returns the verdict on a resource, and why it is or may be absent: those of before if

@@ -22,7 +22,7 @@ import (
 	"github.com/kinformer/kinformer/follow"
 )
 
-// A backup program knows the objects of all resources of a group, those of definitions that are
+// A backup program knows the objects of all custom resources, those of definitions that are
 // installed while it runs included. It reads only metadata.
 func ExampleAll() {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: []fake.CustomResource{
@@ -39,7 +39,7 @@ func ExampleAll() {
 	follower := follow.New(client, discovery.NewDiscoveryClientForConfigOrDie(config), follow.Options{})
 	events := make(chan string)
 	all, err := follow.All(follower, follow.AllOptions[*metav1.PartialObjectMetadata]{
-		Select: func(r follow.Resource) bool { return r.Group == "example.com" && slices.Contains(r.Verbs, "create") },
+		Select: func(r follow.Resource) bool { return r.CustomResource && slices.Contains(r.Verbs, "create") },
 		Client: func(gvr schema.GroupVersionResource) *cache.ListWatch { return cache.ListWatchOf(client.Resource(gvr)) },
 		Handler: func(r follow.Resource, event cache.Event[*metav1.PartialObjectMetadata]) {
 			events <- fmt.Sprintln(event.Type, r.Resource, event.Key)

@@ -39,11 +39,14 @@ const (
 	// discoveryInterval is the time between requests without a change. An aggregated API may change
 	// what it serves, and its APIService does not.
 	discoveryInterval = 10 * time.Minute
+	// maxListWait is the longest time that the first discovery request waits for the lists of
+	// CustomResourceDefinitions and APIServices. A list without progress fails only after minutes.
+	maxListWait = 30 * time.Second
 
 	// automanaged is a label of the APIServices that the server itself makes for its resources and
 	// for those of CustomResourceDefinitions. They are no evidence: their own events come too early
-	// or late. The label says nothing of a CustomResourceDefinition, nor of an APIService that gets
-	// it later.
+	// or late. The label says nothing of a CustomResourceDefinition. An APIService that gets it
+	// later remains evidence, but no longer makes Resource.CustomResource false.
 	automanaged = "kube-aggregator.kubernetes.io/automanaged"
 )
 
@@ -185,7 +188,7 @@ func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersi
 	known := f.own(resource)
 	defer f.disown(known)
 	for {
-		_, changed := f.current()
+		changed := f.nextChange()
 		verdict := known.Verdict()
 		if verdict.Outcome == served.Served {
 			return nil
@@ -198,12 +201,19 @@ func (f *Follower) WaitForServed(ctx context.Context, resource schema.GroupVersi
 	}
 }
 
-// current returns the last document, an empty one before the first, and a channel that is closed
-// when it or verdicts change.
-func (f *Follower) current() (*document, <-chan struct{}) {
+// nextChange returns a channel that is closed when verdicts or the resources of current change.
+func (f *Follower) nextChange() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.evidence.document, f.changed
+	return f.changed
+}
+
+// current returns the resources that the server serves, none before the first document, and a
+// channel that is closed when they or verdicts change.
+func (f *Follower) current() ([]Resource, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.evidence.resources(), f.changed
 }
 
 // own returns a resource on which the follower decides until disown.
@@ -261,6 +271,7 @@ func (f *Follower) record(resource schema.GroupVersionResource, known map[string
 			f.decideAll() // the next event may be its creation
 		default:
 			f.evidence.seen(known, obj.Name, obj.Generation, event.InInitialList, now)
+			known[obj.Name].labelled = obj.Labels[automanaged] != ""
 		}
 	}
 	f.decideAll()
@@ -299,6 +310,7 @@ func (f *Follower) decide(name schema.GroupVersionResource, resource *served.Res
 
 // runDiscovery asks the server what it serves, after each change and now and then.
 func (f *Follower) runDiscovery(ctx context.Context) error {
+	f.awaitLists(ctx)
 	limit := rate.NewLimiter(rate.Every(discoveryPeriod), discoveryBurst)
 	for repeat := time.Duration(0); ctx.Err() == nil; {
 		now := f.options.Clock.Now()
@@ -315,6 +327,21 @@ func (f *Follower) runDiscovery(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// awaitLists blocks until the lists of CustomResourceDefinitions and APIServices have each
+// succeeded or failed, maxListWait has passed, or ctx ends. Discovery does not say which resources
+// are custom ones.
+func (f *Follower) awaitLists(ctx context.Context) {
+	began := f.options.Clock.Now()
+	f.poll(ctx, func() bool {
+		for _, informer := range f.informers {
+			if status := informer.Status(); !status.Handlers[0].Synced && status.Err == nil {
+				return f.options.Clock.Since(began) >= maxListWait
+			}
+		}
+		return true
+	})
 }
 
 // sleep waits for d. It reports false if ctx ends or wake receives a value before.

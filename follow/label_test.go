@@ -17,6 +17,15 @@ import (
 // automanaged is the label of the APIServices that the server itself makes.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
+// apiService returns the APIService of version v1 of group example.com, with its name alone.
+func apiService() *unstructured.Unstructured {
+	service := &unstructured.Unstructured{}
+	service.SetAPIVersion("apiregistration.k8s.io/v1")
+	service.SetKind("APIService")
+	service.SetName("v1.example.com")
+	return service
+}
+
 // setLabel sets the label automanaged of an object at the server, or removes it if the value is
 // empty.
 func (h *harness) setLabel(obj *unstructured.Unstructured, value string) {
@@ -106,10 +115,7 @@ func TestAPIServiceWithTheLabel(t *testing.T) {
 				informer := h.newWidgets()
 				h.start(h.follower.Run, informer.Run)
 				after(5 * time.Second)
-				service := &unstructured.Unstructured{}
-				service.SetAPIVersion("apiregistration.k8s.io/v1")
-				service.SetKind("APIService")
-				service.SetName("v1.example.com")
+				service := apiService()
 				for _, value := range row.values {
 					h.setLabel(service, value)
 				}

@@ -54,7 +54,7 @@ func TestFollowerHasSeries(t *testing.T) {
 			`kinformer_discovery_requests_total{informer="CustomResourceDefinition",kind="",result="Changed"} 1`,
 			`kinformer_discovery_requests_total{informer="CustomResourceDefinition",kind="",result="Failed"} 0`,
 			fmt.Sprint(`kinformer_discovery_requests_total{informer="CustomResourceDefinition#2",kind="",result="Unchanged"} `, status.Unchanged),
-			fmt.Sprint(`kinformer_discovery_answered_timestamp_seconds{informer="CustomResourceDefinition#2",kind=""} `, float64(status.AnsweredAt.Unix())),
+			fmt.Sprint(`kinformer_discovery_answered_timestamp_seconds{informer="CustomResourceDefinition#2",kind=""} `, float64(status.AnsweredAt.UnixMilli())/1000),
 		} {
 			if strings.Count(text, line+"\n") != 1 {
 				t.Errorf("no or several lines %s in\n%s", line, text)
