@@ -436,7 +436,7 @@ func TestAllWaitsForHandler(t *testing.T) {
 				options, hold := blocked(h.options(ofExample))
 				all := h.run(options)
 				row.change(h, crd)
-				after(time.Hour)
+				after(11 * time.Minute) // the longest interval of discovery, and a minute
 				wantFollowed(t, "while the handler is blocked", all, "example.com/v1 widgets: NotServed")
 				close(hold)
 				after(time.Second)

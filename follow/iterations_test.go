@@ -6,6 +6,6 @@
 package follow_test
 
 const (
-	churnRounds     = 70
+	churnRounds     = 35
 	manyDefinitions = 100
 )
