@@ -151,6 +151,12 @@ type HandlerStatus struct {
 	// these calls and the one in progress took.
 	Calls    uint64
 	CallTime time.Duration
+	// CurrentKey is the key of the call in progress, or of the first event of its batch. It is
+	// empty if no call is in progress. CurrentFor is how long that call has not returned, or less:
+	// if the call followed another one without a pause, it is the time since a Status was first
+	// read during the call.
+	CurrentKey string
+	CurrentFor time.Duration
 }
 
 // Request is a kind of request and its result.

@@ -41,7 +41,8 @@ func TestStatusOf(t *testing.T) {
 		if status.Name != "Pod" || status.Phase != cache.PhaseWatching || status.Objects != 2 || !status.Synced || status.NotStreamingReason == "" {
 			t.Errorf("while a handler blocks: %+v", status)
 		}
-		if len(status.Handlers) != 1 || status.Handlers[0].Backlog != 2 || status.Handlers[0].Lag < time.Second {
+		if len(status.Handlers) != 1 || status.Handlers[0].Backlog != 2 || status.Handlers[0].Lag < time.Second ||
+			status.Handlers[0].CurrentKey == "" || status.Handlers[0].CurrentFor < time.Second {
 			t.Errorf("the handlers are %+v", status.Handlers)
 		}
 		close(release)

@@ -80,6 +80,8 @@ type handlerStatus struct {
 	Calls                uint64  `json:"calls"`
 	CallSeconds          float64 `json:"callSeconds"`
 	SecondsPerCall       float64 `json:"secondsPerCall"`
+	CurrentKey           string  `json:"currentKey,omitempty"`
+	CurrentSeconds       float64 `json:"currentSeconds,omitempty"`
 	Late                 bool    `json:"-"`
 }
 
@@ -144,7 +146,7 @@ func handlers(s cache.Status) []handlerStatus {
 	for _, h := range s.Handlers {
 		status := handlerStatus{
 			Name: h.Name, UniqueName: h.UniqueName, Synced: h.Synced, Backlog: h.Backlog, OldestPendingSeconds: h.Lag.Seconds(), Coalesced: h.Coalesced,
-			Calls: h.Calls, CallSeconds: h.CallTime.Seconds(),
+			Calls: h.Calls, CallSeconds: h.CallTime.Seconds(), CurrentKey: h.CurrentKey, CurrentSeconds: h.CurrentFor.Seconds(),
 			Late: h.Backlog > 0 && h.Lag >= lateAfter,
 		}
 		if h.Calls > 0 {

@@ -101,7 +101,10 @@ func (i informer) troubles(s cache.Status) (all []trouble) {
 		add(levelWarning, "not confirmed up to date", s.Staleness, 0, "")
 	}
 	for n, h := range s.Handlers {
-		if i.Handlers[n].Late {
+		switch {
+		case h.CurrentFor >= lateAfter:
+			add(levelWarning, fmt.Sprintf("handler %s: the call for %q has not returned", h.UniqueName, h.CurrentKey), h.CurrentFor, h.Backlog, "event")
+		case i.Handlers[n].Late:
 			add(levelWarning, "handler "+h.UniqueName+" is behind", h.Lag, h.Backlog, "event")
 		}
 	}

@@ -104,8 +104,8 @@ func TestStaleInformer(t *testing.T) {
 	})
 }
 
-// TestBlockedHandler shows the backlog of a handler that blocks, and the one of its name that does
-// not.
+// TestBlockedHandler shows the backlog of a handler that blocks and the key of its call, and the
+// handler of the same name that does not block.
 func TestBlockedHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informer, server := pods("pods")
@@ -127,18 +127,41 @@ func TestBlockedHandler(t *testing.T) {
 		handler := Handler(Options{}, informer)
 		all := getJSON[overview](t, handler, "/informers.json").Informers[0].Handlers
 		blocked, other := all[0], all[1]
-		if blocked.Backlog != 40 || blocked.OldestPendingSeconds < 30 || blocked.UniqueName != "audit" || blocked.Calls != 0 {
+		if blocked.Backlog != 40 || blocked.OldestPendingSeconds < 30 || blocked.UniqueName != "audit" || blocked.Calls != 0 ||
+			blocked.CurrentKey != "ns/web-0" || blocked.CurrentSeconds != 30 {
 			t.Errorf("blocked: %+v", blocked)
 		}
-		if other.Backlog != 0 || other.UniqueName != "audit#2" || other.Calls != 40 || other.Name != "audit" {
+		if other.Backlog != 0 || other.UniqueName != "audit#2" || other.Calls != 40 || other.Name != "audit" || other.CurrentKey != "" {
 			t.Errorf("other: %+v", other)
 		}
-		expect(t, get(t, handler, "/"), "handler audit is behind", "(for 30 s, 40 events)")
-		expectNot(t, get(t, handler, "/"), "audit#2")
+		expect(t, get(t, handler, "/"), `handler audit: the call for &#34;ns/web-0&#34; has not returned</bdi> <span class="none">(for 30 s, 40 events)`)
+		expectNot(t, get(t, handler, "/"), "audit#2", "behind")
 		expect(t, get(t, handler, page("informer", informer.Views()[0].ID(), "")), `<td class="n late">40</td>`, `<bdi>audit#2</bdi>`)
 		close(release)
 		synctest.Wait()
 		expectNot(t, get(t, handler, "/"), "Needs attention")
+	})
+}
+
+// TestSlowHandler shows a handler that is behind, and each of whose calls returns.
+func TestSlowHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		informer, server := pods("pods")
+		if _, err := informer.AddEventHandler(cache.EventHandlerFunc[*corev1.Pod](func(cache.Event[*corev1.Pod]) {
+			<-time.After(6 * time.Second)
+		}), cache.HandlerOptions{Name: "audit"}); err != nil {
+			t.Fatal(err)
+		}
+		run(t, informer)
+		for n := range 4 {
+			server.Create(pod(fmt.Sprint("web-", n)))
+		}
+		handler := Handler(Options{}, informer)
+		for range 10 {
+			expectNot(t, get(t, handler, "/"), "has not returned")
+			cachetest.Advance(2 * time.Second)
+		}
+		expect(t, get(t, handler, "/"), "handler audit is behind", "(for 20 s, ")
 	})
 }
 

@@ -18,9 +18,9 @@
 // cached object, or the text of an error.
 //
 // An informer has series from the time it is made until it stops: at most 22 while it is healthy,
-// six for each handler, and one for each index. Counters of alerts are exported from zero, so that
-// rate and increase see the first occurrence after the first scrape. Codes of requests and reasons
-// for relists appear when they occur, and the phase is one series, whose label changes.
+// seven for each handler, and one for each index. Counters of alerts are exported from zero, so
+// that rate and increase see the first occurrence after the first scrape. Codes of requests and
+// reasons for relists appear when they occur, and the phase is one series, whose label changes.
 //
 // An informer that uses the Scopes of a shard.Member adds the member's series while the member
 // runs: 19, once for all informers. Their labels are group and member, which is the member's

@@ -189,6 +189,10 @@ var handlerFamilies = []handlerFamily{ //nolint:gochecknoglobals // a constant
 		counter("kinformer_handler_call_seconds_total", "Total time of the handler's calls, including the one in progress.", "informer", "kind", "handler"),
 		func(h *cache.HandlerStatus) float64 { return h.CallTime.Seconds() },
 	},
+	{
+		gauge("kinformer_handler_current_call_seconds", "Lower bound of how long the call in progress has not returned. 0 if no call is in progress.", "informer", "kind", "handler"),
+		func(h *cache.HandlerStatus) float64 { return h.CurrentFor.Seconds() },
+	},
 }
 
 // memberFamily is a family with one metric of a member of a group of package shard, or none.

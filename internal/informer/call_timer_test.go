@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/kinformer/kinformer/internal/pack"
 )
@@ -63,4 +64,54 @@ func TestCallTimeIsUpdatedDuringALongBatch(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCallInProgress checks the key of the call in progress, and that the time for which it has not
+// returned is exact for the first call of a row, and otherwise never too long.
+func TestCallInProgress(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
+	timer := &callTimer{clock: clock}
+	expect := func(key string, took time.Duration) {
+		t.Helper()
+		if gotKey, got := timer.current(); gotKey != key || got != took {
+			t.Errorf("%q for %v, want %q for %v", gotKey, got, key, took)
+		}
+	}
+	pass := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
+	returned := func() { timer.calls.Add(1) }
+
+	expect("", 0)
+	timer.begin()
+	expect("", 0)
+	timer.call("a")
+	pass(time.Minute)
+	expect("a", time.Minute)
+	returned()
+	timer.call("b")
+	pass(time.Second)
+	expect("b", 0) // it may have begun just now
+	pass(time.Minute)
+	expect("b", time.Minute)
+	returned()
+	timer.call("c")
+	expect("c", 0)
+	returned()
+	timer.end()
+	expect("", 0)
+
+	pass(time.Hour)
+	timer.begin()
+	timer.call("d")
+	pass(time.Second)
+	expect("d", time.Second)
+	returned()
+	timer.call("e") // current does not see it
+	returned()
+	timer.end()
+	timer.resume() // without reading the clock
+	timer.call("f")
+	pass(2 * time.Second)
+	expect("f", 2*time.Second)
+	clock.SetTime(time.Unix(0, 0)) // set back
+	expect("f", 0)
 }

@@ -167,6 +167,7 @@ func (h *Handler) flush(ctx context.Context) {
 // invoke invokes the callback, and pauses for PanicDelay if it has panicked.
 func (h *Handler) invoke(ctx context.Context, event *Event) {
 	h.currentKey = event.Key
+	h.timer.call(event.Key)
 	h.invokeCallback(ctx, event)
 	h.timer.calls.Add(1)
 	if h.panicked {

@@ -234,12 +234,15 @@ type HandlerStatus struct {
 	Coalesced  uint64        // events coalesced into others so far
 	Calls      uint64        // calls of the callback that have returned
 	CallTime   time.Duration // that they and the call in progress took, without decoding packed objects
+	CurrentKey string        // of the call in progress, empty if there is none
+	CurrentFor time.Duration // lower bound of how long that has not returned
 }
 
 // Status returns the state of the handler.
 func (h *Handler) Status() HandlerStatus {
 	status := HandlerStatus{Name: h.config.Name, UniqueName: h.uniqueName(), Synced: h.HasSynced(), Coalesced: h.coalesced.Load()}
 	status.Calls, status.CallTime = h.timer.total()
+	status.CurrentKey, status.CurrentFor = h.timer.current()
 	if !h.running.Load() || h.isDone() {
 		return status
 	}

@@ -45,7 +45,7 @@ func TestHandlersAreIndependent(t *testing.T) {
 		if h.HasSynced() {
 			h.t.Error("HasSynced, though one handler has received nothing")
 		}
-		if got := fmt.Sprint(h.Handlers()); got != "[{first first true 0 0s 0 4 0s} {slow slow false 4 0s 0 0 0s} {second second true 0 0s 0 4 0s}]" {
+		if got := fmt.Sprint(h.Handlers()); got != "[{first first true 0 0s 0 4 0s  0s} {slow slow false 4 0s 0 0 0s a 0s} {second second true 0 0s 0 4 0s  0s}]" {
 			h.t.Errorf("Handlers() = %s", got)
 		}
 		close(h.resume)

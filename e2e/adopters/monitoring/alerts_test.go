@@ -50,6 +50,11 @@ func TestAlertsFire(t *testing.T) {
 
 		{"KinformerHandlerBehind", `kinformer_handler_lag_seconds{informer="a",handler="h"} 0+60x60`, 16, 60},
 		{"KinformerHandlerBehind", `kinformer_handler_lag_seconds{informer="a",handler="h"} 0x10 400x8 0x42`, 0, 0},
+		{"KinformerHandlerBehind", "kinformer_handler_lag_seconds{informer=\"a\",handler=\"h\"} 0+60x60\n" +
+			`kinformer_handler_current_call_seconds{informer="a",handler="h"} 0+60x60`, 0, 0}, // it is blocked
+
+		{"KinformerHandlerBlocked", `kinformer_handler_current_call_seconds{informer="a",handler="h"} 0+60x60`, 11, 60},
+		{"KinformerHandlerBlocked", `kinformer_handler_current_call_seconds{informer="a",handler="h"} 0x10 400x4 0x46`, 0, 0},
 
 		{"KinformerObjectsNotStored", `kinformer_not_stored_objects{informer="a"} 1x60`, 15, 60},
 		{"KinformerObjectsNotStored", `kinformer_not_stored_objects{informer="a"} 0x60`, 0, 0},
