@@ -158,8 +158,9 @@ func (e *HandlerError) Unwrap() error {
 //
 // The default logs errors, and the program's ErrorHandler replaces this log. An error that occurs
 // again is logged at most once in five minutes; that of a request also after a recovery, up to
-// three times in this time. Of the errors on objects, the default logs the first ten of each
-// effect. After these it logs one line a minute with the number of further ones, until there was
-// none for five minutes. From verbosity 2 on, it logs each of them, and each watch that ends
-// because its version has expired (410 Gone).
+// three times in this time. An error that several informers of the process have at the same time,
+// such as a refused connection, is one line a minute with their number. Of the errors on objects,
+// the default logs the first ten of each effect. After these it logs one line a minute with the
+// number of further ones, until there was none for five minutes. From verbosity 2 on, it logs each
+// of them, and each watch that ends because its version has expired (410 Gone).
 type ErrorHandler func(ctx context.Context, err error)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,6 +64,47 @@ func TestRepeatedErrorIsLoggedEveryFiveMinutes(t *testing.T) {
 			t.Errorf("%d errors were logged, want 3: five minutes have passed", logged())
 		}
 	})
+}
+
+// TestErrorOfManyInformersIsOneLineAMinute fails the lists of fifty informers of several resources
+// for one reason, and again at a time soon after: nothing is left of the first ones, which have
+// stopped. Each error is reported to an ErrorHandler.
+func TestErrorOfManyInformersIsOneLineAMinute(t *testing.T) {
+	for _, begin := range []time.Duration{0, 4 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			cachetest.Advance(begin)
+			logger, log := bufferedLogger(0)
+			for i := range 50 {
+				start(t, newRefused(fmt.Sprint("resource-", i), new(atomic.Int64), cache.InformerOptions[*corev1.Pod]{Logger: logger}))
+			}
+			var attempts, reported atomic.Int64
+			handler := func(context.Context, error) { reported.Add(1) }
+			start(t, newRefused("handled", &attempts, cache.InformerOptions[*corev1.Pod]{ErrorHandler: handler}))
+			cachetest.Advance(3*time.Minute + 50*time.Second)
+			lines := strings.Count(log(), "Failed to list")
+			if many := strings.Count(log(), "informers=50"); lines != 4 || many != 3 {
+				t.Errorf("%d lines in four minutes, %d of them about 50 informers, want 4 and 3:\n%s", lines, many, log())
+			}
+			if attempts.Load() < 5 || reported.Load() != attempts.Load() {
+				t.Errorf("%d errors of %d attempts were reported to the ErrorHandler", reported.Load(), attempts.Load())
+			}
+		})
+	}
+}
+
+// newRefused returns an informer of a resource, which counts its attempts to list it. The server
+// refuses connections.
+func newRefused(resource string, attempts *atomic.Int64, options cache.InformerOptions[*corev1.Pod]) *cache.SharedInformer[*corev1.Pod] {
+	options.Name = resource
+	return cache.NewSharedInformer(&cache.ListWatch{
+		ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			attempts.Add(1)
+			return nil, &url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api/v1/" + resource, Err: errors.New("dial tcp 10.0.0.1:6443: connect: connection refused")}
+		},
+		WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+			return nil, errors.New("unexpected watch")
+		},
+	}, &corev1.Pod{}, options)
 }
 
 // mutationErrors runs an informer whose handler calls write with Pod a, and returns the reported

@@ -16,7 +16,6 @@ import (
 	"github.com/kinformer/kinformer/internal/errlog"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
-	"github.com/kinformer/kinformer/internal/scoped"
 )
 
 // reporter passes errors to the ErrorHandler, with the context of the Run they happened in.
@@ -48,6 +47,7 @@ func (r *reporter) begin(ctx context.Context) context.Context {
 // end logs the numbers of errors that are still to be logged, before Run returns.
 func (r *reporter) end() {
 	if r.log != nil {
+		errlog.Process.Remove(r.log)
 		r.log.objects.Flush()
 	}
 }
@@ -82,8 +82,8 @@ func newObjectError(key string, err error) *ObjectError {
 	return &ObjectError{Key: key, Effect: ObjectEffect(effect), Err: cause}
 }
 
-// errorLog is the default ErrorHandler. It logs an error, and the same error again only after
-// five minutes.
+// errorLog is the default ErrorHandler of one informer. It logs an error, and the same error again
+// only after five minutes. If several informers have the error, one of them logs it, each minute.
 type errorLog struct {
 	clock    clock.PassiveClock
 	requests errlog.Requests
@@ -107,17 +107,32 @@ func (l *errorLog) handle(ctx context.Context, err error) {
 		logger.V(2).Info("Relisting, the server no longer has the resourceVersion of the watch", "err", err)
 		return
 	}
-	text := err.Error()
-	if ofScope, ok := errors.AsType[*scoped.ScopeError](err); ok { // one cause in several scopes is logged once
-		text = ofScope.Cause()
-	}
-	if !l.requests.IsNew(text, l.clock.Now()) {
+	attempt, ofRequest := errors.AsType[*reflector.AttemptError](err)
+	informers := l.add(err, ofRequest)
+	if informers == 0 {
 		return
 	}
+	if informers > 1 {
+		logger = klog.LoggerWithValues(logger, "informers", informers)
+	}
 	logger.Error(err, message(err))
-	if attempt, ok := errors.AsType[*reflector.AttemptError](err); ok && attempt.Op != reflector.OpRelist {
+	if ofRequest && attempt.Op != reflector.OpRelist {
 		l.requests.Failed()
 	}
+}
+
+// add returns the number of informers that have an error if it must be logged now, and otherwise 0.
+// Only errors of requests are those of several informers.
+func (l *errorLog) add(err error, ofRequest bool) (informers int) {
+	cause, now := errlog.CauseOf(err), l.clock.Now()
+	isNew := func() bool { return l.requests.IsNew(cause, now) }
+	if ofRequest {
+		return errlog.Process.Add(l, cause, now, isNew)
+	}
+	if !isNew() {
+		return 0
+	}
+	return 1
 }
 
 // isExpiredWatch reports whether a watch ended, or was refused, because the server keeps a few

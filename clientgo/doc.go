@@ -123,8 +123,10 @@
 //
 //   - Errors are logged with the logger of Run's context, the same error on an object at most once
 //     in five minutes. Of each kind of error on objects, the first ten are logged one by one, and
-//     the others in one line a minute, until there was none for five minutes. Errors are not passed
-//     to utilruntime.HandleError, whose rate limit blocks its caller.
+//     the others in one line a minute, until there was none for five minutes. An error of requests
+//     that several informers have at the same time is one line a minute with their number, and
+//     client-go logs each. Errors are not passed to utilruntime.HandleError, whose rate limit
+//     blocks its caller.
 //   - The metrics of client-go count watch events, but not the objects of a list. There is no
 //     queue: the metric of its length is 0 or 1.
 //

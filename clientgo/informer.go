@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
@@ -60,6 +61,7 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	s.options.ObjectDescription = cmp.Or(options.ObjectDescription, s.objects.Name(example), description)
 	s.errors = newObjectLog(true, "informer", s.options.ObjectDescription)
 	s.watchErrors.reflector = newReflectorFunc("kinformer", cmp.Or(options.ObjectDescription, description)) // as client-go's
+	s.watchErrors.clock = clock.RealClock{}
 	if options.Scopes != nil {
 		s.scopes = scope.SetOf(options.Scopes(example))
 	}
@@ -125,6 +127,7 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		return
 	}
 	defer s.errors.Flush()
+	defer s.watchErrors.end()
 	if s.invalid != nil {
 		klog.FromContext(ctx).Error(s.invalid, "Failed to run informer")
 		return

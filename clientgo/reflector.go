@@ -23,6 +23,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
+	"github.com/kinformer/kinformer/internal/errlog"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -96,7 +97,7 @@ func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expe
 	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	r := &Reflector{options: options, store: store, withoutEffect: own.withoutEffectOnReflectors()}
 	r.errors = newObjectLog(false, "reflector", options.Name, "type", options.TypeDescription)
-	r.watchErrors.reflector = newReflectorFunc(options.Name, options.TypeDescription)
+	r.watchErrors.reflector, r.watchErrors.clock = newReflectorFunc(options.Name, options.TypeDescription), options.Clock
 	own.Served = nil
 	own.DisableStreaming = own.DisableStreaming || !isObject && expectedType != nil
 	r.sink = newStoreSink(store, objects, r.errors)
@@ -158,11 +159,11 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // as in client-go
 		}
-		err, forCaller := r.watchErrors.handlerError(err)
+		shown, forCaller := r.watchErrors.handlerError(err)
 		if forCaller {
-			return err
+			return shown
 		}
-		r.watchErrors.log(ctx, err, false)
+		r.watchErrors.log(ctx, errlog.CauseOf(err), shown, false)
 		return nil
 	})
 }
@@ -177,6 +178,7 @@ func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.
 	}
 	defer r.running.Unlock()
 	defer r.errors.Flush()
+	defer r.watchErrors.end()
 	ctx, cancel := context.WithCancel(r.errors.begin(ctx))
 	loop := r.loop.Load()
 	if loop == nil { // made in the first run, since WatchListPageSize is set after the reflector was made

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -85,6 +86,31 @@ func TestErrorsDoNotStopTimeInBubble(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestErrorOfManyInformersIsOneLineAMinute fails the lists of fifty informers of two types for one
+// reason. An informer that is alone with its error logs each attempt, as client-go does.
+func TestErrorOfManyInformersIsOneLineAMinute(t *testing.T) {
+	for number, want := range map[int]func(lines, ofMany int) bool{
+		50: func(lines, ofMany int) bool { return lines == 4 && ofMany == 3 },
+		1:  func(lines, ofMany int) bool { return lines > 5 && ofMany == 0 },
+	} {
+		cachetest.RunInBubble(t, fmt.Sprint(number), func(t *testing.T) {
+			logged := &logBuffer{}
+			logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(logged)))
+			for i := range number {
+				server := newServer()
+				server.InjectWatchFault(-1, fake.Fault{Err: errRefused})
+				server.InjectListFault(-1, fake.Fault{Err: errRefused})
+				informer := plain.NewSharedIndexInformer(server, []runtime.Object{&corev1.Pod{}, &corev1.Node{}}[i%2], 0, nil)
+				background(t, func(ctx context.Context) { informer.RunWithContext(klog.NewContext(ctx, logger)) })
+			}
+			cachetest.Advance(3*time.Minute + 50*time.Second)
+			if lines, ofMany := logged.count("Failed to watch"), logged.count("informers=50"); !want(lines, ofMany) {
+				t.Errorf("%d lines in four minutes, %d of them about 50 informers:\n%s", lines, ofMany, &logged.log)
+			}
+		})
+	}
 }
 
 // TestRepeatedObjectErrorIsLoggedOnce reports one error again and again: the adapter logs it once

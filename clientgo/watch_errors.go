@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/kinformer/kinformer/internal/errlog"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
@@ -26,18 +27,19 @@ import (
 type watchErrors struct {
 	handler   clientcache.WatchErrorHandlerWithContext // client-go's if nil; not changed while the informer runs
 	reflector func() *clientcache.Reflector            // the handler's argument
+	clock     clock.PassiveClock
 }
 
 // watchErrorGrace is how long an informer that is stopping waits for the watch error handler.
 const watchErrorGrace = 10 * time.Second
 
 func (w *watchErrors) report(ctx context.Context, err error) {
-	err, forHandler := w.handlerError(err)
+	shown, forHandler := w.handlerError(err)
 	if forHandler && w.handler != nil {
-		w.handle(ctx, err)
+		w.handle(ctx, shown)
 		return
 	}
-	w.log(ctx, err, forHandler)
+	w.log(ctx, errlog.CauseOf(err), shown, forHandler)
 }
 
 // handlerError returns the error of an attempt as client-go has it. It reports false for one that
@@ -87,25 +89,40 @@ func (w *watchErrors) handle(ctx context.Context, err error) {
 	}
 }
 
-// log logs an error that no handler receives. forHandler says that client-go's
-// DefaultWatchErrorHandler would: it is that function without utilruntime.HandleError; see package
-// errlog.
-func (*watchErrors) log(ctx context.Context, err error, forHandler bool) {
+// log logs an error that no handler receives, or counts it if another informer has logged its cause
+// lately. forHandler says that client-go's DefaultWatchErrorHandler would receive it: the rest is
+// that function without utilruntime.HandleError; see package errlog.
+func (w *watchErrors) log(ctx context.Context, cause string, err error, forHandler bool) {
 	logger := klog.FromContext(ctx)
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		logger.V(4).Info("Watch closed", "err", err)
+		return
 	case !forHandler && isBackedOff(err):
 		logger.V(2).Info("Watch failed, backing off", "err", err)
-	case !forHandler:
-		logger.Info("Warning: watch ended with error", "err", err)
-	case errors.Is(err, io.EOF): // closed normally
-	case errors.Is(err, io.ErrUnexpectedEOF):
+		return
+	case forHandler && errors.Is(err, io.EOF): // closed normally
+		return
+	case forHandler && errors.Is(err, io.ErrUnexpectedEOF):
 		logger.V(1).Info("Watch closed with unexpected EOF", "err", err)
-	default:
+		return
+	}
+	informers := errlog.Process.Add(w, cause, w.clock.Now(), func() bool { return true })
+	if informers == 0 {
+		return
+	}
+	if informers > 1 {
+		logger = klog.LoggerWithValues(logger, "informers", informers)
+	}
+	if forHandler {
 		logger.Error(err, "Failed to watch")
+	} else {
+		logger.Info("Warning: watch ended with error", "err", err)
 	}
 }
+
+// end forgets what was logged, before a run returns.
+func (w *watchErrors) end() { errlog.Process.Remove(w) }
 
 // newReflectorFunc returns a function that makes a reflector of client-go on its first call. The
 // reflector never runs: watch error handlers receive it and read its name and type description.

@@ -5,16 +5,14 @@ package debug
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/errlog"
 	"github.com/kinformer/kinformer/internal/units"
 )
 
@@ -86,7 +84,7 @@ func (i informer) troubles(s cache.Status) (all []trouble) {
 	}
 	if s.Err != nil && s.Phase != cache.PhaseNotServed {
 		age := i.Now.Sub(cmp.Or(i.ErrorSince, i.Now))
-		add(levelError, withoutPath(s.Err), age, uint64(s.FailedAttempts), "attempt")
+		add(levelError, errlog.Cause(s.Err.Error()), age, uint64(s.FailedAttempts), "attempt")
 	}
 	if len(s.QuarantinedKeys) > 0 {
 		add(levelWarning, s.QuarantinedKeys[0].Err.Error(), 0, uint64(s.Quarantined), "object")
@@ -112,20 +110,6 @@ func (i informer) troubles(s cache.Status) (all []trouble) {
 		add(levelWarning, "OmitFields that no object has: "+strings.Join(s.OmitFieldsNotFound, ", "), 0, 0, "")
 	}
 	return all
-}
-
-// withoutPath returns the text of an error without the path of the request that failed, so that an
-// outage of the API server is one trouble of all informers.
-func withoutPath(err error) string {
-	text := err.Error()
-	failed, ok := errors.AsType[*url.Error](err)
-	if !ok {
-		return text
-	}
-	if to, err := url.Parse(failed.URL); err == nil && to.Host != "" {
-		text = strings.ReplaceAll(text, strconv.Quote(failed.URL), strconv.Quote(to.Scheme+"://"+to.Host))
-	}
-	return text
 }
 
 // Detail returns for how long there has been the trouble, and how often, or an empty text.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,21 @@ func TestEqualTroublesAreOne(t *testing.T) {
 		expectNot(t, text, ">pods-4<")
 		expect(t, get(t, handler, "/?filter=forbidden"), "Informers, 13 of 39")
 		expect(t, get(t, handler, "/?filter=none"), "There are no informers that contain the text.")
+	})
+}
+
+// TestOutageIsOneTrouble shows two informers whose requests do not reach the server.
+func TestOutageIsOneTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var group cache.Group
+		for _, path := range []string{"/api/v1/pods?limit=1", "/apis/apps/v1/deployments?watch=true"} {
+			informer, server := pods(path)
+			server.InjectListFault(-1, fake.Fault{Err: &url.Error{Op: "Get", URL: "https://10.0.0.1:6443" + path, Err: errors.New("dial tcp: refused")}})
+			group.Add(informer)
+			start(t, informer.Run)
+		}
+		cachetest.Advance(time.Second)
+		expect(t, get(t, Handler(Options{}, &group), "/"), `2 informers: <bdi class="cause">list: Get &#34;https://10.0.0.1:6443&#34;: dial tcp: refused</bdi>`)
 	})
 }
 

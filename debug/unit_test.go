@@ -4,11 +4,8 @@
 package debug
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"net/http"
-	"net/url"
 	"os"
 	"reflect"
 	"regexp"
@@ -255,19 +252,6 @@ func TestRefuseObject(t *testing.T) {
 	} {
 		if got := refuseObject(c.kind, c.obj); (got != nil) != c.refused || got != nil && got.Code != http.StatusForbidden {
 			t.Errorf("%s: got %v", name, got)
-		}
-	}
-}
-
-// TestOutageIsOneTrouble has the errors of two informers whose requests do not reach the server.
-func TestOutageIsOneTrouble(t *testing.T) {
-	refused := func(path string) string {
-		return withoutPath(fmt.Errorf("list: %w", &url.Error{Op: "Get", URL: "https://10.0.0.1:6443" + path, Err: errors.New("dial tcp: connection refused")}))
-	}
-	want := `list: Get "https://10.0.0.1:6443": dial tcp: connection refused`
-	for _, path := range []string{"/api/v1/pods?limit=1", "/apis/apps/v1/deployments?watch=true"} {
-		if got := refused(path); got != want {
-			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ var mayImport = map[string]string{
 	// What a user imports.
 	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/pack internal/partial internal/reflector internal/scope internal/scoped internal/served internal/source internal/store internal/storewriter internal/tap",
 	"clientgo": "client-go cache clientgo internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/served internal/source internal/store internal/storewriter internal/tap",
-	"debug":    "cache internal/units shard",
+	"debug":    "cache internal/errlog internal/units shard",
 	"follow":   "client-go cache internal/errlog internal/served",
 	"metrics":  "cache follow shard",
 	"shard":    "cache internal/errlog internal/scope",
