@@ -51,8 +51,8 @@ func (l *Loop) CoverageOf(key, uid string) Coverage {
 	return result
 }
 
-// coverageOf is CoverageOf for the scopes that the loop holds. Which of them have been listed says
-// the store, in one step with their entries and changes. knowsUID reports whether holds knows the
+// coverageOf is CoverageOf for the scopes that the loop holds. The store says which of them have
+// been listed, in one step with their entries and changes. knowsUID reports whether holds knows the
 // object's UID, which then decides which range of hashes may have it.
 func (l *Loop) coverageOf(namespace string, knowsUID bool, holds func(scope.Scope) (may, all bool)) Coverage {
 	l.mu.Lock()
