@@ -67,8 +67,8 @@ func TestRepeatedErrorIsLoggedEveryFiveMinutes(t *testing.T) {
 }
 
 // TestErrorOfManyInformersIsOneLineAMinute fails the lists of fifty informers of several resources
-// for one reason, and again at a time soon after: nothing is left of the first ones, which have
-// stopped. Each error is reported to an ErrorHandler.
+// for one reason. The second round, at about the same time, does not count the informers of the
+// first, which have stopped. An ErrorHandler receives each error.
 func TestErrorOfManyInformersIsOneLineAMinute(t *testing.T) {
 	for _, begin := range []time.Duration{0, 4 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

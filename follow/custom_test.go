@@ -80,55 +80,49 @@ func (h *harness) hold(selects func(fake.APIRequest) bool) (release func()) {
 // CustomResource is right from the first call of Select and the first event on, for resources that
 // exist before the follower starts and for those that are created later.
 func TestCustomResourceIsThatOfTheFirstEvent(t *testing.T) {
-	createPod := func(h *harness) {
-		noError(h.t, h.server.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}))
-	}
+	defineWidget := func(h *harness) { h.define("Widget", "v1") }
 	for name, row := range map[string]struct {
 		resource string
-		create   func(h *harness)
+		serve    func(h *harness)
 		want     string
 		change   func(*rest.Config)
 	}{
-		"built-in": {"pods", createPod, "v1 false", nil},
-		"custom": {"widgets", func(h *harness) {
-			h.define("Widget", "v1")
-			h.create("v1", "Widget", "a")
-		}, "v1 true", nil},
-		"aggregated": {"widgets", func(h *harness) {
-			h.aggregate("Widget", "v1")
-			h.create("v1", "Widget", "a")
-		}, "v1 false", nil},
+		"built-in":   {"pods", func(*harness) {}, "v1 false", nil},
+		"custom":     {"widgets", defineWidget, "v1 true", nil},
+		"aggregated": {"widgets", func(h *harness) { h.aggregate("Widget", "v1") }, "v1 false", nil},
 		"aggregated, and a definition of the group": {"widgets", func(h *harness) {
 			h.aggregate("Widget", "v1")
 			h.define("Gadget", "v2")
-			h.create("v1", "Widget", "a")
 		}, "v1 false", nil},
 		"aggregated, and its definition": {"widgets", func(h *harness) {
 			h.aggregate("Widget", "v1")
 			h.define("Widget", "v1")
-			h.create("v1", "Widget", "a")
 		}, "v1 false", nil},
 		"custom, and an aggregated version of the group": {"widgets", func(h *harness) {
 			h.aggregate("Gadget", "v2")
 			h.define("Widget", "v1")
-			h.create("v1", "Widget", "a")
 		}, "v1 true", nil},
-		"custom, without aggregated discovery": {"widgets", func(h *harness) {
-			h.define("Widget", "v1")
-			h.create("v1", "Widget", "a")
-		}, "v1 true", func(config *rest.Config) { config.Wrap(withoutAggregation) }},
+		"custom, without aggregated discovery": {"widgets", defineWidget, "v1 true", func(config *rest.Config) { config.Wrap(withoutAggregation) }},
 	} {
+		create := func(h *harness) {
+			row.serve(h)
+			if row.resource == "pods" {
+				noError(h.t, h.server.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}}))
+			} else {
+				h.create("v1", "Widget", "a")
+			}
+		}
 		for when, isLate := range map[string]bool{"before the follower": false, "later": true} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				inBubble(t, row.change, func(t *testing.T, h *harness) {
 					options, values := h.recordCustom(row.resource)
 					if !isLate {
-						row.create(h)
+						create(h)
 					}
 					h.all = h.run(options)
 					if isLate {
 						release := h.hold(isDiscovery) // until the follower has received the definition
-						row.create(h)
+						create(h)
 						synctest.Wait()
 						release()
 						after(5 * time.Second)

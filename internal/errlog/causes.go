@@ -34,8 +34,8 @@ func Cause(text string) string {
 	return resource.ReplaceAllString(urlPath.ReplaceAllString(text, `"$1"`), "")
 }
 
-// CauseOf returns the cause of an error. An error that has a method Cause returns it, which is the
-// text that the error has in common with those of other scopes.
+// CauseOf returns the Cause of an error's text. If the error has a method Cause, as that of a scope
+// has, it is of the text that this returns, which the errors of all scopes have in common.
 func CauseOf(err error) string {
 	if ofScope, ok := errors.AsType[interface {
 		error

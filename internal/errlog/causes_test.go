@@ -14,8 +14,8 @@ import (
 
 func always() bool { return true }
 
-// fail adds an error of n informers, a second after one another, and returns the numbers that are
-// to be logged.
+// fail adds an error of each informer, one second apart, and returns the numbers that are to be
+// logged.
 func fail(causes *errlog.Causes, informers []int, text string, now time.Time) (logged []int) {
 	for i := range informers {
 		if n := causes.Add(&informers[i], text, now.Add(time.Duration(i)*time.Second), always); n > 0 {
@@ -88,7 +88,7 @@ func TestCausesOfOtherClocks(t *testing.T) {
 	}
 }
 
-// TestManyCausesNeedLittleMemory adds ever other texts.
+// TestManyCausesNeedLittleMemory adds many different texts.
 func TestManyCausesNeedLittleMemory(t *testing.T) {
 	var causes errlog.Causes
 	informers, now := make([]int, 2), time.Unix(0, 0)

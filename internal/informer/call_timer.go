@@ -23,7 +23,7 @@ type callTimer struct {
 	took     time.Duration
 	began    time.Time // of the row of calls in progress; zero between rows
 	rowCalls uint64    // calls that had returned then
-	key      string    // of the call in progress, or of the last one of the row
+	key      string    // of the call in progress, or of the last one of the row; the handler's goroutine reads it without mu
 	seen     struct {  // the call that current last saw, unless it was the first of its row
 		calls uint64    // that had returned before it
 		at    time.Time // when current first saw it

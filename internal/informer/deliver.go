@@ -166,7 +166,6 @@ func (h *Handler) flush(ctx context.Context) {
 
 // invoke invokes the callback, and pauses for PanicDelay if it has panicked.
 func (h *Handler) invoke(ctx context.Context, event *Event) {
-	h.currentKey = event.Key
 	h.timer.call(event.Key)
 	h.invokeCallback(ctx, event)
 	h.timer.calls.Add(1)
@@ -211,7 +210,7 @@ func keyReason(event *Event) KeyReason {
 
 func (h *Handler) recoverPanic(ctx context.Context) {
 	if r := recover(); r != nil {
-		klog.FromContext(ctx).Error(nil, "Observed a panic", "panic", r, "key", h.currentKey, "stacktrace", string(debug.Stack()))
+		klog.FromContext(ctx).Error(nil, "Observed a panic", "panic", r, "key", h.timer.key, "stacktrace", string(debug.Stack()))
 		h.reportPanic(ctx, r)
 	}
 }
@@ -219,7 +218,7 @@ func (h *Handler) recoverPanic(ctx context.Context) {
 func (h *Handler) reportPanic(ctx context.Context, recovered any) {
 	h.panicked = true
 	if h.config.OnPanic != nil {
-		h.config.OnPanic(ctx, h.currentKey, recovered)
+		h.config.OnPanic(ctx, h.timer.key, recovered)
 	}
 }
 

@@ -68,15 +68,14 @@ type Handler struct {
 	panicContext      context.Context // with the logger of panics; set by start
 
 	// The fields below belong to the handler's goroutine.
-	snapshot   *store.Snapshot // being delivered: at first the initial state, later that of a resync
-	keys       []string        // of the snapshot, those that are left
-	batch      []change        // the changes to deliver, in order
-	next       int             // the first of them that has not been passed to deliver
-	batchEnd   uint64          // the log position once batch is delivered
-	events     []Event         // collected for OnBatch
-	currentKey string          // the key being delivered
-	panicked   bool            // in the last call
-	resync     resync
+	snapshot *store.Snapshot // being delivered: at first the initial state, later that of a resync
+	keys     []string        // of the snapshot, those that are left
+	batch    []change        // the changes to deliver, in order
+	next     int             // the first of them that has not been passed to deliver
+	batchEnd uint64          // the log position once batch is delivered
+	events   []Event         // collected for OnBatch
+	panicked bool            // in the last call
+	resync   resync
 
 	// mu guards the fields below: the goroutine reads them into batch, the compactor coalesces.
 	mu sync.Mutex
@@ -137,7 +136,7 @@ func (h *Handler) run(ctx context.Context) {
 			}
 			return
 		}
-		key := h.currentKey
+		key := h.timer.key
 		clear(h.events) // of a batch, which counts as delivered
 		h.events, h.panicked = h.events[:0], false
 		go h.run(ctx) // before the report, which may end this goroutine, too
