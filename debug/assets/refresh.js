@@ -26,11 +26,12 @@
 
   async function fetchPage() {
     const from = address();
+    const wasPaused = paused;
     const response = await fetch(from, { headers: { Accept: "text/html" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (response.status === 404) throw new Error("The informer is gone; the figures are its last ones.");
     if (!response.ok) throw new Error("The server answers with an error; the figures are old.");
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    if (from !== address()) return; // there is a newer filter
+    if (from !== address() || paused !== wasPaused) return; // the filter has changed, or the user has paused
     const focused = document.activeElement;
     for (const part of document.querySelectorAll("[data-live]")) {
       const newer = page.getElementById(part.id);

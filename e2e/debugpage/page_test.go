@@ -73,12 +73,26 @@ func testRefresh(t *testing.T, tb *tab, s *scene) {
 	}
 }
 
-// testPause stops refreshing, and goes on.
+// testPause stops refreshing, also with an answer that arrives later, and goes on.
 func testPause(t *testing.T, tb *tab) {
 	t.Helper()
 	const resources = `performance.getEntriesByType("resource").filter(e => e.initiatorType === "fetch").length`
 	tb.wait(resources + " > 1")
+	eval[bool](tb, `window.fetchNow = window.fetch;
+		window.fetch = async (...request) => {
+			const response = await fetchNow(...request);
+			await new Promise(resolve => { window.answer = resolve });
+			return response;
+		};
+		true`)
+	tb.wait("window.answer !== undefined")
 	tb.do(chromedp.Click(chromedp.CSS("#pause")))
+	if got := eval[string](tb, `document.querySelector("#informer-rows th").textContent = "old";
+		window.fetch = fetchNow;
+		window.answer();
+		new Promise(resolve => setTimeout(() => resolve(document.querySelector("#informer-rows th").textContent), 4000))`); got != "old" {
+		t.Errorf("an answer that arrived after the pause changed the page to %s", got)
+	}
 	if got := tb.text("#pause") + ", " + tb.text("#announce"); got != "Resume, Paused" {
 		t.Errorf("got %s", got)
 	}
