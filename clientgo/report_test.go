@@ -113,6 +113,21 @@ func TestErrorOfManyInformersIsOneLineAMinute(t *testing.T) {
 	}
 }
 
+// TestLoggedCausePrecedesURL fails a list without a response of the server.
+func TestLoggedCausePrecedesURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer("a")
+		server.InjectWatchFault(1, fake.Fault{Err: errRefused})
+		server.InjectListFault(1, fake.Fault{Err: cachetest.ErrNoSuchHost})
+		informer := plain.NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		logged := runLogged(t, informer)
+		cachetest.Advance(time.Minute)
+		if logged.count(`failed to list *v1.Pod: dial tcp: lookup server: no such host (Get \"https://server/api/v1/pods\")`) != 1 {
+			t.Error(&logged.log)
+		}
+	})
+}
+
 // TestRepeatedObjectErrorIsLoggedOnce reports one error again and again: the adapter logs it once
 // in five minutes, and another one at once.
 func TestRepeatedObjectErrorIsLoggedOnce(t *testing.T) {

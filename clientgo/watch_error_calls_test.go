@@ -62,6 +62,7 @@ func TestWatchErrorHandlerReceivesFailedLists(t *testing.T) {
 		"429":                apierrors.NewTooManyRequests("later", 1),
 		"403":                apierrors.NewForbidden(corev1.Resource("pods"), "", errRefused),
 		"connection refused": syscall.ECONNREFUSED,
+		"no such host":       cachetest.ErrNoSuchHost,
 		"an unknown error":   errRefused,
 	} {
 		cachetest.RunInBubble(t, name, func(t *testing.T) {

@@ -94,6 +94,7 @@ func (w *watchErrors) handle(ctx context.Context, err error) {
 // that function without utilruntime.HandleError; see package errlog.
 func (w *watchErrors) log(ctx context.Context, cause string, err error, forHandler bool) {
 	logger := klog.FromContext(ctx)
+	err = feed.CauseFirst(err)
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		logger.V(4).Info("Watch closed", "err", err)

@@ -97,7 +97,7 @@ func TestOutageIsOneTrouble(t *testing.T) {
 			start(t, informer.Run)
 		}
 		cachetest.Advance(time.Second)
-		expect(t, get(t, Handler(Options{}, &group), "/"), `2 informers: <bdi class="cause">list: Get &#34;https://10.0.0.1:6443&#34;: dial tcp: refused</bdi>`)
+		expect(t, get(t, Handler(Options{}, &group), "/"), `2 informers: <bdi class="cause">list: dial tcp: refused (Get &#34;https://10.0.0.1:6443&#34;)</bdi>`)
 	})
 }
 

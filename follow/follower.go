@@ -23,6 +23,7 @@ import (
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/errlog"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/served"
 )
 
@@ -364,6 +365,7 @@ func (f *Follower) ask(ctx context.Context) (sees bool) {
 	f.mu.Unlock()
 	last := f.discoverer.last
 	document, err := f.discoverer.ask(ctx)
+	err = feed.CauseFirst(err)
 	if ctx.Err() != nil {
 		return false
 	}

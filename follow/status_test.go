@@ -188,3 +188,19 @@ func TestFailedDiscoveryOfVersionIsNotRepeatedForEver(t *testing.T) {
 		wantFollowed(t, "after the deletion", all, "example.com/v1 gadgets")
 	})
 }
+
+// The cause of a request without a response precedes its URL.
+func TestCausePrecedesURL(t *testing.T) {
+	refuse := func(config *rest.Config) {
+		config.Wrap(func(http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") })
+		})
+	}
+	inBubble(t, refuse, func(t *testing.T, h *harness) {
+		h.start(h.follower.Run)
+		after(time.Second)
+		if text := h.follower.Status().Err.Error(); !strings.HasPrefix(text, "refused (Get \"http") {
+			t.Errorf("the status has %s", text)
+		}
+	})
+}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
@@ -211,6 +212,7 @@ func (m *Member) report(ctx context.Context, action string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
+	err = feed.CauseFirst(err)
 	failed := fmt.Errorf("%s: %w", action, err)
 	m.fail(failed)
 	if m.isNew(failed) {

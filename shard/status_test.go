@@ -5,6 +5,8 @@ package shard
 
 import (
 	"context"
+	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +47,21 @@ func TestErrorsAreLoggedOnce(t *testing.T) {
 		stop()
 		if got := len(lines()); got != 3 {
 			t.Errorf("%d errors were logged in twelve minutes", got)
+		}
+	})
+}
+
+// The cause of a failed request precedes its URL in the log and in the status.
+func TestCausePrecedesURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, lines := collectLines(t, "Sharding request failed")
+		m := newTestMember(t, newLeaseServer(), "a")
+		m.report(ctx, "renew", &url.Error{Op: "Put", URL: "https://server/lease", Err: io.EOF})
+		if got := m.Status().Err.Error(); got != `renew: EOF (Put "https://server/lease")` {
+			t.Errorf("the status has %s", got)
+		}
+		if got := lines(); len(got) != 1 || !strings.Contains(got[0], `"error"="EOF (Put \"https://server/lease\")"`) {
+			t.Errorf("logged %q", got)
 		}
 	})
 }

@@ -104,8 +104,8 @@ func TestManyCausesNeedLittleMemory(t *testing.T) {
 // TestCauseHasNothingOfTheRequest compares errors of requests for two resources.
 func TestCauseHasNothingOfTheRequest(t *testing.T) {
 	for text, want := range map[string]string{
-		`list: Get "https://10.0.0.1:6443/api/v1/pods?continue=...&limit=1": EOF`:                 `list: Get "https://10.0.0.1:6443": EOF`,
-		`list: Get "https://10.0.0.1:6443/apis/apps/v1/deployments": EOF`:                         `list: Get "https://10.0.0.1:6443": EOF`,
+		`list: EOF (Get "https://10.0.0.1:6443/api/v1/pods?continue=...&limit=1")`:                `list: EOF (Get "https://10.0.0.1:6443")`,
+		`list: EOF (Get "https://10.0.0.1:6443/apis/apps/v1/deployments")`:                        `list: EOF (Get "https://10.0.0.1:6443")`,
 		`watch: an error on the server ("busy") has prevented the request (get deployments.apps)`: `watch: an error on the server ("busy") has prevented the request`,
 		`list: pods is forbidden: User "u" cannot list resource "pods" in API group ""`:           `list: pods is forbidden: User "u" cannot list resource "pods" in API group ""`,
 	} {
@@ -122,7 +122,7 @@ func TestServersHaveTheirOwnLines(t *testing.T) {
 	informers, now := make([]int, 4), time.Unix(0, 0)
 	var logged []int
 	for i := range informers {
-		text := fmt.Sprintf(`list: Get "https://10.0.0.%d:6443": read tcp 10.0.0.9:4%d: reset`, i%2, i)
+		text := fmt.Sprintf(`list: read tcp 10.0.0.9:4%d: reset (Get "https://10.0.0.%d:6443")`, i, i%2)
 		logged = append(logged, causes.Add(&informers[i], text, now, always))
 	}
 	if want := []int{1, 1, 0, 0}; !slices.Equal(logged, want) {

@@ -6,6 +6,8 @@ package feed
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -38,6 +40,28 @@ func (e *textError) Unwrap() error { return e.err }
 
 // WithText returns an error that wraps err and has another text.
 func WithText(err error, text string) error { return &textError{text, err} }
+
+// CauseFirst returns an error that wraps err and has a text in which the cause of a failed request
+// precedes the URL, which may be long: `EOF (Get "https://...")` for the `Get "https://...": EOF`
+// of net/http. It returns err if it is not of such a request.
+func CauseFirst(err error) error {
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return err
+	}
+	text := err.Error()
+	begin := strings.Index(text, failed.Op+` "`)
+	if begin < 0 {
+		return err
+	}
+	after := text[begin+len(failed.Op)+1:]
+	target, _ := strconv.QuotedPrefix(after) // empty if there is none; the URL may be redacted, so it is not that of failed
+	cause, ok := strings.CutPrefix(after[len(target):], ": ")
+	if !ok {
+		return err
+	}
+	return WithText(err, fmt.Sprintf("%s%s (%s %s)", text[:begin], cause, failed.Op, target))
+}
 
 // Shorten returns err with a text of a bounded length, since logs and Status have it. A server
 // chooses the text of its errors. It returns nil if err is nil.

@@ -3,6 +3,8 @@
 
 package reflector
 
+import "github.com/kinformer/kinformer/internal/feed"
+
 // Op is the operation that an AttemptError is about.
 type Op string
 
@@ -29,15 +31,16 @@ type AttemptError struct {
 }
 
 // Error returns the text of the cause after "list: " or "watch: ". OpWatchList and OpRelist have no
-// prefix.
+// prefix. The URL of a request follows the cause.
 func (e *AttemptError) Error() string {
+	text := feed.CauseFirst(e.Err).Error()
 	switch e.Op {
 	case OpList:
-		return "list: " + e.Err.Error()
+		return "list: " + text
 	case OpWatchOpen, OpWatch:
-		return "watch: " + e.Err.Error()
+		return "watch: " + text
 	default:
-		return e.Err.Error()
+		return text
 	}
 }
 

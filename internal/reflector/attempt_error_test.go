@@ -26,6 +26,7 @@ func TestReportedErrorNamesAttempt(t *testing.T) {
 		"list fails":       {lists: lists{listError(io.EOF)}, op: OpList, text: "list: EOF"},
 		"watch is refused": {watches: watches{refusedWith(io.EOF)}, op: OpWatchOpen, text: "watch: EOF"},
 		"watch fails":      {watches: watches{openedThen(io.EOF)}, op: OpWatch, text: "watch: EOF"},
+		"list is refused":  {lists: lists{listError(errRefused)}, op: OpList, text: `list: dial: connection refused (Get "https://server")`},
 		"version is gone":  {watches: watches{openedThen(gone)}, op: OpWatch, text: "watch: old"},
 		"short watches":    {watches: watches{openedThen(nil)}, op: OpRelist, text: ErrShortWatches.Error()},
 		"no version":       {lists: lists{listAt("")}, watches: watches{openedThen(nil)}, op: OpRelist, text: errNoResume.Error()},

@@ -59,9 +59,9 @@ var mayImport = map[string]string{
 	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/pack internal/partial internal/reflector internal/scope internal/scoped internal/served internal/source internal/store internal/storewriter internal/tap",
 	"clientgo": "client-go cache clientgo internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/served internal/source internal/store internal/storewriter internal/tap",
 	"debug":    "cache internal/errlog internal/units shard",
-	"follow":   "client-go cache internal/errlog internal/served",
+	"follow":   "client-go cache internal/errlog internal/feed internal/served",
 	"metrics":  "cache follow shard",
-	"shard":    "cache internal/errlog internal/scope",
+	"shard":    "cache internal/errlog internal/feed internal/scope",
 	"simulate": "client-go fake simulate/internal/canonical",
 
 	"simulate/internal/canonical": "",
