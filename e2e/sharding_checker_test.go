@@ -205,6 +205,18 @@ func (s *stampChecker) unstamped(objects int) error {
 	return s.err
 }
 
+// waitingSince returns an error while changes that were made before then have no stamp.
+func (s *stampChecker) waitingSince(then time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, first := range s.waiting {
+		if first.Before(then) {
+			return fmt.Errorf("%w: %s has waited for a stamp since %s", errNotAtRest, key, first.Format(time.TimeOnly))
+		}
+	}
+	return s.err
+}
+
 // awaitAll blocks until all objects have a stamp. It fails the test once no object has received one
 // for waitTimeout: how fast the replicas stamp is not tested.
 func (s *stampChecker) awaitAll(t *testing.T, objects int) {

@@ -22,9 +22,10 @@ const (
 	shardGroup    = "stampers"
 	leaseDuration = 5 * time.Second
 	// stampDeadline is how long a change may wait for its stamp while there is an API server. If a
-	// replica dies, its Lease expires, and the next owner lists the objects: a quarter of this. A
-	// busy machine may stop the replicas for as long, and the next fault may hit the next owner.
-	stampDeadline = 4 * (leaseDuration + 10*time.Second)
+	// replica dies, its Lease expires, and the next owner lists the objects, several times if it gains
+	// one slot after another: half of this. A busy machine may stop the replicas for as long. The next
+	// fault waits for the stamps that this one has delayed.
+	stampDeadline = 2 * (leaseDuration + 25*time.Second)
 )
 
 // TestSharding runs replicas that divide 20,000 ConfigMaps and stamp each change, while the
@@ -65,7 +66,9 @@ func testSharding(t *testing.T, program string, apiServerArgs []string) {
 		fault.inject(t)
 		await(t, fault.name, func(ctx context.Context) error { return g.isBalanced(ctx) })
 		configMaps.awaitMore(t, 400)
-		t.Logf("%s at %s: balanced and 400 changes after %s", fault.name, began.Format(time.TimeOnly), time.Since(began).Round(100*time.Millisecond))
+		balanced := time.Now()
+		await(t, fault.name, func(context.Context) error { return checker.waitingSince(balanced) })
+		t.Logf("%s at %s: balanced, 400 changes and all stamps after %s", fault.name, began.Format(time.TimeOnly), time.Since(began).Round(100*time.Millisecond))
 	}
 	stop()
 	await(t, "the last changes are stamped", func(context.Context) error { return checker.unstamped(configMaps.number) })
