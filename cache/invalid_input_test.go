@@ -222,8 +222,9 @@ func TestStoreRejectsInvalidObjects(t *testing.T) {
 	}
 }
 
-// TestUnstructuredOfOtherKindIsRejected sends unstructured objects of another kind than the
-// example's in a list and in a watch. Listed objects without a kind have the list's.
+// TestUnstructuredOfOtherKindIsRejected sends an unstructured object of another kind than the
+// example's in a list and in a watch. It is not stored. Listed objects without a kind have the
+// list's.
 func TestUnstructuredOfOtherKindIsRejected(t *testing.T) {
 	object := func(kind, name, rv string) unstructured.Unstructured {
 		u := unstructured.Unstructured{Object: map[string]any{}}
@@ -254,11 +255,11 @@ func TestUnstructuredOfOtherKindIsRejected(t *testing.T) {
 	t.Run("list", func(t *testing.T) {
 		listed.Items = []unstructured.Unstructured{object("", "a", "1"), object("Gadget", "b", "2")}
 		store := run(t)
-		if err := <-errs; !strings.Contains(err.Error(), `item 1 of the list: expected *unstructured.Unstructured of example.com/v1, Kind=Widget, got example.com/v1, Kind=Gadget "b"`) {
+		if err := <-errs; !strings.Contains(err.Error(), `item 1 of the list: another type: expected *unstructured.Unstructured of example.com/v1, Kind=Widget, got example.com/v1, Kind=Gadget "b"`) {
 			t.Errorf("error %v", err)
 		}
-		if store.Len() != 0 {
-			t.Errorf("stored %v", store.ListKeys())
+		if store.Len() != 1 {
+			t.Errorf("stored %v, want a", store.ListKeys())
 		}
 	})
 	t.Run("watch", func(t *testing.T) {
@@ -267,7 +268,7 @@ func TestUnstructuredOfOtherKindIsRejected(t *testing.T) {
 		other, good := object("Gadget", "b", "7"), object("Widget", "c", "6")
 		events.Add(&good)
 		events.Add(&other)
-		if err := <-errs; !strings.Contains(err.Error(), `ADDED event: expected *unstructured.Unstructured of example.com/v1, Kind=Widget, got example.com/v1, Kind=Gadget "b"`) {
+		if err := <-errs; !strings.Contains(err.Error(), `ADDED event: another type: expected *unstructured.Unstructured of example.com/v1, Kind=Widget, got example.com/v1, Kind=Gadget "b"`) {
 			t.Errorf("error %v", err)
 		}
 		a, _ := store.GetByKey("a")

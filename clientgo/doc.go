@@ -77,8 +77,9 @@
 //   - While an informer streams, an object of a list that has no name is an error on that object
 //     alone. One that the client has decoded, such as a fake clientset's, is stored under the key
 //     "namespace/" or "", as in client-go.
-//   - A list with an object of another type than the example's fails, and an event of such an
-//     object ends the watch. client-go stores the list's objects, and skips the event.
+//   - An object of another type than the example's is not stored, and a list of such objects alone
+//     fails. An event of one is passed over, as in client-go, and a list follows the watch.
+//     client-go stores the list's objects.
 //   - An example of the program's own type that embeds unstructured.Unstructured needs a client
 //     that streams: the objects are of that type then. The dynamic client itself decodes
 //     *unstructured.Unstructured, which is another type.

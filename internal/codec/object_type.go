@@ -5,6 +5,7 @@ package codec
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -115,16 +116,19 @@ func (t ObjectType) decodesItself() bool {
 	}, map[reflect.Type]bool{})
 }
 
+// ErrOtherType is wrapped by the errors of Check.
+var ErrOtherType = errors.New("another type")
+
 // Check returns an error that names obj unless obj is of the type.
 func (t ObjectType) Check(obj runtime.Object) error {
 	if got := reflect.TypeOf(obj); got != t.GoType && t.GoType != nil {
-		return fmt.Errorf("expected %s, got %s%s", t, got, QuotedName(obj))
+		return fmt.Errorf("%w: expected %s, got %s%s", ErrOtherType, t, got, QuotedName(obj))
 	}
 	if t.GVK.Empty() {
 		return nil
 	}
 	if got := obj.GetObjectKind().GroupVersionKind(); got != t.GVK {
-		return fmt.Errorf("expected %s, got %s%s", t, got, QuotedName(obj))
+		return fmt.Errorf("%w: expected %s, got %s%s", ErrOtherType, t, got, QuotedName(obj))
 	}
 	return nil
 }

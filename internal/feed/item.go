@@ -83,6 +83,17 @@ type ErrorCodec struct {
 	Err error // returned by Decode
 }
 
+// ErrNoName is wrapped by the error of an ErrorCodec if the object has no name. No object of an API
+// server lacks one, so that it is none of those that a list lacks.
+var ErrNoName = errors.New("metadata.name is empty")
+
+// IsUnreadable reports whether the object cannot be read, nor perhaps its identity: Key and UID are
+// set only if they are certain, and the Codec is an ErrorCodec.
+func (i Item) IsUnreadable() bool {
+	_, ok := i.Codec.(ErrorCodec)
+	return ok
+}
+
 // Decode implements Codec. It returns c.Err.
 func (c ErrorCodec) Decode([]byte) (runtime.Object, error) { return nil, c.Err }
 

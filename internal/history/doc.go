@@ -34,6 +34,8 @@
 //	no deletion of one within 3.5 s
 //	answers otherwise, or not                      list within 1 to 5 minutes, once in 30 minutes
 //
+// A repeated event that cannot be read is compared by its version alone, if that can be read.
+//
 // A rollback passes unnoticed if the new history has, at the versions of all changes that are
 // compared, writes with the same stamps: of the same objects, by the same managers, of the same
 // fields, in the same second. It also does if nothing was received since the last list or proof, or

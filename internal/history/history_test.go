@@ -275,3 +275,30 @@ func TestListWithAnOlderStateIsOfAnotherHistory(t *testing.T) {
 		}
 	}
 }
+
+// TestRepetitionThatCannotBeReadIsComparedByItsVersion repeats two events, of which the first or
+// the last cannot be read.
+func TestRepetitionThatCannotBeReadIsComparedByItsVersion(t *testing.T) {
+	events := []naiveEvent{{5, "a", 1}, {6, "b", 1}}
+	for unread := range events {
+		for version, same := range map[string]bool{strconv.Itoa(events[unread].version): true, "": true, "9": false} {
+			var h History
+			receive(&h, 4, events...)
+			o := h.Overlap(time.Unix(0, 0))
+			for i, e := range events {
+				if i != unread {
+					if got := o.Compare(watch.Modified, e.item(), e.stamp()); got != None {
+						t.Errorf("event %d: %v", i, got)
+					}
+				} else if o.Pass(version) != same {
+					t.Errorf("event %d with version %q: %v", i, version, !same)
+				} else if !same {
+					break
+				}
+			}
+			if o.Done() != same {
+				t.Errorf("event %d with version %q: done %v", unread, version, o.Done())
+			}
+		}
+	}
+}

@@ -76,6 +76,17 @@ func (o *Overlap) Compare(event watch.EventType, item feed.Item, stamp Stamp) Ev
 	return found
 }
 
+// Pass takes an event that cannot be read for the one that comes next, unless it has another
+// version. version is empty if that cannot be read either. It must not be called once Done returns
+// true.
+func (o *Overlap) Pass(version string) bool {
+	same := version == "" || version == o.events[o.next].version
+	if same {
+		o.next++
+	}
+	return same
+}
+
 // AllowsBookmark reports whether the server may send a bookmark at version now: all events up to
 // version have been repeated. It must not be called once Done returns true.
 func (o *Overlap) AllowsBookmark(version string) bool {

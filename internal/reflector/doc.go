@@ -18,6 +18,8 @@
 //   - An event older than an earlier one ends its watch, unless the sink holds it already.
 //   - A watch is resumed from the last resourceVersion received unless the table below says
 //     otherwise.
+//   - An event that cannot be read is passed over. It may be a deletion, so that a list follows the
+//     watch. Its version is not reached, and is compared only with that of a repeated change.
 //   - A list or watch that receives nothing for longer than its idle timeout is cancelled. A probe
 //     has a deadline. A watch of a fake of client-go has no idle timeout.
 //
@@ -137,7 +139,7 @@
 //	429, 503, 504 or another timeout           watch
 //	a connection error or ErrStalled           watch
 //	another 5xx                                watch; 5th: list
-//	anything else, such as a malformed event   watch; 2nd: list
+//	anything else, such as no events at all    watch; 2nd: list
 //
 // The first watch after an open one failed follows soon, as above, unless the server was busy or
 // refused the client, or Config.Backoff is set. The others follow after a backoff, as does a watch

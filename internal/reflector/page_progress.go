@@ -35,17 +35,18 @@ type pageProgress struct {
 	page     int                 // where this page begins in hashes
 	earlier  map[uint32]struct{} // hashes before end
 	end      int                 // of the hashes in earlier
-	hasItems bool                // this page has an object
+	hasItems bool                // this page has an object with a key
 	hasNew   bool                // this page has an object that is new
 	repeated int                 // number of pages with objects since the last new object
 	empty    int                 // number of pages without objects since the last new object
 }
 
-// item records an object of the page. One without a name is no progress.
+// item records an object of the page. A page of those without a readable key is like an empty one.
 func (p *pageProgress) item(key string) {
-	if p.hasItems = true; key == "" {
+	if key == "" {
 		return
 	}
+	p.hasItems = true
 	p.hashes = append(p.hashes, uint32(maphash.String(hashSeed, key))) //nolint:gosec // the low bits of a hash are one
 	if key > p.greatest {
 		p.greatest, p.hasNew = key, true

@@ -90,3 +90,15 @@ func TestRepeatedTokenOfEmptyPageIsNotFree(t *testing.T) {
 		t.Errorf("the same token again: free %v, error %v", isFree, err)
 	}
 }
+
+// TestPagesOfUnreadableItemsAreNotRepeated checks that pages of items without a readable key are
+// like empty ones.
+func TestPagesOfUnreadableItemsAreNotRepeated(t *testing.T) {
+	var p pageProgress
+	for page := 1; page <= maxFreePages; page++ {
+		p.item("")
+		if isFree, err := p.endPage(fmt.Sprint(page)); err != nil || !isFree {
+			t.Fatalf("page %d: free %v, error %v", page, isFree, err)
+		}
+	}
+}

@@ -71,10 +71,10 @@ func (r *Reflector) mayOverlap() bool {
 }
 
 // beginOverlap returns the comparison for the next watch, or nil if it starts at the version
-// reached.
+// reached. After an event that could not be read, a list decides.
 func (r *Reflector) beginOverlap() *history.Overlap {
 	p := &r.proof
-	if r.state != stateResuming || p.doubted || !r.mayOverlap() || p.falseAlarms >= maxFalseAlarms {
+	if r.state != stateResuming || r.watches.passedOver || p.doubted || !r.mayOverlap() || p.falseAlarms >= maxFalseAlarms {
 		return nil
 	}
 	if now := r.clock.Now(); p.failedOverlaps >= maxFailedOverlaps {

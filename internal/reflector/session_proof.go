@@ -125,8 +125,12 @@ func (p *sessionProof) isProved() bool {
 // isRepeated reports whether an event of a proved watch is one that the server repeats all the
 // same. A deletion may have the version of the object's last update, and be new.
 func (p *sessionProof) isRepeated(eventType watch.EventType, item feed.Item) bool {
-	return p.result.began && !feed.IsOlder(p.from, item.ResourceVersion) &&
-		(eventType != watch.Deleted || !p.r.config.Sink.HasVersion(item))
+	return p.hadReached(item.ResourceVersion) && (eventType != watch.Deleted || !p.r.config.Sink.HasVersion(item))
+}
+
+// hadReached reports whether a watch that started before the version reached had reached a version.
+func (p *sessionProof) hadReached(version string) bool {
+	return p.result.began && !feed.IsOlder(p.from, version)
 }
 
 // record records an event in the history, before the resourceVersion advances to its own.
@@ -146,15 +150,31 @@ func (p *sessionProof) deleted(key string) {
 // repeat compares an event with the next one of the overlap. It is not delivered, counted or
 // applied: the sink has it.
 func (p *sessionProof) repeat(eventType watch.EventType, item feed.Item, stamp history.Stamp) error {
+	if found := p.overlap.Compare(eventType, item, stamp); found != history.None {
+		return fmt.Errorf("%w: %w", ErrHistoryChanged, history.Errorf(found, "%s of %q at %s, after %s", eventType, item.Key, item.ResourceVersion, p.overlap.Start))
+	}
+	p.repeated(stamp)
+	return nil
+}
+
+// pass is repeat for an event that cannot be read but for its version, which is empty if that
+// cannot be compared either.
+func (p *sessionProof) pass(version string) error {
+	if !p.overlap.Pass(version) {
+		return fmt.Errorf("%w: event at %s, after %s", ErrHistoryChanged, version, p.overlap.Start)
+	}
+	p.repeated(history.Stamp{})
+	return nil
+}
+
+// repeated records that the server has repeated a change with its stamp.
+func (p *sessionProof) repeated(stamp history.Stamp) {
 	o := p.overlap
 	if p.repeatedFirst.IsZero() {
 		p.repeatedFirst = p.r.clock.Now()
 	}
-	if found := o.Compare(eventType, item, stamp); found != history.None {
-		return fmt.Errorf("%w: %w", ErrHistoryChanged, history.Errorf(found, "%s of %q at %s, after %s", eventType, item.Key, item.ResourceVersion, o.Start))
-	}
 	if !o.Done() {
-		return nil
+		return
 	}
 	p.endOverlap()
 	if stamp.IsOfWrite() {
@@ -166,7 +186,6 @@ func (p *sessionProof) repeat(eventType watch.EventType, item feed.Item, stamp h
 	if p.repeatedTo = o.Last; o.Last == p.from {
 		p.r.status.confirm(p.r.clock.Now())
 	}
-	return nil
 }
 
 // lacked reports whether an event has a version that the server has not repeated, although it was

@@ -80,6 +80,7 @@ type watchState struct {
 	open           bool      // one has been open since the last list
 	bookmarkRelist time.Time // when an older bookmark caused a list
 	quarantine     quarantineRetries
+	passedOver     bool      // an event since the last list could not be read
 	versionReused  sync.Once // logs it
 }
 
@@ -186,14 +187,15 @@ func (r *Reflector) afterClose(ctx context.Context, last watchResult, count *ret
 	}
 }
 
-// retryQuarantined returns an error, and sets r.state, if quarantined objects are due for a list. A
-// server that is busy or refuses the client receives none.
+// retryQuarantined returns an error, and sets r.state, if quarantined objects are due for a list,
+// or an event could not be read, which may be a deletion. A server that is busy or refuses the
+// client receives none.
 func (r *Reflector) retryQuarantined(last watchResult) error {
 	if !last.opened || asksToWait(last.err) || isAuthError(last.err) {
 		return nil
 	}
 	n := r.config.Sink.Quarantined()
-	if !r.watches.quarantine.due(n) {
+	if isDue := r.watches.quarantine.due(n); !isDue && !r.watches.passedOver {
 		return nil
 	}
 	return r.relist(stateRelisting, fmt.Errorf("%w (%d); listing again", ErrQuarantined, n))

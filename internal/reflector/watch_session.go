@@ -4,6 +4,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -27,6 +28,9 @@ type watchSession struct {
 	// watch.
 	initial     feed.Replacement
 	initialDone atomic.Bool // initial is nil; for the watchdog
+	hasInitial  bool        // an object of the initial state could be read
+
+	unreadInitial error // of the first that could not
 
 	proof sessionProof
 
@@ -178,6 +182,36 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	return nil
 }
 
+// Unreadable implements feed.WatchSink. The sink keeps what it has, at its version. As the event
+// may be a deletion, a list follows the watch.
+func (s *watchSession) Unreadable(item feed.Item) error {
+	if s.initial != nil {
+		_, err := item.Decoded()
+		s.unreadInitial = cmp.Or(s.unreadInitial, err)
+		s.initial.Update(item)
+		return nil
+	}
+	s.r.activity.Add(1)
+	version := item.ResourceVersion
+	if !isValid(version) {
+		version = ""
+	}
+	switch proved := s.proof.isProved(); {
+	case proved && version != "" && s.proof.hadReached(version):
+		return nil
+	case s.proof.overlap != nil:
+		if version == "" { // it may be none of those that were received
+			s.r.watches.passedOver = true
+		}
+		return s.proof.pass(version)
+	}
+	_, err := item.Decoded()
+	s.r.config.Sink.PassOver(err)
+	s.r.watches.passedOver = true
+	s.applied("")
+	return nil
+}
+
 // apply applies an event to the sink.
 func (s *watchSession) apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	return s.r.config.Sink.Apply(eventType, s.edit(item))
@@ -196,6 +230,7 @@ func (s *watchSession) edit(item feed.Item) feed.Item {
 // addInitial adds an event to the initial state. Only ADDED events count as activity: a server that
 // does not support WatchList sends other events and bookmarks, but never ends the initial state.
 func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
+	s.hasInitial = true
 	if s.inOrder {
 		item.ResourceVersion = "" // which is never compared
 	}
@@ -244,7 +279,7 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 // object. Any other event is an error.
 func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item, stamp history.Stamp) error {
 	if s.proof.lacked(item.ResourceVersion) {
-		return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
+		return s.errLacked(eventType, item)
 	}
 	if eventType == watch.Deleted {
 		if s.apply(eventType, item) != feed.Stale {
@@ -257,6 +292,10 @@ func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item, stamp
 		return nil
 	}
 	return fmt.Errorf("%w: %s of %q at %s, after %s", ErrStale, eventType, item.Key, item.ResourceVersion, s.reached)
+}
+
+func (s *watchSession) errLacked(eventType watch.EventType, item feed.Item) error {
+	return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
 }
 
 // applyRepeated handles an event whose version the sink has. The sink compares contents that the
@@ -315,8 +354,12 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	return nil
 }
 
-// commit commits the initial state to the sink. From then on the request is a watch.
+// commit commits the initial state to the sink, unless it has only objects that cannot be read,
+// such as those of another type: a list decides then. From then on the request is a watch.
 func (s *watchSession) commit(version string) error {
+	if s.unreadInitial != nil && !s.hasInitial {
+		return fmt.Errorf("no object of the initial state can be read: %w", s.unreadInitial)
+	}
 	s.r.listAnswered(s.started)
 	consistentRead := s.r.state == stateConsistentRead || s.from == ""
 	if err := s.r.commit(s.ctx, s.initial, version, consistentRead, s.now()); err != nil {

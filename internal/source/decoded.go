@@ -4,6 +4,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type decodedSource struct {
 
 var _ feed.Source = decodedSource{}
 
-// List makes one list request. A list with an item of another type is an error.
+// List makes one list request.
 func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	list, err := s.request(ctx, options)
 	s.traffic.record(verbList, tap.Response{}, err)
@@ -61,17 +62,25 @@ func (s decodedSource) addAll(list runtime.Object, add func(feed.Item) error) (m
 	if err != nil {
 		return metav1.ListMeta{}, err
 	}
-	n := 0
+	n, isOfType := 0, false
+	var otherType error
 	// WithAlloc: an item that stays in the cache must not keep the whole list alive.
 	err = meta.EachListItemWithAlloc(list, func(obj runtime.Object) error {
 		item, err := s.item(withKindOf(obj, list))
-		if item, err = refuseUnnamed(item, n, err); err != nil {
-			return err
+		item = inList(item, n, err)
+		switch {
+		case errors.Is(err, codec.ErrOtherType):
+			otherType = cmp.Or(otherType, err)
+		case !errors.Is(err, errNilObject):
+			isOfType = true
 		}
 		n++
 		item.Received = obj
 		return add(item)
 	})
+	if err == nil && otherType != nil && !isOfType {
+		return page, fmt.Errorf("no item of the list is of its type: %w", otherType)
+	}
 	return page, err
 }
 
@@ -130,7 +139,10 @@ func withKindOf(obj, list runtime.Object) runtime.Object {
 	return item
 }
 
-var errNilObject = errors.New("object is nil")
+var (
+	errNilObject   = errors.New("object is nil")
+	errUnknownType = errors.New("unknown event type")
+)
 
 // item returns the feed's form of an object of the collection's type.
 func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
@@ -153,8 +165,8 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	return item, nil
 }
 
-// named returns the item of an object without the object. With errNoName, it has the object's UID
-// and resourceVersion.
+// named returns the item of an object without the object. With an error, it has what is known of
+// the object's identity.
 func (s decodedSource) named(obj runtime.Object) (feed.Item, error) {
 	object, err := meta.Accessor(obj)
 	if err != nil {
@@ -162,7 +174,7 @@ func (s decodedSource) named(obj runtime.Object) (feed.Item, error) {
 	}
 	item := feed.Item{UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion()}
 	if object.GetName() == "" && !s.unnamed {
-		return item, fmt.Errorf("%T in namespace %s: %w", obj, wire.Quote(object.GetNamespace()), errNoName)
+		return item, fmt.Errorf("%T in namespace %s: %w", obj, wire.Quote(object.GetNamespace()), feed.ErrNoName)
 	}
 	key := codec.Key(object)
 	if len(key) > maxKey {
@@ -173,22 +185,28 @@ func (s decodedSource) named(obj runtime.Object) (feed.Item, error) {
 }
 
 var (
-	errNoName   = errors.New("metadata.name is empty")
 	errLongName = fmt.Errorf("metadata.name and namespace are longer than %d bytes", maxKey)
 )
 
-// refuseUnnamed returns the item at index of a list. If err is about its name, only that item is
-// refused: its codec returns the error. Any other error is one of the list.
-func refuseUnnamed(item feed.Item, index int, err error) (feed.Item, error) {
+// inList returns the item at index of a list. If there is an error, only that item is refused.
+func inList(item feed.Item, index int, err error) feed.Item {
 	if err == nil {
-		return item, nil
+		return item
 	}
-	err = fmt.Errorf("item %d of the list: %w", index, err)
-	if !errors.Is(err, errNoName) && !errors.Is(err, errLongName) {
-		return feed.Item{}, err
+	return unreadable(item, fmt.Errorf("item %d of the list: %w", index, err))
+}
+
+// inEvent returns the error of an event.
+func inEvent(eventType watch.EventType, err error) error {
+	return fmt.Errorf("%s event: %w", cmp.Or(eventType, "unknown"), err)
+}
+
+// unreadable returns an item with what is known of an object that cannot be read.
+func unreadable(item feed.Item, err error) feed.Item {
+	if len(item.ResourceVersion) > maxVersion {
+		item.ResourceVersion = ""
 	}
-	item.Codec = feed.ErrorCodec{Err: err}
-	return item, nil
+	return feed.Item{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, Codec: feed.ErrorCodec{Err: err}}
 }
 
 // Watch makes one watch request.
@@ -253,31 +271,31 @@ func (s decodedSource) follow(ctx context.Context, options metav1.ListOptions, s
 }
 
 func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
-	if codec.IsNil(event.Object) {
-		return fmt.Errorf("%s event: %w", event.Type, errNilObject)
-	}
-	if err := statusError(event.Object); err != nil {
-		return s.objects.WithoutValues(err)
+	if !codec.IsNil(event.Object) {
+		if err := statusError(event.Object); err != nil {
+			return s.objects.WithoutValues(err)
+		}
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified, watch.Deleted:
 		item, err := s.item(event.Object)
 		if err != nil {
-			return fmt.Errorf("%s event: %w", event.Type, err)
+			return events.Unreadable(unreadable(item, inEvent(event.Type, err)))
 		}
 		item.Received = event.Object
 		return events.Event(event.Type, item)
 	case watch.Bookmark:
 		accessor, err := meta.Accessor(event.Object)
-		if err != nil {
-			return fmt.Errorf("%s event: %T has no metadata: %w", event.Type, event.Object, err)
+		if err != nil || codec.IsNil(event.Object) {
+			return events.Bookmark("", false) // it brings nothing
 		}
 		end := accessor.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 		return events.Bookmark(accessor.GetResourceVersion(), end)
 	case watch.Error:
 		return fmt.Errorf("%s event: expected a Status, got %T%s", event.Type, event.Object, codec.QuotedName(event.Object))
 	default:
-		return errors.New("unknown watch event type")
+		item, err := s.item(event.Object)
+		return events.Unreadable(unreadable(item, inEvent("", cmp.Or(err, errUnknownType))))
 	}
 }
 

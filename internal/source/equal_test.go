@@ -223,6 +223,10 @@ var errEnough = errors.New("enough events")
 
 func (s *eventSink) Opened()                     { s.opened++ }
 func (s *eventSink) Bookmark(string, bool) error { return nil }
+func (s *eventSink) Unreadable(item feed.Item) error {
+	_, err := item.Decoded()
+	return err
+}
 func (s *eventSink) Event(eventType watch.EventType, item feed.Item) error {
 	if s.opened != 1 {
 		s.t.Errorf("an event after %d calls of Opened, want one", s.opened)

@@ -97,6 +97,7 @@ type refusing struct{ err error }
 func (refusing) Opened()                                  {}
 func (refusing) Bookmark(string, bool) error              { return nil }
 func (r refusing) Event(watch.EventType, feed.Item) error { return r.err }
+func (r refusing) Unreadable(feed.Item) error             { return r.err }
 
 // TestRequestsThatFailBeforeTheTapLeaveTheModeUnknown fails requests above the tap.
 func TestRequestsThatFailBeforeTheTapLeaveTheModeUnknown(t *testing.T) {

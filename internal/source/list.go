@@ -132,9 +132,9 @@ func (s streamSource) checkHeader(header wire.ListHeader) error {
 func (r *listRequest) addItem(split *wire.Item) error {
 	return r.push(func() error {
 		item, err := feedItem(split, r.codecs)
-		if item, err = refuseUnnamed(item, split.Index, err); err != nil {
-			return err
+		if errors.Is(err, errNoKind) {
+			return fmt.Errorf("item %d of the list: %w", split.Index, err)
 		}
-		return r.add(item)
+		return r.add(inList(item, split.Index, err))
 	})
 }

@@ -92,6 +92,10 @@ func (s *omittedSink) add(item feed.Item) error {
 
 func (s *omittedSink) Opened()                     {}
 func (s *omittedSink) Bookmark(string, bool) error { return nil }
+func (s *omittedSink) Unreadable(item feed.Item) error {
+	_, err := item.Decoded()
+	return err
+}
 func (s *omittedSink) Event(_ watch.EventType, item feed.Item) error {
 	if s.add(item); len(s.omitted) == s.want {
 		return errEnough

@@ -81,20 +81,22 @@ func (s streamSource) understands(contentType string) bool {
 
 // feedItem returns the feed's form of a split item. How duplicate members are resolved depends on
 // the object's type, so the identity of an object with duplicates is read from the decoded object.
-// With errNoName, the item has the object's UID and resourceVersion.
+// With an error, the item has what is known of the object's identity.
 func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 	metadata, at, err := item.Identify()
+	known := feed.Item{Key: metadata.Key, UID: metadata.UID, ResourceVersion: metadata.ResourceVersion}
+	if len(known.Key) > maxKey {
+		known.Key = ""
+	}
 	switch {
 	case err != nil:
-		return feed.Item{}, err
+		return known, err
 	case item.Kind == "" && codecs.NeedsKind():
-		return feed.Item{}, errNoKind
+		return known, errNoKind
 	case metadata.Key == "":
-		unnamed := feed.Item{UID: metadata.UID, ResourceVersion: metadata.ResourceVersion}
-		return unnamed, fmt.Errorf("%s in namespace %s: %w", wire.Quote(item.Kind), wire.Quote(metadata.Namespace), errNoName)
-	case len(metadata.Key) > maxKey:
-		unnamed := feed.Item{UID: metadata.UID, ResourceVersion: metadata.ResourceVersion}
-		return unnamed, fmt.Errorf("%s named %s: %w", wire.Quote(item.Kind), wire.Quote(metadata.Key), errLongName)
+		return known, fmt.Errorf("%s in namespace %s: %w", wire.Quote(item.Kind), wire.Quote(metadata.Namespace), feed.ErrNoName)
+	case known.Key == "":
+		return known, fmt.Errorf("%s named %s: %w", wire.Quote(item.Kind), wire.Quote(metadata.Key), errLongName)
 	}
 	if codecs.CloneKeys() {
 		metadata.Key = strings.Clone(metadata.Key)

@@ -133,17 +133,17 @@ func (r *watchRequest) deliver(event *wire.Event) error {
 	switch event.Type {
 	case watch.Bookmark:
 		version, end, err := event.Bookmark()
-		if err == nil && len(version) > maxVersion {
-			err = checkVersion(version)
-		}
 		if err != nil {
-			return err
+			return r.events.Bookmark("", false) // it brings nothing
+		}
+		if len(version) > maxVersion {
+			return checkVersion(version)
 		}
 		return r.events.Bookmark(version, end)
 	default:
 		item, err := feedItem(&event.Object, r.codecs)
 		if err != nil {
-			return fmt.Errorf("%s event: %w", event.Type, err)
+			return r.events.Unreadable(unreadable(item, inEvent(event.Type, err)))
 		}
 		if err := checkVersion(item.ResourceVersion); err != nil {
 			return fmt.Errorf("%s event of %q: %w", event.Type, item.Key, err)

@@ -407,6 +407,8 @@ func (c *commit) process(key string, made bool) {
 	case c.scopes != nil && c.next.entries.Get(key) == nil: // see settleFailure
 	case c.list == nil:
 		c.removeWithScope(key, old)
+	case c.list.unidentified && !c.list.isRefused(key, old):
+		c.keep(key, old)
 	default:
 		c.remove(key, old)
 	}
@@ -420,6 +422,19 @@ func (c *commit) removeWithScope(key string, old *Entry) {
 		return
 	}
 	c.drop(Change{Key: key, Old: old})
+}
+
+// keep keeps an entry that the list lacks, as an item that cannot be identified may be its object.
+// Versions after the list's were undone.
+func (c *commit) keep(key string, old *Entry) {
+	kept := *old
+	kept.forgetVersion(identityOf("", c.version))
+	if c.scopes == nil {
+		c.list.next.put(key, &kept)
+		c.kept[key] = true
+	} else if kept != *old {
+		c.place(key, &kept)
+	}
 }
 
 // remove removes an entry that the list lacks.

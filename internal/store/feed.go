@@ -153,6 +153,9 @@ func (f *Feed) sharesKeysWith(c *Scope) bool {
 	return false
 }
 
+// isOfUIDs reports whether the feed's scopes are ranges of the hashes of UIDs.
+func (f *Feed) isOfUIDs() bool { return f.name.Hash.Field == scope.UID }
+
 // Scopes returns the scopes that the feed has now. The slice must not be modified.
 func (f *Feed) Scopes() []*Scope { return *f.scopes.Load() }
 
@@ -171,7 +174,11 @@ func (f *Feed) countOutOfScope(item feed.Item) {
 	}
 }
 
+// An unreadable item of which no scope is known counts for the first.
 func (f *Feed) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
+	if len(scopes) > 0 && item.IsUnreadable() && (item.Key == "" || f.isOfUIDs() && item.UID == "") {
+		return scopes[0]
+	}
 	if len(scopes) == 0 || f.name.Namespace != "" && namespaceOf(item.Key) != f.name.Namespace {
 		return nil
 	}
@@ -240,6 +247,19 @@ func (f *Feed) filter(e *event) {
 	if !passes {
 		e.eventType, e.refused, e.unseen = watch.Deleted, !isDeletion, false
 	}
+}
+
+// PassOver implements feed.Sink. The event counts for the first scope of the feed.
+func (f *Feed) PassOver(err error) {
+	s := f.store
+	s.writer.Lock()
+	defer s.endWrite()
+	scopes := f.Scopes()
+	if len(scopes) == 0 || f.vacations != s.vacations || !f.feeds(scopes[0]) {
+		return
+	}
+	s.quarantine.add("", failure{scope: scopes[0].mark()})
+	s.deferReport("", &feed.EffectError{Effect: feed.Absent, Err: err})
 }
 
 // AdvanceVersion implements feed.Sink.

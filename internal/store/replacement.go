@@ -4,6 +4,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -28,6 +29,7 @@ type Replacement struct {
 	known           []knownEntry            // what Needs has returned; belongs to its goroutine
 	rejected        map[string]failure      // keys whose newest state could not be stored or is ignored, and why
 	unnamed         int                     // number of items that could not be stored and have no key
+	unidentified    bool                    // an item may be any object that the list lacks
 	recovered       map[string]struct{}     // quarantined keys that have a good state now
 	duplicates      map[string]struct{}     // keys that the list holds more than once
 	refused         map[string]refusedState // keys of the list's objects that the filter refuses
@@ -317,7 +319,11 @@ const maxUnnamedReports = 10
 func (r *Replacement) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
 	id := identityOf(item.UID, item.ResourceVersion)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.scope.mark()}
+	if r.feed.isOfUIDs() && item.UID == "" && item.IsUnreadable() { // the scope is not that of the key
+		item.Key = ""
+	}
 	if item.Key == "" && !f.skipped() {
+		r.unidentified = r.unidentified || item.IsUnreadable() && !errors.Is(err, feed.ErrNoName)
 		if r.unnamed++; r.unnamed <= maxUnnamedReports {
 			r.report(item.Key, feed.Absent, err)
 		}

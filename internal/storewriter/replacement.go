@@ -55,6 +55,12 @@ func (r *replacement[T]) Update(item feed.Item) {
 	if feed.IsOlder(item.ResourceVersion, r.listed[item.Key].version) {
 		return
 	}
+	if item.IsUnreadable() && item.Key == "" { // a Store cannot be asked for what has no key
+		_, err := item.Decoded()
+		r.failed.Unnamed++
+		r.sink.report(item, false, err)
+		return
+	}
 	obj, isStored, err := r.prepare(item)
 	if !isStored && (r.changed == "" || feed.IsOlder(item.ResourceVersion, r.changed)) {
 		r.changed = item.ResourceVersion

@@ -198,6 +198,14 @@ func (s *Sink[T]) HasVersion(item feed.Item) bool {
 	return outcome == feed.Unchanged
 }
 
+// PassOver counts a state without a readable key.
+func (s *Sink[T]) PassOver(err error) {
+	s.mu.Lock()
+	s.failed.Unnamed++
+	s.mu.Unlock()
+	s.config.Report("", &feed.EffectError{Effect: feed.Absent, Err: err})
+}
+
 // AdvanceVersion does nothing: a Store receives changes only.
 func (s *Sink[T]) AdvanceVersion(string) {}
 

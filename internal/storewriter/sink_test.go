@@ -170,3 +170,24 @@ func TestIdentityOnly(t *testing.T) {
 		t.Error("an object without a type was made")
 	}
 }
+
+// TestUnidentifiedItemIsCountedAlone lists an item that cannot be identified, and passes over an
+// event. The Store sees neither.
+func TestUnidentifiedItemIsCountedAlone(t *testing.T) {
+	forEachMode(t, func(t *testing.T, h *harness) {
+		next := h.Begin()
+		next.Add(item("good", "3"))
+		next.Add(feed.Item{UID: "u", Codec: badItem("", "").Codec})
+		if err := next.Commit("9"); err != nil {
+			t.Fatal(err)
+		}
+		h.PassOver(errors.New("not read"))
+		if len(h.store) != 1 || h.Failures().Unnamed != 2 || h.Quarantined() != 2 || len(h.effects) != 2 {
+			t.Errorf("stored %v, failures %+v, effects %v", h.store, h.Failures(), h.effects)
+		}
+		h.list(t, item("good", "3"))
+		if h.Quarantined() != 0 {
+			t.Errorf("%d quarantined after a good list", h.Quarantined())
+		}
+	})
+}

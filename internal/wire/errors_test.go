@@ -63,13 +63,11 @@ func TestListErrors(t *testing.T) {
 		{"no items", `{"kind":"PodList","apiVersion":"v1"}`, wire.JSON, pods, `wire: JSON list, byte 36: wrong kind "PodList": no items`, wire.ErrWrongKind},
 		{"duplicate items", `{"items":[],"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 20, items: duplicate member", nil},
 		{"items not an array", `{"items":{}}`, wire.JSON, pods, "wire: JSON list, byte 9, items: unexpected '{', want an array", nil},
-		{"null item", `{"items":[{},null]}`, wire.JSON, pods, "wire: JSON list, item 1, byte 13: unexpected 'n', want an object", nil},
-		{"item not an object", `{"items":[5]}`, wire.JSON, pods, "wire: JSON list, item 0, byte 10: unexpected '5', want an object", nil},
 		{"broken item", `{"items":[{"a":tru}]}`, wire.JSON, pods, "wire: JSON list, item 0, byte 18: unexpected '}', want true", nil},
 		{"broken metadata", `{"metadata":{"resourceVersion":5},"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 33, metadata: json: cannot unmarshal number into Go struct field ListMeta.resourceVersion of type string", nil},
 		{"kind not a string", `{"kind":5,"items":[]}`, wire.JSON, pods, "wire: JSON list, byte 9, kind: json: cannot unmarshal number into Go value of type string", nil},
-		{"other items", `{"items":[{"kind":"Node"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 25: wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
-		{"other version", `{"items":[{"kind":"Pod","apiVersion":"v2"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 42: wrong kind: apiVersion "v2" of "Pod", want "v1"`, wire.ErrWrongKind},
+		{"other items", `{"kind":"List","items":[{"kind":"Node"},null,{"kind":"Secret"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 39: wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
+		{"items of another version", `{"items":[{"kind":"Pod","apiVersion":"v2"}]}`, wire.JSON, pods, `wire: JSON list, item 0, byte 42: wrong kind: apiVersion "v2" of "Pod", want "v1"`, wire.ErrWrongKind},
 		{"other list", string(encode(t, jsonSerializer, nodes)), wire.JSON, pods, `wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
 		{"other list", string(encode(t, protobufSerializer, nodes)), wire.Protobuf, pods, `wrong kind "NodeList", want "PodList"`, wire.ErrWrongKind},
 		{"other list, kind last", `{"items":[{}],"kind":"NodeList"}`, wire.JSON, pods, `wire: JSON list, byte 32: wrong kind "Node", want "Pod"`, wire.ErrWrongKind},
@@ -94,6 +92,66 @@ func TestListErrors(t *testing.T) {
 				}
 				if tt.is != nil && !errors.Is(err, tt.is) {
 					t.Errorf("errors.Is(%v, %v) = false", err, tt.is)
+				}
+			}
+		})
+	}
+}
+
+// TestMalformedItemDoesNotEndList splits lists with an item that is no object of the list's kind,
+// or whose identity cannot be read. The item fails alone, with what is known of it.
+func TestMalformedItemDoesNotEndList(t *testing.T) {
+	pods := wire.Options{APIVersion: "v1", Kind: "Pod"}
+	proto := func(item string) string {
+		return string(envelope(t, "v1", "PodList", []byte(bytesField(1, "")+bytesField(2, item)+bytesField(2, bytesField(1, bytesField(1, "good"))))))
+	}
+	json := func(item string) string {
+		return `{"kind":"PodList","apiVersion":"v1","items":[` + item + `,{"metadata":{"name":"good"}}]}`
+	}
+	identity := bytesField(1, "a") + bytesField(3, "ns") + bytesField(5, "u") + bytesField(6, "7")
+	whole := wire.ObjectMeta{Key: "ns/a", Namespace: "ns", Name: "a", UID: "u", ResourceVersion: "7"}
+	for _, tt := range []struct {
+		name, body string
+		format     wire.Format
+		want       string // the end of the error
+		meta       wire.ObjectMeta
+	}{
+		{"null", json(`null`), wire.JSON, "unexpected 'n', want an object", wire.ObjectMeta{}},
+		{"number", json(`-5.5e3`), wire.JSON, "unexpected '-', want an object", wire.ObjectMeta{}},
+		{"string", json(`"{\"metadata\":{}}"`), wire.JSON, `unexpected '"', want an object`, wire.ObjectMeta{}},
+		{"boolean", json(`true`), wire.JSON, "unexpected 't', want an object", wire.ObjectMeta{}},
+		{"array", json(`[{"metadata":{"name":"a"}},[]]`), wire.JSON, "unexpected '[', want an object", wire.ObjectMeta{}},
+		{"other kind", json(`{"kind":"Node","metadata":{"name":"a"}}`), wire.JSON, `wrong kind "Node", want "Pod"`, wire.ObjectMeta{}},
+		{"other version", json(`{"kind":"Pod","apiVersion":"v2"}`), wire.JSON, `wrong kind: apiVersion "v2" of "Pod", want "v1"`, wire.ObjectMeta{}},
+		{"metadata a string", json(`{"metadata":"x"}`), wire.JSON, "metadata: not an object", wire.ObjectMeta{}},
+		{"metadata an array", json(`{"metadata":[{"name":"a"}]}`), wire.JSON, "metadata: not an object", wire.ObjectMeta{}},
+		{"name a number", json(`{"metadata":{"namespace":"ns","name":5,"uid":"u","resourceVersion":"7"}}`), wire.JSON, "metadata.name: not a string", wire.ObjectMeta{UID: "u", ResourceVersion: "7"}},
+		{"name twice", json(`{"metadata":{"name":"a","name":{}}}`), wire.JSON, "metadata.name: not a string", wire.ObjectMeta{}},
+		{"namespace an object", json(`{"metadata":{"namespace":{},"name":"a","uid":"u","resourceVersion":"7"}}`), wire.JSON, "metadata.namespace: not a string", wire.ObjectMeta{UID: "u", ResourceVersion: "7"}},
+		{"uid a number", json(`{"metadata":{"namespace":"ns","name":"a","uid":5,"resourceVersion":"7"}}`), wire.JSON, "metadata.uid: not a string", wire.ObjectMeta{Key: "ns/a", Namespace: "ns", Name: "a", ResourceVersion: "7"}},
+		{"resourceVersion a number", json(`{"metadata":{"namespace":"ns","name":"a","uid":"u","resourceVersion":7}}`), wire.JSON, "metadata.resourceVersion: not a string", wire.ObjectMeta{Key: "ns/a", Namespace: "ns", Name: "a", UID: "u"}},
+		{"kind a number", json(`{"kind":5,"metadata":{"namespace":"ns","name":"a","uid":"u","resourceVersion":"7"}}`), wire.JSON, "kind: not a string", whole},
+		{"apiVersion a boolean", json(`{"apiVersion":false,"metadata":{"namespace":"ns","name":"a","uid":"u","resourceVersion":"7"}}`), wire.JSON, "apiVersion: not a string", whole},
+		{"metadata a number", proto("\x08\x05"), wire.Protobuf, "metadata: wrong wire type 0", wire.ObjectMeta{}},
+		{"name a number", proto(bytesField(1, "\x08\x05"+identity)), wire.Protobuf, "metadata.name: wrong wire type 0", wire.ObjectMeta{}},
+		{"truncated uid", proto(bytesField(1, bytesField(1, "a")+"\x2a\x05x")), wire.Protobuf, "metadata.uid: exceeds the enclosing message", wire.ObjectMeta{}},
+		{"no message", proto("\x17"), wire.Protobuf, "wrong wire type 7", wire.ObjectMeta{}},
+		{"broken after metadata", proto(bytesField(1, identity) + "\x12\x7f"), wire.Protobuf, "exceeds the enclosing message", whole},
+	} {
+		t.Run(tt.format.String()+" "+tt.name, func(t *testing.T) {
+			for readerName, reader := range readers {
+				var metas []wire.ObjectMeta
+				var errs []error
+				header, err := wire.ListBuffered(reader(strings.NewReader(tt.body)), tt.format, pods, 256, func(item *wire.Item) error {
+					meta, err := item.Meta()
+					metas, errs = append(metas, meta), append(errs, err)
+					return nil
+				})
+				if err != nil || header.Kind != "PodList" || len(metas) != 2 || metas[1].Key != "good" || errs[1] != nil {
+					t.Fatalf("%s: %+v, %+v, %v, %v", readerName, header, metas, errs, err)
+				}
+				if metas[0] != tt.meta || errs[0] == nil || !strings.HasSuffix(errs[0].Error(), tt.want) || !strings.Contains(errs[0].Error(), "item 0") {
+					t.Errorf("%s: %+v, %v, want\n%+v, %s", readerName, metas[0], errs[0], tt.meta, tt.want)
 				}
 			}
 		})

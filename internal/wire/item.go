@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,6 +27,9 @@ type Item struct {
 	// TooLarge is an *Error with ErrTooLarge if the object exceeds Options.MaxItemSize. Such an
 	// item supports Meta, but Raw is incomplete and cannot be decoded.
 	TooLarge error
+	// Malformed is an *Error if there is no object of the body's kind, such as null in its place,
+	// or if it is of an event without a known type. Meta returns it, too.
+	Malformed error
 
 	members members       // in JSON: the positions of the members that the methods read
 	text    []byte        // in JSON: the text that members refers to, Raw or the event that contains it
@@ -77,7 +81,8 @@ func (i *Item) complete() error {
 	return err
 }
 
-// Meta returns the object's identity. Fields that the object lacks are empty.
+// Meta returns the object's identity. Fields that the object lacks are empty. With an error, those
+// that cannot be read are empty, too.
 func (i *Item) Meta() (ObjectMeta, error) {
 	meta, _, err := i.Identify()
 	return meta, err
@@ -99,12 +104,21 @@ func (i *Item) Identify() (ObjectMeta, layout.Object, error) {
 		fields, err = i.members.identity(i.text)
 	}
 	if err != nil {
-		return ObjectMeta{}, layout.Object{}, i.errorAt(i.Offset, err)
+		err = i.errorAt(i.Offset, err)
+	}
+	if err = cmp.Or(i.Malformed, err); err != nil {
+		return fields.strings(), layout.Object{}, err
 	}
 	if i.TooLarge != nil {
 		at = layout.Object{}
 	}
 	return fields.strings(), at, nil
+}
+
+// drop makes i an item without an object. malformed is an *Error.
+func (i *Item) drop(malformed error) {
+	i.Raw, i.text, i.members = nil, nil, members{}
+	i.APIVersion, i.Kind, i.Malformed = "", "", malformed
 }
 
 // HasDuplicates reports whether apiVersion, kind, metadata, or a member of metadata that this

@@ -156,17 +156,24 @@ func (l *jsonList) readItems() error {
 // readItem reads one item and delivers it.
 func (l *jsonList) readItem() error {
 	l.item++
-	if c, err := l.peek(); err != nil || c != '{' {
-		return notObject(c, err)
+	c, err := l.peek()
+	if err != nil {
+		return err
 	}
-	offset := l.offset()
-	raw, err := l.value(depthItem, levelObject)
+	offset, level := l.offset(), levelOther
+	if c == '{' {
+		level = levelObject
+	}
+	raw, err := l.value(depthItem, level)
 	l.current.Offset = offset
 	if isSkippable(err) && l.options.SkipOversized {
 		return l.skipOversized(err)
 	}
 	if err != nil {
 		return err
+	}
+	if c != '{' {
+		return l.deliverMalformed(unexpected(c, "an object"))
 	}
 	l.setObject(&l.current, raw, raw)
 	return l.deliver()

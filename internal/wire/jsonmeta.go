@@ -6,6 +6,7 @@ package wire
 import (
 	"fmt"
 	"io"
+	"math/bits"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/json"
@@ -49,7 +50,7 @@ func parts(at *layout.Object) [len(located)]*layout.Span {
 // layoutOfJSON returns the layout of Raw, which has been scanned.
 func (i *Item) layoutOfJSON() layout.Object {
 	m := &i.members
-	if m.duplicate || m.wrongType != memberNone {
+	if m.duplicate || m.wrong != 0 {
 		return layout.Object{}
 	}
 	at := layout.New(len(i.Raw))
@@ -85,26 +86,40 @@ func (i *Item) locateJSON() bool {
 	return true
 }
 
-// identity returns the object's identity. Values without escapes are parts of text.
+const (
+	// namingMembers are those without which an object's key is not known, one bit each.
+	namingMembers = 1<<memberMetadata | 1<<memberName | 1<<memberNamespace
+	// identityMembers are those that identify an object and its version.
+	identityMembers = namingMembers | 1<<memberAPIVersion | 1<<memberKind | 1<<memberUID | 1<<memberResourceVersion
+)
+
+// identity returns the object's identity. Values without escapes are parts of text. If one has the
+// wrong type, the others are there, but for a name that may be another object's.
 func (m *members) identity(text []byte) (identity, error) {
-	if m.wrongType != memberNone {
-		return identity{}, m.typeError()
-	}
-	return identity{
+	fields := identity{
 		namespace:       m.string(text, memberNamespace),
 		name:            m.string(text, memberName),
 		uid:             m.string(text, memberUID),
 		resourceVersion: m.string(text, memberResourceVersion),
-	}, nil
+	}
+	if m.wrong&namingMembers != 0 {
+		fields.namespace, fields.name = nil, nil
+	}
+	return fields, m.typeError(identityMembers)
 }
 
-// typeError returns the error for a member that has the wrong type.
-func (m *members) typeError() error {
-	expected := "a string"
-	if m.wrongType.opening() == '{' {
+// typeError returns the error for the first of some members that has the wrong type, nil if none
+// has.
+func (m *members) typeError(of uint16) error {
+	wrong := m.wrong & of
+	if wrong == 0 {
+		return nil
+	}
+	which, expected := member(bits.TrailingZeros16(wrong)), "a string"
+	if which.opening() == '{' {
 		expected = "an object"
 	}
-	return inField(memberPaths[m.wrongType], fmt.Errorf("not %s", expected))
+	return inField(memberPaths[which], fmt.Errorf("not %s", expected))
 }
 
 // string returns the value of a member, or nil if the object lacks it.
@@ -147,8 +162,8 @@ func (m *members) stringMap(text []byte, field metaField) (map[string]string, er
 	if field == fieldAnnotations {
 		which = memberAnnotations
 	}
-	if m.wrongType != memberNone {
-		return nil, m.typeError()
+	if err := m.typeError(1<<memberMetadata | 1<<which); err != nil {
+		return nil, err
 	}
 	if m.duplicateMap {
 		return m.mergedMap(text, field)

@@ -29,23 +29,21 @@ func (j *jsonWatch) readEvent() error {
 	if c, err := j.peek(); err != nil || c != '{' {
 		return notObject(c, err)
 	}
-	offset := j.offset()
+	object := &j.current.Object
+	object.Offset = j.offset()
 	text, err := j.value(0, levelEvent)
 	if isSkippable(err) && j.options.SkipOversized {
-		j.current.Object.Offset = offset
 		return j.skipOversized(err)
 	}
 	if err != nil {
 		return err
 	}
 	found := &j.scanner.members
-	if found.at[memberType] == (span{}) && found.at[memberObject] == (span{}) {
+	if found.seen&(1<<memberType|1<<memberObject) == 0 {
 		return j.unframedError(text)
 	}
-	object := &j.current.Object
-	object.Offset = offset
 	j.setObject(object, found.at[memberObject].of(text), text)
-	return j.deliver(found.string(text, memberType))
+	return j.deliver(found.string(text, memberType), found.typeError(1<<memberObject))
 }
 
 // unframedError returns the error for an object that is not an event. For a Status it is the error

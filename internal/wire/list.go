@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,8 +37,8 @@ type Options struct {
 	// BOOKMARK or ERROR event. 0 means DefaultMaxHeaderSize.
 	MaxHeaderSize int
 	// SkipOversized delivers an object larger than MaxItemSize by its identity alone (see
-	// Item.TooLarge) and continues after it. Otherwise, and if the identity is not at the beginning
-	// of the object, the first oversized object ends the body with ErrTooLarge.
+	// Item.TooLarge), or as Malformed if the identity is not at the beginning of the object, and
+	// continues after it. Otherwise the first oversized object ends the body with ErrTooLarge.
 	SkipOversized bool
 	// Erase overwrites each buffer with zeros when it is not needed any more.
 	Erase bool
@@ -197,30 +198,57 @@ type listSplitter struct {
 	current     Item
 	callback    func(*Item) error
 	kindUnknown bool // an item was delivered before its kind was known
+
+	hasKind   bool  // an item has the expected kind
+	otherKind error // of the first item that has another one
 }
 
-// deliver completes current, whose bytes and kind are set, and calls the callback with it.
+// deliver completes current, whose bytes and kind are set, and calls the callback with it. If it
+// has the list's kind, another one than expected is an error of the list.
 func (l *listSplitter) deliver() error {
 	item := &l.current
-	if item.Kind == "" && item.APIVersion == "" {
+	hasKind := item.Kind != "" || item.APIVersion != ""
+	if !hasKind {
 		item.APIVersion, item.Kind = l.header.APIVersion, l.header.itemKind()
 		l.kindUnknown = l.kindUnknown || item.Kind == ""
 	}
-	if err := l.options.check(item.APIVersion, item.Kind); err != nil {
+	switch err := l.options.check(item.APIVersion, item.Kind); {
+	case err == nil:
+		l.hasKind = true
+		return l.pass()
+	case !hasKind:
 		return err
+	default:
+		l.otherKind = cmp.Or(l.otherKind, l.wrapError(err))
+		return l.deliverMalformed(err)
 	}
+}
+
+// deliverMalformed calls the callback with an item of which there is no object, as err says.
+func (l *listSplitter) deliverMalformed(err error) error {
+	l.current.drop(l.wrapError(err))
+	return l.pass()
+}
+
+// pass calls the callback with current.
+func (l *listSplitter) pass() error {
+	item := &l.current
 	item.Index = l.item
 	item.TooLarge = l.takeOversized()
 	if err := l.callback(item); err != nil {
 		return callbackError{err}
 	}
+	item.Malformed = nil
 	return nil
 }
 
-// finish makes the checks that need the whole list.
+// finish makes the checks that need the whole list. If no item has the expected kind, and one has
+// another, the list is not of the collection.
 func (l *listSplitter) finish() error {
-	l.item = -1
-	if l.kindUnknown {
+	switch l.item = -1; {
+	case l.otherKind != nil && !l.hasKind:
+		return callbackError{l.otherKind}
+	case l.kindUnknown:
 		return l.options.check(l.header.APIVersion, l.header.itemKind())
 	}
 	return nil

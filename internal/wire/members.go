@@ -151,7 +151,7 @@ const watchedDepth = 4
 // meaning after it is closed.
 type members struct {
 	at           [memberCount]span
-	wrongType    member // the first member with a value of the wrong type
+	wrong        uint16 // the members with a value of the wrong type, one bit each
 	seen         uint16 // the members that have occurred, one bit each
 	duplicate    bool   // a member has occurred more than once
 	duplicateMap bool   // labels or annotations occur more than once and must be merged
@@ -212,7 +212,7 @@ func (m *members) resetObject() {
 	for i := memberAPIVersion; i < memberCount; i++ {
 		m.at[i] = span{}
 	}
-	m.wrongType, m.duplicateMap = memberNone, false
+	m.wrong, m.duplicateMap = m.wrong&(1<<memberType), false
 	m.seen, m.duplicate = 0, false
 }
 
@@ -235,8 +235,6 @@ func (m *members) end(text []byte, depth, at int) {
 		m.at[which] = span{} // null and other types count as absent
 	case c == 'n':
 	default:
-		if m.wrongType == memberNone {
-			m.wrongType = which
-		}
+		m.wrong |= 1 << which
 	}
 }

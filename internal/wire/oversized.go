@@ -73,10 +73,13 @@ func (l *protoList) skipOversized(n int64) error {
 	item := &l.current
 	item.Raw, item.Offset = identityOnly(b), l.offset()
 	item.APIVersion, item.Kind = "", ""
-	if l.oversized = l.tooLarge(n); item.Raw == nil {
-		return l.oversized
+	if tooLarge := l.tooLarge(n); item.Raw == nil {
+		err = l.deliverMalformed(tooLarge)
+	} else {
+		l.oversized = tooLarge
+		err = l.deliver()
 	}
-	if err := l.deliver(); err != nil {
+	if err != nil {
 		return err
 	}
 	return l.discard(n)
@@ -105,10 +108,11 @@ func (p *protoWatch) skipOversized(n int64) error {
 	item.Offset, item.Raw = p.offset(), identityOnly(prefixOf(envelope, fieldRaw))
 	typeMeta := prefixOf(envelope, fieldTypeMeta)
 	item.APIVersion, item.Kind = string(prefixOf(typeMeta, fieldAPIVersion)), string(prefixOf(typeMeta, fieldKind))
-	if p.oversized = p.tooLarge(n); item.Raw == nil {
-		return p.oversized
+	tooLarge := p.tooLarge(n)
+	if p.oversized = tooLarge; item.Raw != nil {
+		tooLarge = nil
 	}
-	if err := p.deliver(prefixOf(b, fieldEventType)); err != nil {
+	if err := p.deliver(prefixOf(b, fieldEventType), tooLarge); err != nil {
 		return err
 	}
 	return p.discard(n)
@@ -116,32 +120,39 @@ func (p *protoWatch) skipOversized(n int64) error {
 
 // skipOversized delivers the held beginning of an item that exceeds a limit, and skips the rest.
 func (l *jsonList) skipOversized(tooLarge error) error {
-	text := l.heldValue()
+	var err error
 	if l.scanner.members.at[memberName] == (span{}) {
-		return tooLarge
+		err = l.deliverMalformed(tooLarge)
+	} else {
+		text := l.heldValue()
+		l.setObject(&l.current, text, text)
+		l.oversized = tooLarge
+		err = l.deliver()
 	}
-	l.setObject(&l.current, text, text)
-	l.oversized = tooLarge
-	if err := l.deliver(); err != nil {
+	if err != nil {
 		return err
 	}
 	return l.skipRestOfValue(tooLarge)
 }
 
 // skipOversized delivers the held beginning of an event that exceeds a limit, and skips the rest.
-// It returns tooLarge if that beginning lacks the type or the object's name.
+// It returns tooLarge if that beginning lacks the type.
 func (j *jsonWatch) skipOversized(tooLarge error) error {
 	text, found := j.heldValue(), &j.scanner.members
 	object := found.at[memberObject].of(text)
 	if len(object) == 0 && found.current[depthMember] == memberObject {
 		object = text[found.starts[depthMember]:]
 	}
-	if found.at[memberType] == (span{}) || found.at[memberName] == (span{}) || len(object) == 0 {
+	if found.at[memberType] == (span{}) {
 		return tooLarge
+	}
+	var malformed error
+	if found.at[memberName] == (span{}) || len(object) == 0 {
+		malformed = tooLarge
 	}
 	j.setObject(&j.current.Object, object, text)
 	j.oversized = tooLarge
-	if err := j.deliver(found.string(text, memberType)); err != nil {
+	if err := j.deliver(found.string(text, memberType), malformed); err != nil {
 		return err
 	}
 	return j.skipRestOfValue(tooLarge)

@@ -121,48 +121,73 @@ func TestTruncatedOversizedObjectIsAnError(t *testing.T) {
 	}
 }
 
-// TestOversizedObjectWithoutNameEndsBody uses objects whose identity is not at their beginning.
-func TestOversizedObjectWithoutNameEndsBody(t *testing.T) {
+// TestOversizedObjectWithoutNameIsMalformed uses objects whose identity is not at their beginning,
+// and values that are no objects.
+func TestOversizedObjectWithoutNameIsMalformed(t *testing.T) {
 	filling := strings.Repeat("x", 200<<10)
+	deep := strings.Repeat("[", 12000) + strings.Repeat("]", 12000)
 	options := wire.Options{MaxItemSize: 1 << 10, SkipOversized: true}
-	for name, body := range map[string]string{
-		"late metadata": `{"kind":"L","items":[{"data":"` + filling + `","metadata":{"name":"a"}}]}`,
-		"late name":     `{"kind":"L","items":[{"metadata":{"x":"` + filling + `","name":"a"}}]}`,
+	for name, value := range map[string]string{
+		"late metadata":  `{"data":"` + filling + `","metadata":{"name":"a"}}`,
+		"late name":      `{"metadata":{"x":"` + filling + `","name":"a"}}`,
+		"a string":       `"` + filling + `\"x"`,
+		"an array":       `["` + filling + `",{"metadata":{"name":"a"}}]`,
+		"a deep array":   deep,
+		"a deep object":  `{"metadata":` + deep + `}`,
+		"a large number": strings.Repeat("9", 4<<10),
 	} {
-		if _, err := wire.List(strings.NewReader(body), wire.JSON, options, ignore); !errors.Is(err, wire.ErrTooLarge) {
-			t.Errorf("%s: error %v, want ErrTooLarge", name, err)
-		}
-		event := `{"type":"ADDED","object":` + strings.TrimSuffix(strings.TrimPrefix(body, `{"kind":"L","items":[`), "]}") + "}"
-		if err := wire.Watch(strings.NewReader(event), wire.JSON, options, nil); !errors.Is(err, wire.ErrTooLarge) {
-			t.Errorf("%s in an event: error %v, want ErrTooLarge", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			body := `{"kind":"L","items":[` + value + `,{"metadata":{"name":"after"}}],"metadata":{"resourceVersion":"7"}}`
+			n := 0
+			header, err := wire.List(strings.NewReader(body), wire.JSON, options, func(item *wire.Item) error {
+				expectMalformed(t, item, n == 0)
+				n++
+				return nil
+			})
+			if err != nil || n != 2 || header.Meta.ResourceVersion != "7" {
+				t.Errorf("%d items of a list at %q, %v", n, header.Meta.ResourceVersion, err)
+			}
+			n = 0
+			event := `{"type":"ADDED","object":` + value + `}{"type":"ADDED","object":{"metadata":{"name":"after"}}}`
+			err = wire.Watch(strings.NewReader(event), wire.JSON, options, func(event *wire.Event) error {
+				expectMalformed(t, &event.Object, n == 0)
+				n++
+				return nil
+			})
+			if err != nil || n != 2 {
+				t.Errorf("%d events, %v", n, err)
+			}
+		})
 	}
 	nameless := listWithOversized(t, 200<<10)
 	nameless.Items[1].ObjectMeta = metav1.ObjectMeta{}
-	if _, err := wire.List(bytes.NewReader(encode(t, serializer(wire.Protobuf), nameless)), wire.Protobuf, options, ignore); !errors.Is(err, wire.ErrTooLarge) {
-		t.Errorf("protobuf list: error %v, want ErrTooLarge", err)
+	n := 0
+	_, err := wire.List(bytes.NewReader(encode(t, serializer(wire.Protobuf), nameless)), wire.Protobuf, options, func(item *wire.Item) error {
+		expectMalformed(t, item, n == 1)
+		n++
+		return nil
+	})
+	if err != nil || n != len(nameless.Items) {
+		t.Errorf("protobuf list: %d items, %v", n, err)
 	}
+	n = 0
 	event := encodeEvent(t, wire.Protobuf, "ADDED", typed(t, &nameless.Items[1]))
-	if err := wire.Watch(bytes.NewReader(event), wire.Protobuf, options, nil); !errors.Is(err, wire.ErrTooLarge) {
-		t.Errorf("protobuf event: error %v, want ErrTooLarge", err)
+	err = wire.Watch(bytes.NewReader(event), wire.Protobuf, options, func(event *wire.Event) error {
+		expectMalformed(t, &event.Object, true)
+		n++
+		return nil
+	})
+	if err != nil || n != 1 {
+		t.Errorf("protobuf watch: %d events, %v", n, err)
 	}
 }
 
-func TestOversizedObjectIsNotHeld(t *testing.T) {
-	const limit = 128 << 10
-	list := listWithOversized(t, 2<<20)
-	for _, format := range formats {
-		body := encode(t, serializer(format), list)
-		event := encodeEvent(t, format, "ADDED", typed(t, &list.Items[1]))
-		options := wire.Options{MaxItemSize: limit, SkipOversized: true}
-		var err error
-		allocated := memory.Allocated(func() {
-			_, err = wire.List(bytes.NewReader(body), format, options, ignore)
-			err = errors.Join(err, wire.Watch(bytes.NewReader(event), format, options, func(*wire.Event) error { return nil }))
-		})
-		if err != nil || allocated > 8*limit {
-			t.Errorf("%v: %d bytes allocated, %v", format, allocated, err)
-		}
+// expectMalformed checks whether an item has no object, since that is too large, and no identity.
+func expectMalformed(t *testing.T, item *wire.Item, malformed bool) {
+	t.Helper()
+	meta, err := item.Meta()
+	if malformed != (err != nil) || malformed != (meta.Key == "") || (item.Malformed != nil) != malformed {
+		t.Errorf("object %d: %+v, %v, Malformed: %v", item.Index, meta, err, item.Malformed)
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 )
 
 // readMessage reads an object's identity. Duplicate metadata messages are merged: the last value of
-// each field wins. The layout is zero then.
+// each field wins. The layout is zero then. If metadata is malformed, the identity is zero, too.
 func (f *identity) readMessage(object []byte) (layout.Object, error) {
 	at := layout.New(len(object))
 	m := message{b: object}
@@ -36,7 +36,9 @@ func (f *identity) readMessage(object []byte) (layout.Object, error) {
 			if at.Owners = owners; !owners.IsZero() {
 				at.Owners = owners.Move(begin, begin)
 			}
-			m.fail("metadata", err)
+			if m.fail("metadata", err); err != nil {
+				*f = identity{}
+			}
 		default:
 			m.skip()
 		}

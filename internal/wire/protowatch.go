@@ -123,10 +123,7 @@ func (p *protoWatch) readEvent(frame []byte) error {
 	if len(object) > 0 && m.err == nil {
 		m.fail("object", p.openEnvelope(object))
 	}
-	if m.err != nil {
-		return m.err
-	}
-	return p.deliver(eventType)
+	return p.deliver(eventType, m.err)
 }
 
 // readExtension reads a runtime.RawExtension.

@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +15,8 @@ import (
 
 // Event is one event of a watch. It is valid until the callback that received it returns.
 type Event struct {
-	Type   watch.EventType
-	Object Item // the watched object, or a Status for watch.Error; see Err
+	Type   watch.EventType // empty if it is none that is known
+	Object Item            // the watched object, or a Status for watch.Error; see Err
 }
 
 // Watch splits the body of a WATCH response into events and calls event for each, in order, as soon
@@ -23,7 +24,8 @@ type Event struct {
 // event returns an error, Watch stops and returns that error unchanged.
 //
 // ERROR and BOOKMARK events, and a Status of any type, are delivered like the others; see Event.Err
-// and Event.Bookmark.
+// and Event.Bookmark. So are events of another type, and without an object of the watch's kind; see
+// Item.Malformed.
 func Watch(body io.Reader, format Format, options Options, event func(*Event) error) error {
 	return splitWatch(body, format, options, watchBuffer, event)
 }
@@ -89,24 +91,40 @@ type watchSplitter struct {
 }
 
 // deliver completes current, whose object and kind are set, and calls the callback with it.
-func (w *watchSplitter) deliver(eventType []byte) error {
+// malformed, if not nil, is why a part of it cannot be read. An event with neither a known type nor
+// an object is an error of the watch.
+func (w *watchSplitter) deliver(eventType []byte, malformed error) error {
 	parsed, err := parseEventType(eventType)
-	if err != nil {
-		return inField("type", err)
+	noType, noObject, isFatal := inField("type", err), malformed, parsed == watch.Error
+	if parsed == watch.Bookmark { // which is no watched object
+		isFatal = errors.Is(malformed, ErrTooLarge)
 	}
 	w.current.Type = parsed
 	object := &w.current.Object
-	if len(object.Raw) == 0 {
-		return inField("object", fmt.Errorf("missing in %s event", parsed))
+	switch {
+	case noObject != nil:
+	case len(object.Raw) == 0:
+		noObject = inField("object", fmt.Errorf("missing in %s event", parsed))
+	default:
+		noObject = inField("object", w.checkObject(parsed))
+		isFatal = isFatal || errors.Is(noObject, ErrTooLarge)
 	}
-	if err := w.checkObject(parsed); err != nil {
-		return inField("object", err)
+	switch {
+	case noObject != nil && noType != nil:
+		return cmp.Or(malformed, noType)
+	case noObject != nil && isFatal:
+		return noObject
+	case noObject != nil:
+		object.drop(w.wrapError(noObject))
+	case noType != nil:
+		object.Malformed = w.wrapError(noType)
 	}
 	object.Index = w.item
 	object.TooLarge = w.takeOversized()
 	if err := w.callback(&w.current); err != nil {
 		return callbackError{err}
 	}
+	object.Malformed = nil
 	w.item++
 	return nil
 }
@@ -136,9 +154,9 @@ func (i *Item) isStatus() bool {
 }
 
 // check returns ErrWrongKind for an object of another kind. Unlike the items of a list, the objects
-// of a watch always carry their kind.
+// of a watch always carry their kind. One that is no string is an error of the object's identity.
 func (w *watchSplitter) check(object *Item) error {
-	if w.options.Kind != "" && object.Kind == "" {
+	if w.options.Kind != "" && object.Kind == "" && object.members.wrong&(1<<memberKind) == 0 {
 		return fmt.Errorf("%w: none, want %q", ErrWrongKind, w.options.Kind)
 	}
 	return w.options.check(object.APIVersion, object.Kind)

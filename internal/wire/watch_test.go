@@ -83,21 +83,13 @@ func TestWatchErrors(t *testing.T) {
 		body   string // follows a valid event
 		want   string
 	}{
-		{"no type", wire.JSON, `{"object":{"kind":"Pod"}}`, "event 1, byte 65, type: missing"},
-		{"no object", wire.JSON, `{"type":"ADDED"}`, "event 1, byte 56, object: missing in ADDED event"},
-		{"null object", wire.JSON, `{"type":"ADDED","object":null}`, "event 1, byte 70, object: missing in ADDED event"},
-		{"empty object", wire.JSON, `{"type":"ADDED","object":{}}`, `event 1, byte 68, object: wrong kind: none, want "Pod"`},
-		{"other kind", wire.JSON, `{"type":"ADDED","object":{"kind":"Node"}}`, `event 1, byte 81, object: wrong kind "Node", want "Pod"`},
-		{"unknown type", wire.JSON, `{"type":"X","object":{"kind":"Pod"}}`, `event 1, byte 76, type: unknown event type`},
+		{"neither type nor object", wire.JSON, `{"type":"X","object":5}`, `event 1, byte 63, object: not an object`},
+		{"ERROR without an object", wire.JSON, `{"type":"ERROR","object":null}`, "event 1, byte 70, object: missing in ERROR event"},
 		{"no event", wire.JSON, `{}`, "event 1, byte 42: single object, want a stream of events"},
 		{"HTML", wire.JSON, `<html>`, "event 1, byte 40: unexpected '<', want an object"},
 		{"number", wire.JSON, `5`, "event 1, byte 40: unexpected '5', want an object"},
 		{"empty frame", wire.Protobuf, framed(""), "event 1, byte 45, type: missing"},
-		{"no object", wire.Protobuf, framed(bytesField(1, "ADDED")), "event 1, byte 45, object: missing in ADDED event"},
-		{"empty content", wire.Protobuf, framed(event("k8s\x00" + bytesField(1, bytesField(2, "Pod")))), "event 1, byte 45, object: missing in ADDED event"},
-		{"wrong magic", wire.Protobuf, framed(event("{}")), `event 1, byte 45, object: begins with '{', want "k8s\x00"`},
 		{"wrong wire type", wire.Protobuf, framed("\x08\x01"), "event 1, byte 45, type: wrong wire type 0"},
-		{"broken envelope", wire.Protobuf, framed(event("k8s\x00\x12\x05x")), "event 1, byte 45, object.raw: exceeds the enclosing message"},
 		{"an object", wire.Protobuf, object, "byte 57: single object, want a stream of events"},
 	} {
 		t.Run(tt.format.String()+" "+tt.name, func(t *testing.T) {
@@ -108,6 +100,61 @@ func TestWatchErrors(t *testing.T) {
 			})
 			if n != 1 || err == nil || !strings.HasSuffix(err.Error(), tt.want) {
 				t.Errorf("%d events,\n%v, want\n%v", n, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestMalformedEventDoesNotEndWatch splits watches with an event whose type is unknown, or that
+// has no object of the watch's kind.
+func TestMalformedEventDoesNotEndWatch(t *testing.T) {
+	object := string(envelope(t, "v1", "Pod", []byte(bytesField(1, bytesField(1, "n")+bytesField(6, "7")))))
+	framed := func(s string) string { return string(binary.BigEndian.AppendUint32(nil, uint32(len(s)))) + s }
+	event := func(object string) string { return bytesField(1, "ADDED") + bytesField(2, bytesField(1, object)) }
+	good := map[wire.Format]string{wire.Protobuf: framed(event(object)), wire.JSON: `{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"n","resourceVersion":"7"}}}`}
+	pod := `{"kind":"Pod","metadata":{"name":"n","resourceVersion":"7"}}`
+	for _, tt := range []struct {
+		name   string
+		format wire.Format
+		body   string
+		want   string          // the end of the error
+		typed  watch.EventType // of the event
+		meta   wire.ObjectMeta
+	}{
+		{"no type", wire.JSON, `{"object":` + pod + `}`, "type: missing", "", wire.ObjectMeta{Key: "n", Name: "n", ResourceVersion: "7"}},
+		{"null type", wire.JSON, `{"object":` + pod + `,"type":null}`, "type: missing", "", wire.ObjectMeta{Key: "n", Name: "n", ResourceVersion: "7"}},
+		{"type a number", wire.JSON, `{"type":5,"object":` + pod + `}`, "type: missing", "", wire.ObjectMeta{Key: "n", Name: "n", ResourceVersion: "7"}},
+		{"unknown type", wire.JSON, `{"type":"X","object":` + pod + `}`, "type: unknown event type", "", wire.ObjectMeta{Key: "n", Name: "n", ResourceVersion: "7"}},
+		{"no object", wire.JSON, `{"type":"ADDED"}`, "object: missing in ADDED event", watch.Added, wire.ObjectMeta{}},
+		{"null object", wire.JSON, `{"type":"DELETED","object":null}`, "object: missing in DELETED event", watch.Deleted, wire.ObjectMeta{}},
+		{"object a number", wire.JSON, `{"type":"DELETED","object":5}`, "object: not an object", watch.Deleted, wire.ObjectMeta{}},
+		{"object an array", wire.JSON, `{"object":[` + pod + `],"type":"MODIFIED"}`, "object: not an object", watch.Modified, wire.ObjectMeta{}},
+		{"empty object", wire.JSON, `{"type":"ADDED","object":{}}`, `object: wrong kind: none, want "Pod"`, watch.Added, wire.ObjectMeta{}},
+		{"other kind", wire.JSON, `{"type":"ADDED","object":{"kind":"Node","metadata":{"name":"n"}}}`, `object: wrong kind "Node", want "Pod"`, watch.Added, wire.ObjectMeta{}},
+		{"bookmark of another kind", wire.JSON, `{"type":"BOOKMARK","object":{"kind":"Node","metadata":{"resourceVersion":"8"}}}`, `object: wrong kind "Node", want "Pod"`, watch.Bookmark, wire.ObjectMeta{}},
+		{"uid a number", wire.JSON, `{"type":"DELETED","object":{"kind":"Pod","metadata":{"name":"n","uid":5,"resourceVersion":"7"}}}`, "metadata.uid: not a string", watch.Deleted, wire.ObjectMeta{Key: "n", Name: "n", ResourceVersion: "7"}},
+		{"unknown type", wire.Protobuf, framed(bytesField(1, "X") + bytesField(2, bytesField(1, object))), "type: unknown event type", "", wire.ObjectMeta{Key: "n", Name: "n", ResourceVersion: "7"}},
+		{"no object", wire.Protobuf, framed(bytesField(1, "ADDED")), "object: missing in ADDED event", watch.Added, wire.ObjectMeta{}},
+		{"empty content", wire.Protobuf, framed(event("k8s\x00" + bytesField(1, bytesField(2, "Pod")))), "object: missing in ADDED event", watch.Added, wire.ObjectMeta{}},
+		{"wrong magic", wire.Protobuf, framed(event("{}")), `object: begins with '{', want "k8s\x00"`, watch.Added, wire.ObjectMeta{}},
+		{"broken envelope", wire.Protobuf, framed(event("k8s\x00\x12\x05x")), "object.raw: exceeds the enclosing message", watch.Added, wire.ObjectMeta{}},
+	} {
+		t.Run(tt.format.String()+" "+tt.name, func(t *testing.T) {
+			for readerName, reader := range readers {
+				n := 0
+				err := wire.Watch(reader(strings.NewReader(good[tt.format]+tt.body+good[tt.format])), tt.format, wire.Options{Kind: "Pod"}, func(event *wire.Event) error {
+					meta, err := event.Object.Meta()
+					switch n++; {
+					case event.Err() != nil || n != 2 && (err != nil || meta.Key != "n" || event.Object.Malformed != nil):
+						t.Errorf("%s: event %d: %+v, %v, %v", readerName, n, meta, err, event.Err())
+					case n == 2 && (event.Type != tt.typed || meta != tt.meta || err == nil || !strings.HasSuffix(err.Error(), tt.want)):
+						t.Errorf("%s: %s event of %+v, %v", readerName, event.Type, meta, err)
+					}
+					return nil
+				})
+				if n != 3 || err != nil {
+					t.Errorf("%s: %d events, %v", readerName, n, err)
+				}
 			}
 		})
 	}

@@ -4,52 +4,18 @@
 package faults_test
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
 )
-
-// scripted is a server of Widgets in JSON. A test decides what its lists have, byte by byte. Its
-// watches stay open, and send nothing.
-type scripted struct {
-	list func(query string) string // returns the body of a list
-}
-
-// RoundTrip implements http.RoundTripper.
-func (s *scripted) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.URL.Query().Get("watch") != "true" {
-		return answer(request, io.NopCloser(strings.NewReader(s.list(request.URL.RawQuery)))), nil
-	}
-	reader, writer := io.Pipe()
-	context.AfterFunc(request.Context(), func() { _ = writer.Close() })
-	return answer(request, reader), nil
-}
-
-func answer(request *http.Request, body io.ReadCloser) *http.Response {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: request}
-}
-
-// client returns a client of the server's Widgets.
-func (s *scripted) client() dynamic.ResourceInterface {
-	config := &rest.Config{Host: "http://server", QPS: -1, Transport: s}
-	cache.EnableStreaming(config)
-	return dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"})
-}
 
 // page is a page of a list of Widgets. next is the token of the page that follows, empty if none
 // does.

@@ -40,10 +40,10 @@ func TestWatchIsResumedAtOnceAfterItsTimeout(t *testing.T) {
 // is delivered then.
 func TestWatchIsResumedSoonAfterAnEarlyEnd(t *testing.T) {
 	for name, end := range map[string]func(h *cachetest.Harness){
-		"closed":      func(h *cachetest.Harness) { h.CloseWatches() },
-		"reset":       func(h *cachetest.Harness) { h.Send(fake.ErrorEvent(cachetest.ErrConnectionReset)) },
-		"500":         func(h *cachetest.Harness) { h.Send(fake.ErrorEvent(fake.InternalError())) },
-		"unsupported": func(h *cachetest.Harness) { h.Send(watch.Event{Type: "UNKNOWN", Object: cachetest.Pod("a")}) },
+		"closed":    func(h *cachetest.Harness) { h.CloseWatches() },
+		"reset":     func(h *cachetest.Harness) { h.Send(fake.ErrorEvent(cachetest.ErrConnectionReset)) },
+		"500":       func(h *cachetest.Harness) { h.Send(fake.ErrorEvent(fake.InternalError())) },
+		"malformed": func(h *cachetest.Harness) { h.Send(watch.Event{Type: watch.Error, Object: cachetest.Pod("a")}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			cachetest.InBubble(t, func(h *cachetest.Harness) {

@@ -231,15 +231,6 @@ func TestMissingBookmarksCostOnlyRelists(t *testing.T) {
 // by a list.
 func TestInvalidEventIsResumedThenRelisted(t *testing.T) {
 	bad := map[string]watch.Event{
-		"another kind":        {Type: watch.Added, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "99"}}},
-		"a Table":             {Type: watch.Added, Object: &metav1.Table{}},
-		"no metadata":         {Type: watch.Modified, Object: &corev1.Pod{}},
-		"no name":             {Type: watch.Added, Object: cachetest.Pod("", cachetest.WithVersion("99"))},
-		"no object":           {Type: watch.Deleted},
-		"a nil object":        {Type: watch.Modified, Object: (*corev1.Pod)(nil)},
-		"a nil bookmark":      {Type: watch.Bookmark, Object: (*corev1.Pod)(nil)},
-		"an empty bookmark":   {Type: watch.Bookmark},
-		"an unknown type":     {Type: "PATCHED", Object: cachetest.Pod("a", cachetest.WithVersion("99"))},
 		"a Status":            {Type: watch.Added, Object: &metav1.Status{}},
 		"version abc":         {Type: watch.Modified, Object: cachetest.Pod("a", cachetest.WithVersion("abc"))},
 		"version 0":           {Type: watch.Modified, Object: cachetest.Pod("a", cachetest.WithVersion("0"))},

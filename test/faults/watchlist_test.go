@@ -250,23 +250,48 @@ func TestWatchListAtAnOlderVersionIsListed(t *testing.T) {
 	})
 }
 
-// An invalid event in the initial state is followed by a list.
-func TestInvalidInitialEventFallsBackToList(t *testing.T) {
+// An event of the initial state that cannot be read is passed over. A list follows the watch.
+func TestUnreadableInitialEventIsPassedOver(t *testing.T) {
 	for name, event := range map[string]watch.Event{
-		"another kind": {Type: watch.Added, Object: &corev1.Node{}},
-		"no name":      {Type: watch.Added, Object: cachetest.Pod("")},
-		"no object":    {Type: watch.Added},
-		"an error":     fake.ErrorEvent(fake.InternalError()),
+		"another kind":    {Type: watch.Added, Object: &corev1.Node{}},
+		"no name":         {Type: watch.Added, Object: cachetest.Pod("")},
+		"no object":       {Type: watch.Added},
+		"a deletion":      {Type: watch.Deleted},
+		"an unknown type": {Type: "PATCHED", Object: cachetest.Pod("")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			byWatchList(t, func(h *cachetest.Harness) {
-				h.ExpectRequests(0, "watch@+ list@0 watch@4")
-				h.ExpectSynced()
+				h.ExpectEvents("A a@2", "A c@4")
+				h.ExpectStored("a@2 c@4")
+				if n := quarantined(h); n != 1 {
+					t.Errorf("%d objects quarantined, want 1", n)
+				}
+				h.CloseWatches()
+				cachetest.Advance(time.Second)
+				h.ExpectRequests(0, "watch@+ watch@4+")
+				h.ExpectEvents("A b@3")
 			}, func(h *cachetest.Harness) {
-				h.InjectWatchFault(1, fake.Fault{EditEvent: func(watch.Event) []watch.Event { return []watch.Event{event} }})
+				h.InjectWatchFault(1, fake.Fault{EditEvent: func(e watch.Event) []watch.Event {
+					if pod := e.Object.(*corev1.Pod); pod.Name == "b" {
+						return []watch.Event{event}
+					}
+					return []watch.Event{e}
+				}})
 			})
 		})
 	}
+}
+
+// An error in the initial state is followed by a list.
+func TestFailedInitialStateFallsBackToList(t *testing.T) {
+	byWatchList(t, func(h *cachetest.Harness) {
+		h.ExpectRequests(0, "watch@+ list@0 watch@4")
+		h.ExpectSynced()
+	}, func(h *cachetest.Harness) {
+		h.InjectWatchFault(1, fake.Fault{EditEvent: func(watch.Event) []watch.Event {
+			return []watch.Event{fake.ErrorEvent(fake.InternalError())}
+		}})
+	})
 }
 
 // unsupported is a source that declares, as those of client-go do, that it does not support
