@@ -83,8 +83,8 @@ type ErrorCodec struct {
 	Err error // returned by Decode
 }
 
-// ErrNoName is wrapped by the error of an ErrorCodec if the object has no name. No object of an API
-// server lacks one, so that it is none of those that a list lacks.
+// ErrNoName is wrapped by the error of an ErrorCodec if the object has no name. Objects of an API
+// server have one, so that no stored object is such an item.
 var ErrNoName = errors.New("metadata.name is empty")
 
 // IsUnreadable reports whether the object cannot be read, nor perhaps its identity: Key and UID are

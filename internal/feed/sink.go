@@ -20,9 +20,9 @@ type Sink interface {
 	// is applied in any case, and the collection is then at its version, even if that is the lower
 	// one.
 	Apply(eventType watch.EventType, item Item) Outcome
-	// PassOver reports an event that could not be read, with its error. It may be of any object,
-	// which counts as a state without a readable key.
-	PassOver(err error)
+	// CountUnreadable reports an event that could not be read, with its error. It may be of any
+	// object, which counts as a state without a readable key.
+	CountUnreadable(err error)
 	// HasVersion reports whether the collection holds exactly this version of the item's object.
 	HasVersion(item Item) bool
 	// AdvanceVersion records that the collection has reached resourceVersion without a change.
@@ -62,10 +62,11 @@ type Replacement interface {
 	// Item.Known to known before Add, so that what Needs decided still holds if the collection has
 	// changed by then.
 	Needs(item Item) (need Need, known any)
-	// Add adds an object of a list, or an ADDED event of an initial state. If the replacement holds
-	// the key already, it keeps the newer version, or the later one if they cannot be compared, and
-	// reports the key as a Duplicate, once. An item that IsUnreadable and has no Key may be any
-	// object that the list lacks: Commit then deletes none of those.
+	// Add adds an object of a list, or an ADDED event of an initial state. If the replacement
+	// holds the key already, it keeps the newer version, or the later one if they cannot be
+	// compared, and reports the key as a Duplicate, once. An item without a Key for which
+	// IsUnreadable reports true may be any object that the list lacks. If the sink knows what it
+	// has, Commit keeps those.
 	Add(item Item)
 	// Update adds a MODIFIED event of an initial state. It does not report a Duplicate.
 	Update(item Item)

@@ -59,9 +59,10 @@ type WatchSink interface {
 	Opened()
 	// Event receives an ADDED, MODIFIED or DELETED event.
 	Event(eventType watch.EventType, item Item) error
-	// Unreadable receives an event whose type is unknown, or whose object cannot be identified.
-	// It may be a deletion. The item is an Item.IsUnreadable with what is known of the object.
-	Unreadable(item Item) error
+	// Unreadable receives an event whose object cannot be identified, or whose type is unknown and
+	// eventType empty. It may be a deletion. IsUnreadable reports true for the item, which has what
+	// is known of the object.
+	Unreadable(eventType watch.EventType, item Item) error
 	// Bookmark reports that the server has sent every event up to resourceVersion, which is empty
 	// if the server did not send one. initialEventsEnd marks the end of the initial state
 	// requested with sendInitialEvents (KEP-3157).

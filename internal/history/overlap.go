@@ -76,10 +76,10 @@ func (o *Overlap) Compare(event watch.EventType, item feed.Item, stamp Stamp) Ev
 	return found
 }
 
-// Pass takes an event that cannot be read for the one that comes next, unless it has another
-// version. version is empty if that cannot be read either. It must not be called once Done returns
-// true.
-func (o *Overlap) Pass(version string) bool {
+// RepeatUnreadable takes an event that cannot be read for the one that comes next, unless it has
+// another version. version is empty if that cannot be read either. It must not be called once
+// Done returns true.
+func (o *Overlap) RepeatUnreadable(version string) bool {
 	same := version == "" || version == o.events[o.next].version
 	if same {
 		o.next++

@@ -74,7 +74,7 @@ func (r *Reflector) mayOverlap() bool {
 // reached. After an event that could not be read, a list decides.
 func (r *Reflector) beginOverlap() *history.Overlap {
 	p := &r.proof
-	if r.state != stateResuming || r.watches.passedOver || p.doubted || !r.mayOverlap() || p.falseAlarms >= maxFalseAlarms {
+	if r.state != stateResuming || r.watches.unread.Load() || p.doubted || !r.mayOverlap() || p.falseAlarms >= maxFalseAlarms {
 		return nil
 	}
 	if now := r.clock.Now(); p.failedOverlaps >= maxFailedOverlaps {
@@ -117,10 +117,11 @@ func (r *Reflector) settle(version string, at time.Time) {
 }
 
 // HistoryInDoubt reports whether a watch has ended and the server has not proved the last change
-// since, or a list that confirms the history is scheduled. It is safe for concurrent use.
+// since, an event could not be read, or a list that confirms the history is scheduled. It is safe
+// for concurrent use.
 func (r *Reflector) HistoryInDoubt() bool {
 	_, scheduled := r.proof.scheduled.wait(r.clock.Now())
-	return scheduled || r.proof.unproved.Load()
+	return scheduled || r.proof.unproved.Load() || r.watches.unread.Load()
 }
 
 // ConfirmHistory schedules a list that confirms the server's history. A reflector that replaces

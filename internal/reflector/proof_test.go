@@ -39,7 +39,13 @@ type proving struct {
 }
 
 // provingSink is a sink that has all versions.
-type provingSink struct{ deletingSink }
+type provingSink struct {
+	deletingSink
+
+	unread int
+}
+
+func (s *provingSink) CountUnreadable(error) { s.unread++ }
 
 func (*provingSink) AdvanceVersion(string) {}
 
@@ -344,5 +350,27 @@ func TestContentsAreTrustedTwice(t *testing.T) {
 		if p.run(t, 3*time.Hour); p.lists > 1+maxFalseAlarms {
 			t.Errorf("seed %d: %d lists in three hours", seed, p.lists)
 		}
+	}
+}
+
+// TestUnreadableDeletionAtTheVersionReachedIsFollowedByAList sends a proved watch a deletion that
+// cannot be read and has the version of the object's last update (kubernetes/kubernetes#58545).
+func TestUnreadableDeletionAtTheVersionReachedIsFollowedByAList(t *testing.T) {
+	p := &proving{change: changeA, answer: answerA}
+	p.watch = func(ctx context.Context, n int, _ string, events feed.WatchSink) error {
+		events.Opened()
+		if n == 2 {
+			openFor(ctx, 20*time.Second) // the server repeats nothing, and is asked
+			if err := events.Unreadable(watch.Deleted, feed.Item{ResourceVersion: "4", Codec: feed.ErrorCodec{Err: feed.ErrNoName}}); err != nil {
+				return err
+			}
+			openFor(ctx, time.Second)
+			return nil
+		}
+		<-ctx.Done()
+		return nil
+	}
+	if p.run(t, 3*time.Minute); p.lists != 2 || p.sink.unread != 1 {
+		t.Errorf("%d lists, want 2; %d unreadable events", p.lists, p.sink.unread)
 	}
 }

@@ -373,7 +373,8 @@ func (r *Reflector) sleep(ctx context.Context, d time.Duration) error {
 func (r *Reflector) committed(ctx context.Context, resourceVersion string, freshAt time.Time) {
 	r.state, r.lists.failures, r.lists.expiredTokens = stateListed, 0, 0
 	r.served.notFound = 0
-	r.lists.committedAt, r.watches.passedOver = r.clock.Now(), false
+	r.lists.committedAt = r.clock.Now()
+	r.watches.unread.Store(false)
 	r.lists.received.Store(0)
 	r.status.advance(resourceVersion, freshAt)
 	row := r.status.succeeded()

@@ -125,12 +125,8 @@ func (p *sessionProof) isProved() bool {
 // isRepeated reports whether an event of a proved watch is one that the server repeats all the
 // same. A deletion may have the version of the object's last update, and be new.
 func (p *sessionProof) isRepeated(eventType watch.EventType, item feed.Item) bool {
-	return p.hadReached(item.ResourceVersion) && (eventType != watch.Deleted || !p.r.config.Sink.HasVersion(item))
-}
-
-// hadReached reports whether a watch that started before the version reached had reached a version.
-func (p *sessionProof) hadReached(version string) bool {
-	return p.result.began && !feed.IsOlder(p.from, version)
+	return p.result.began && !feed.IsOlder(p.from, item.ResourceVersion) &&
+		(eventType != watch.Deleted || !p.r.config.Sink.HasVersion(item))
 }
 
 // record records an event in the history, before the resourceVersion advances to its own.
@@ -157,10 +153,10 @@ func (p *sessionProof) repeat(eventType watch.EventType, item feed.Item, stamp h
 	return nil
 }
 
-// pass is repeat for an event that cannot be read but for its version, which is empty if that
-// cannot be compared either.
-func (p *sessionProof) pass(version string) error {
-	if !p.overlap.Pass(version) {
+// repeatUnreadable is repeat for an event of which only the version can be read, or nothing if that
+// is empty.
+func (p *sessionProof) repeatUnreadable(version string) error {
+	if !p.overlap.RepeatUnreadable(version) {
 		return fmt.Errorf("%w: event at %s, after %s", ErrHistoryChanged, version, p.overlap.Start)
 	}
 	p.repeated(history.Stamp{})

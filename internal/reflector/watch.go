@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -80,12 +81,15 @@ type watchState struct {
 	open           bool      // one has been open since the last list
 	bookmarkRelist time.Time // when an older bookmark caused a list
 	quarantine     quarantineRetries
-	passedOver     bool      // an event since the last list could not be read
-	versionReused  sync.Once // logs it
+	unread         atomic.Bool // an event since the last list could not be read; atomic for HistoryInDoubt
+	versionReused  sync.Once   // logs it
 }
 
 // errNoResume is the reason to list a collection without a resourceVersion again.
 var errNoResume = fmt.Errorf("watch closed and cannot be resumed: %w", ErrNoVersion)
+
+// errUnread is the reason to list a collection again after an event that may be a deletion.
+var errUnread = fmt.Errorf("%w: a watch event could not be read; listing again", ErrQuarantined)
 
 // errOlderBookmark reports a bookmark that is older than the resourceVersion reached.
 var errOlderBookmark = fmt.Errorf("%w: bookmark", ErrVersionRegressed)
@@ -195,10 +199,13 @@ func (r *Reflector) retryQuarantined(last watchResult) error {
 		return nil
 	}
 	n := r.config.Sink.Quarantined()
-	if isDue := r.watches.quarantine.due(n); !isDue && !r.watches.passedOver {
-		return nil
+	switch isDue := r.watches.quarantine.due(n); {
+	case isDue:
+		return r.relist(stateRelisting, fmt.Errorf("%w (%d); listing again", ErrQuarantined, n))
+	case r.watches.unread.Load():
+		return r.relist(stateRelisting, errUnread)
 	}
-	return r.relist(stateRelisting, fmt.Errorf("%w (%d); listing again", ErrQuarantined, n))
+	return nil
 }
 
 // checkVersion probes the server, before a watch is resumed, if the last watch received a bookmark

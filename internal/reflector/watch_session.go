@@ -30,7 +30,8 @@ type watchSession struct {
 	initialDone atomic.Bool // initial is nil; for the watchdog
 	hasInitial  bool        // an object of the initial state could be read
 
-	unreadInitial error // of the first that could not
+	unreadInitial error // of the first event of the initial state that could not be read
+	missedInitial bool  // one of them may be a deletion
 
 	proof sessionProof
 
@@ -184,30 +185,25 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 
 // Unreadable implements feed.WatchSink. The sink keeps what it has, at its version. As the event
 // may be a deletion, a list follows the watch.
-func (s *watchSession) Unreadable(item feed.Item) error {
+func (s *watchSession) Unreadable(eventType watch.EventType, item feed.Item) error {
+	_, err := item.Decoded()
 	if s.initial != nil {
-		_, err := item.Decoded()
 		s.unreadInitial = cmp.Or(s.unreadInitial, err)
+		s.missedInitial = s.missedInitial || eventType != watch.Added
 		s.initial.Update(item)
 		return nil
 	}
 	s.r.activity.Add(1)
-	version := item.ResourceVersion
-	if !isValid(version) {
-		version = ""
-	}
-	switch proved := s.proof.isProved(); {
-	case proved && version != "" && s.proof.hadReached(version):
-		return nil
-	case s.proof.overlap != nil:
-		if version == "" { // it may be none of those that were received
-			s.r.watches.passedOver = true
+	if s.proof.isProved(); s.proof.overlap != nil {
+		version := item.ResourceVersion
+		if !isValid(version) { // it may be none of the changes that were received
+			version = ""
+			s.r.watches.unread.Store(true)
 		}
-		return s.proof.pass(version)
+		return s.proof.repeatUnreadable(version)
 	}
-	_, err := item.Decoded()
-	s.r.config.Sink.PassOver(err)
-	s.r.watches.passedOver = true
+	s.r.config.Sink.CountUnreadable(err)
+	s.r.watches.unread.Store(true)
 	s.applied("")
 	return nil
 }
@@ -279,7 +275,7 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 // object. Any other event is an error.
 func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item, stamp history.Stamp) error {
 	if s.proof.lacked(item.ResourceVersion) {
-		return s.errLacked(eventType, item)
+		return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
 	}
 	if eventType == watch.Deleted {
 		if s.apply(eventType, item) != feed.Stale {
@@ -292,10 +288,6 @@ func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item, stamp
 		return nil
 	}
 	return fmt.Errorf("%w: %s of %q at %s, after %s", ErrStale, eventType, item.Key, item.ResourceVersion, s.reached)
-}
-
-func (s *watchSession) errLacked(eventType watch.EventType, item feed.Item) error {
-	return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
 }
 
 // applyRepeated handles an event whose version the sink has. The sink compares contents that the
@@ -365,6 +357,7 @@ func (s *watchSession) commit(version string) error {
 	if err := s.r.commit(s.ctx, s.initial, version, consistentRead, s.now()); err != nil {
 		return err
 	}
+	s.r.watches.unread.Store(s.missedInitial)
 	s.r.activity.Add(1)
 	s.initial, s.advanced, s.reached = nil, true, version
 	s.initialDone.Store(true)

@@ -46,7 +46,7 @@ func (s decodedSource) List(ctx context.Context, options metav1.ListOptions, add
 		s.retries.check(ctx, err)
 		return metav1.ListMeta{}, s.objects.WithoutValues(err)
 	}
-	return s.addAll(list, add)
+	return s.addAll(list, options, add)
 }
 
 // request requests a list. The caller redacts the error by ObjectType.WithoutValues, once a tap
@@ -56,8 +56,9 @@ func (s decodedSource) request(ctx context.Context, options metav1.ListOptions) 
 	return await(ctx, "List", func() (runtime.Object, error) { return s.lw.List(request, options) }, nil)
 }
 
-// addAll passes on the items of a list.
-func (s decodedSource) addAll(list runtime.Object, add func(feed.Item) error) (metav1.ListMeta, error) {
+// addAll passes on the items of the list that options have requested. A list in one piece with
+// items of another type alone is an error.
+func (s decodedSource) addAll(list runtime.Object, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	page, err := s.checkList(list)
 	if err != nil {
 		return metav1.ListMeta{}, err
@@ -78,7 +79,7 @@ func (s decodedSource) addAll(list runtime.Object, add func(feed.Item) error) (m
 		item.Received = obj
 		return add(item)
 	})
-	if err == nil && otherType != nil && !isOfType {
+	if isPage := options.Continue != "" || page.Continue != ""; err == nil && otherType != nil && !isOfType && !isPage {
 		return page, fmt.Errorf("no item of the list is of its type: %w", otherType)
 	}
 	return page, err
@@ -280,7 +281,7 @@ func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
 	case watch.Added, watch.Modified, watch.Deleted:
 		item, err := s.item(event.Object)
 		if err != nil {
-			return events.Unreadable(unreadable(item, inEvent(event.Type, err)))
+			return events.Unreadable(event.Type, unreadable(item, inEvent(event.Type, err)))
 		}
 		item.Received = event.Object
 		return events.Event(event.Type, item)
@@ -295,7 +296,7 @@ func (s decodedSource) deliver(event watch.Event, events feed.WatchSink) error {
 		return fmt.Errorf("%s event: expected a Status, got %T%s", event.Type, event.Object, codec.QuotedName(event.Object))
 	default:
 		item, err := s.item(event.Object)
-		return events.Unreadable(unreadable(item, inEvent("", cmp.Or(err, errUnknownType))))
+		return events.Unreadable("", unreadable(item, inEvent("", cmp.Or(err, errUnknownType))))
 	}
 }
 

@@ -223,7 +223,7 @@ var errEnough = errors.New("enough events")
 
 func (s *eventSink) Opened()                     { s.opened++ }
 func (s *eventSink) Bookmark(string, bool) error { return nil }
-func (s *eventSink) Unreadable(item feed.Item) error {
+func (s *eventSink) Unreadable(_ watch.EventType, item feed.Item) error {
 	_, err := item.Decoded()
 	return err
 }

@@ -94,10 +94,10 @@ func TestSinkErrorIsNotABrokenConnection(t *testing.T) {
 // refusing returns an error for each event.
 type refusing struct{ err error }
 
-func (refusing) Opened()                                  {}
-func (refusing) Bookmark(string, bool) error              { return nil }
-func (r refusing) Event(watch.EventType, feed.Item) error { return r.err }
-func (r refusing) Unreadable(feed.Item) error             { return r.err }
+func (refusing) Opened()                                       {}
+func (refusing) Bookmark(string, bool) error                   { return nil }
+func (r refusing) Event(watch.EventType, feed.Item) error      { return r.err }
+func (r refusing) Unreadable(watch.EventType, feed.Item) error { return r.err }
 
 // TestRequestsThatFailBeforeTheTapLeaveTheModeUnknown fails requests above the tap.
 func TestRequestsThatFailBeforeTheTapLeaveTheModeUnknown(t *testing.T) {

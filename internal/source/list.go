@@ -25,7 +25,7 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	if s.mode.isDisabled() {
 		return s.decoded.List(ctx, options, add)
 	}
-	request := &listRequest{source: s, codecs: s.decoders.ForList(), add: add, logger: klog.FromContext(ctx)}
+	request := &listRequest{source: s, isPage: options.Continue != "", codecs: s.decoders.ForList(), add: add, logger: klog.FromContext(ctx)}
 	t := s.tap(request.consume)
 	list, err := s.decoded.request(tap.With(ctx, t), options)
 	request.close()
@@ -48,7 +48,7 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	case response.Consumed:
 		return metav1.ListMeta{}, errNotRead
 	}
-	return s.decoded.addAll(list, add)
+	return s.decoded.addAll(list, options, add)
 }
 
 // reasonToDisable returns why no list of this collection can be split, if that is why this one
@@ -80,6 +80,7 @@ var (
 type listRequest struct {
 	gate
 	source streamSource
+	isPage bool // another one precedes it
 	codecs *codec.Codecs
 	add    func(feed.Item) error
 	logger klog.Logger
@@ -105,7 +106,9 @@ func (r *listRequest) consume(format wire.Format, body io.Reader) []byte {
 // *feed.PanicError.
 func (r *listRequest) split(format wire.Format, body io.Reader) (header wire.ListHeader, err error) {
 	defer feed.RecoverPanic("reading the list's response", &err)
-	header, err = wire.List(body, format, r.source.expected(), r.addItem)
+	expected := r.source.expected()
+	expected.Page = r.isPage
+	header, err = wire.List(body, format, expected, r.addItem)
 	if err == nil {
 		err = r.source.checkHeader(header)
 	}

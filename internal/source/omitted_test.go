@@ -92,7 +92,7 @@ func (s *omittedSink) add(item feed.Item) error {
 
 func (s *omittedSink) Opened()                     {}
 func (s *omittedSink) Bookmark(string, bool) error { return nil }
-func (s *omittedSink) Unreadable(item feed.Item) error {
+func (s *omittedSink) Unreadable(_ watch.EventType, item feed.Item) error {
 	_, err := item.Decoded()
 	return err
 }

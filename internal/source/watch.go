@@ -143,7 +143,7 @@ func (r *watchRequest) deliver(event *wire.Event) error {
 	default:
 		item, err := feedItem(&event.Object, r.codecs)
 		if err != nil {
-			return r.events.Unreadable(unreadable(item, inEvent(event.Type, err)))
+			return r.events.Unreadable(event.Type, unreadable(item, inEvent(event.Type, err)))
 		}
 		if err := checkVersion(item.ResourceVersion); err != nil {
 			return fmt.Errorf("%s event of %q: %w", event.Type, item.Key, err)

@@ -424,8 +424,9 @@ func (c *commit) removeWithScope(key string, old *Entry) {
 	c.drop(Change{Key: key, Old: old})
 }
 
-// keep keeps an entry that the list lacks, as an item that cannot be identified may be its object.
-// Versions after the list's were undone.
+// keep keeps an entry that the list lacks, as an item that cannot be identified may be its
+// object. A restore of the server has undone a version that is newer than the list's: it is
+// forgotten.
 func (c *commit) keep(key string, old *Entry) {
 	kept := *old
 	kept.forgetVersion(identityOf("", c.version))
@@ -625,6 +626,9 @@ func (c *commit) resolved() (keys []string) {
 			continue
 		}
 		old, entry := new(Entry).fromMap(c.entries.Item(key)), new(Entry).fromMap(c.list.next.entries.Item(key))
+		if isKept := c.list.unidentified && entry == nil && old != nil && c.next.entries.Get(key) != nil; isKept {
+			continue
+		}
 		_, recovered := c.list.recovered[key]
 		if recovered || entry == nil || old == nil || !c.sameState(key, old, entry, false) {
 			keys = append(keys, key)

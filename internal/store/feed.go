@@ -249,8 +249,8 @@ func (f *Feed) filter(e *event) {
 	}
 }
 
-// PassOver implements feed.Sink. The event counts for the first scope of the feed.
-func (f *Feed) PassOver(err error) {
+// CountUnreadable implements feed.Sink. The event counts for the first scope of the feed.
+func (f *Feed) CountUnreadable(err error) {
 	s := f.store
 	s.writer.Lock()
 	defer s.endWrite()

@@ -319,7 +319,7 @@ const maxUnnamedReports = 10
 func (r *Replacement) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
 	id := identityOf(item.UID, item.ResourceVersion)
 	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.scope.mark()}
-	if r.feed.isOfUIDs() && item.UID == "" && item.IsUnreadable() { // the scope is not that of the key
+	if item.UID == "" && item.IsUnreadable() && (r.feed.isOfUIDs() || r.store.renames.Load()) { // the key leads to no scope, or to no entry
 		item.Key = ""
 	}
 	if item.Key == "" && !f.skipped() {

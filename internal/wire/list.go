@@ -40,6 +40,8 @@ type Options struct {
 	// Item.TooLarge), or as Malformed if the identity is not at the beginning of the object, and
 	// continues after it. Otherwise the first oversized object ends the body with ErrTooLarge.
 	SkipOversized bool
+	// Page says that the body continues another one. A page may have items of another kind alone.
+	Page bool
 	// Erase overwrites each buffer with zeros when it is not needed any more.
 	Erase bool
 
@@ -215,7 +217,7 @@ func (l *listSplitter) deliver() error {
 	switch err := l.options.check(item.APIVersion, item.Kind); {
 	case err == nil:
 		l.hasKind = true
-		return l.pass()
+		return l.call()
 	case !hasKind:
 		return err
 	default:
@@ -224,14 +226,15 @@ func (l *listSplitter) deliver() error {
 	}
 }
 
-// deliverMalformed calls the callback with an item of which there is no object, as err says.
+// deliverMalformed calls the callback with an item that has no object of the list's kind. err says
+// why.
 func (l *listSplitter) deliverMalformed(err error) error {
 	l.current.drop(l.wrapError(err))
-	return l.pass()
+	return l.call()
 }
 
-// pass calls the callback with current.
-func (l *listSplitter) pass() error {
+// call calls the callback with current.
+func (l *listSplitter) call() error {
 	item := &l.current
 	item.Index = l.item
 	item.TooLarge = l.takeOversized()
@@ -242,11 +245,11 @@ func (l *listSplitter) pass() error {
 	return nil
 }
 
-// finish makes the checks that need the whole list. If no item has the expected kind, and one has
-// another, the list is not of the collection.
+// finish makes the checks that need the whole body. A list in one piece of which no item has the
+// expected kind, and one has another, is not one of the collection.
 func (l *listSplitter) finish() error {
 	switch l.item = -1; {
-	case l.otherKind != nil && !l.hasKind:
+	case l.otherKind != nil && !l.hasKind && !l.options.Page && l.header.Meta.Continue == "":
 		return callbackError{l.otherKind}
 	case l.kindUnknown:
 		return l.options.check(l.header.APIVersion, l.header.itemKind())

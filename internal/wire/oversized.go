@@ -121,7 +121,7 @@ func (p *protoWatch) skipOversized(n int64) error {
 // skipOversized delivers the held beginning of an item that exceeds a limit, and skips the rest.
 func (l *jsonList) skipOversized(tooLarge error) error {
 	var err error
-	if l.scanner.members.at[memberName] == (span{}) {
+	if !l.scanner.members.identify() {
 		err = l.deliverMalformed(tooLarge)
 	} else {
 		text := l.heldValue()
@@ -147,7 +147,7 @@ func (j *jsonWatch) skipOversized(tooLarge error) error {
 		return tooLarge
 	}
 	var malformed error
-	if found.at[memberName] == (span{}) || len(object) == 0 {
+	if !found.identify() || len(object) == 0 {
 		malformed = tooLarge
 	}
 	j.setObject(&j.current.Object, object, text)
@@ -156,6 +156,12 @@ func (j *jsonWatch) skipOversized(tooLarge error) error {
 		return err
 	}
 	return j.skipRestOfValue(tooLarge)
+}
+
+// identify reports whether the members of the beginning of an object identify it: no namespace can
+// follow its name any more.
+func (m *members) identify() bool {
+	return m.at[memberName] != (span{}) && (m.at[memberMetadata] != (span{}) || m.at[memberNamespace] != (span{}) || m.at[memberUID] != (span{}))
 }
 
 // heldValue returns the scanned bytes of the value being read.
@@ -176,6 +182,9 @@ func (r *jsonReader) skipRestOfValue(because error) error {
 		r.scanner.i, r.scanner.stringStart = 0, 0
 		_, err := r.scanner.scan(r.unread())
 		r.pos = r.mark + r.scanner.i
+		if errors.Is(err, errDepth) {
+			return r.skipBrackets(r.scanner.depth)
+		}
 		if err != nil {
 			return err
 		}

@@ -334,3 +334,26 @@ func TestWhiteSpaceIsBounded(t *testing.T) {
 		t.Errorf("a list with too much white space: %v", err)
 	}
 }
+
+// TestBeginningThatLacksTheNamespaceIsMalformed checks that an object which is cut between its name
+// and its namespace is not taken for one without a namespace.
+func TestBeginningThatLacksTheNamespaceIsMalformed(t *testing.T) {
+	for name, value := range map[string]string{
+		"too large": `{"metadata":{"name":"a","annotations":{"p":"` + strings.Repeat("x", 200<<10) + `"},"namespace":"ns","uid":"u"}}`,
+		"too deep":  `{"metadata":{"name":"a","managedFields":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `,"namespace":"ns","uid":"u"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := wire.Options{SkipOversized: true}
+			if name == "too large" {
+				options.MaxItemSize = 1 << 10
+			}
+			_, err := wire.List(strings.NewReader(`{"kind":"L","items":[`+value+`]}`), wire.JSON, options, func(item *wire.Item) error {
+				expectMalformed(t, item, true)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

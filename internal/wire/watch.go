@@ -15,7 +15,7 @@ import (
 
 // Event is one event of a watch. It is valid until the callback that received it returns.
 type Event struct {
-	Type   watch.EventType // empty if it is none that is known
+	Type   watch.EventType // empty if unknown
 	Object Item            // the watched object, or a Status for watch.Error; see Err
 }
 
@@ -91,33 +91,22 @@ type watchSplitter struct {
 }
 
 // deliver completes current, whose object and kind are set, and calls the callback with it.
-// malformed, if not nil, is why a part of it cannot be read. An event with neither a known type nor
+// malformed, if not nil, is why the object cannot be read. An event with neither a known type nor
 // an object is an error of the watch.
 func (w *watchSplitter) deliver(eventType []byte, malformed error) error {
-	parsed, err := parseEventType(eventType)
-	noType, noObject, isFatal := inField("type", err), malformed, parsed == watch.Error
-	if parsed == watch.Bookmark { // which is no watched object
-		isFatal = errors.Is(malformed, ErrTooLarge)
-	}
+	parsed, unknownType := parseEventType(eventType)
 	w.current.Type = parsed
 	object := &w.current.Object
+	noObject, isFatal := w.objectError(parsed, malformed)
 	switch {
-	case noObject != nil:
-	case len(object.Raw) == 0:
-		noObject = inField("object", fmt.Errorf("missing in %s event", parsed))
-	default:
-		noObject = inField("object", w.checkObject(parsed))
-		isFatal = isFatal || errors.Is(noObject, ErrTooLarge)
-	}
-	switch {
-	case noObject != nil && noType != nil:
-		return cmp.Or(malformed, noType)
-	case noObject != nil && isFatal:
+	case isFatal:
 		return noObject
+	case noObject != nil && unknownType != nil:
+		return cmp.Or(malformed, inField("type", unknownType))
 	case noObject != nil:
 		object.drop(w.wrapError(noObject))
-	case noType != nil:
-		object.Malformed = w.wrapError(noType)
+	case unknownType != nil:
+		object.Malformed = w.wrapError(inField("type", unknownType))
 	}
 	object.Index = w.item
 	object.TooLarge = w.takeOversized()
@@ -127,6 +116,20 @@ func (w *watchSplitter) deliver(eventType []byte, malformed error) error {
 	object.Malformed = nil
 	w.item++
 	return nil
+}
+
+// objectError returns why the object of an event of type t is none of the watch, nil if it is one.
+// The error is one of the watch if the object is decoded whole and is too large, or if it should
+// have said why the watch ends.
+func (w *watchSplitter) objectError(t watch.EventType, malformed error) (err error, isFatal bool) { //nolint:revive // the flag is about the error
+	switch {
+	case malformed != nil:
+		return malformed, t == watch.Error || t == watch.Bookmark && errors.Is(malformed, ErrTooLarge)
+	case len(w.current.Object.Raw) == 0:
+		return inField("object", fmt.Errorf("missing in %s event", t)), t == watch.Error
+	}
+	err = inField("object", w.checkObject(t))
+	return err, err != nil && (t == watch.Error || errors.Is(err, ErrTooLarge))
 }
 
 // checkObject returns an error if the object of an event of type t is of another kind, or larger
@@ -153,8 +156,9 @@ func (i *Item) isStatus() bool {
 	return i.Kind == "Status" && (i.APIVersion == "v1" || i.APIVersion == "")
 }
 
-// check returns ErrWrongKind for an object of another kind. Unlike the items of a list, the objects
-// of a watch always carry their kind. One that is no string is an error of the object's identity.
+// check returns ErrWrongKind for an object of another kind. Unlike the items of a list, the
+// objects of a watch always carry their kind. That a kind is not a string is found when the
+// identity is read.
 func (w *watchSplitter) check(object *Item) error {
 	if w.options.Kind != "" && object.Kind == "" && object.members.wrong&(1<<memberKind) == 0 {
 		return fmt.Errorf("%w: none, want %q", ErrWrongKind, w.options.Kind)

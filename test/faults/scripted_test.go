@@ -41,7 +41,11 @@ func (s *scripted) RoundTrip(request *http.Request) (*http.Response, error) {
 		s.requests = append(s.requests, "list@"+version)
 		return answer(io.NopCloser(strings.NewReader(s.list(request.URL.RawQuery))))
 	}
-	s.requests = append(s.requests, "watch@"+version)
+	text := "watch@" + version
+	if query.Get("sendInitialEvents") == "true" {
+		text += "+"
+	}
+	s.requests = append(s.requests, text)
 	reader, writer := io.Pipe()
 	s.lines = make(chan string)
 	go func(lines chan string) {

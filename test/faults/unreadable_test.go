@@ -4,6 +4,8 @@
 package faults_test
 
 import (
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -271,4 +273,75 @@ func TestUnreadableBookmarkIsPassedOver(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A page may have one item, of another kind. The list is stored.
+func TestPageOfAnotherKindIsPartOfAList(t *testing.T) {
+	const gadget = `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`
+	for name, items := range map[string][]string{
+		"the first": {gadget, widgetText("a", "8")},
+		"the last":  {widgetText("a", "8"), gadget},
+		"a middle":  {widgetText("a", "8"), gadget, widgetText("b", "9")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &scripted{list: func(query string) string {
+					values, _ := url.ParseQuery(query)
+					n, _ := strconv.Atoi(values.Get("continue"))
+					if n+1 == len(items) {
+						return page("", items[n])
+					}
+					return page(strconv.Itoa(n+1), items[n])
+				}}
+				informer, stop := widgetInformer(t, s)
+				defer stop()
+				synctest.Wait()
+				if status := informer.Status(); !status.Synced || status.Objects != len(items)-1 || status.Unnamed != 1 {
+					t.Errorf("synced %v, %d objects, %d unnamed, error %v; requests %s", status.Synced, status.Objects, status.Unnamed, status.Err, s.sent())
+				}
+			})
+		})
+	}
+}
+
+// A deletion among the initial events of a WatchList that cannot be read is followed by the next
+// one, however rare the lists have become for a quarantined object.
+func TestUnreadableInitialDeletionIsFollowedByAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const odd = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"namespace":"ns","name":"odd","uid":5,"resourceVersion":"7"}}`
+		s := &scripted{list: func(string) string { return listText("10") }}
+		informer := cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"), cache.InformerOptions[*unstructured.Unstructured]{Logger: logr.Discard(), ListMode: cache.ListModeWatchList})
+		stop := runInformer(t, informer)
+		defer stop()
+		initial := func(events ...string) {
+			events = append(events, eventText("BOOKMARK", `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"resourceVersion":"10","annotations":{"k8s.io/initial-events-end":"true"}}}`))
+			s.send(events...)
+		}
+		end := func() string {
+			<-time.After(2 * time.Minute)
+			before := len(s.sent())
+			s.endWatch()
+			<-time.After(3 * time.Second)
+			return s.sent()[before:]
+		}
+		a, b := eventText("ADDED", widgetText("a", "8")), eventText("ADDED", widgetText("b", "9"))
+		initial(a, b, eventText("ADDED", odd))
+		for i := range 5 { // after the first, second and fourth watch
+			if got := end(); (got == " watch@10+") != (i == 0 || i == 1 || i == 3) {
+				t.Errorf("requests%s after watch %d", got, i)
+			} else if got == " watch@10+" {
+				initial(a, b, eventText("ADDED", odd))
+			}
+		}
+		s.send(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n")
+		<-time.After(3 * time.Second)
+		initial(a, b, eventText("ADDED", odd), eventText("DELETED", "null"))
+		if got := end(); got != " watch@10+" {
+			t.Errorf("requests%s after an initial deletion that cannot be read", got)
+		}
+		initial(a, eventText("ADDED", odd))
+		if got := strings.Join(informer.Store().ListKeys(), " "); got != "ns/a" {
+			t.Errorf("stored %s", got)
+		}
+	})
 }
