@@ -357,10 +357,10 @@ func (s *watchSession) commit(version string) error {
 	if err := s.r.commit(s.ctx, s.initial, version, consistentRead, s.now()); err != nil {
 		return err
 	}
-	s.r.watches.unread.Store(s.missedInitial)
 	s.r.activity.Add(1)
 	s.initial, s.advanced, s.reached = nil, true, version
 	s.initialDone.Store(true)
+	s.r.watches.unread.Store(s.missedInitial)
 	s.r.status.watching()
 	return nil
 }
