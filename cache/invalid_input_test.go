@@ -239,32 +239,35 @@ func TestUnstructuredOfOtherKindIsRejected(t *testing.T) {
 	example := object("Widget", "", "")
 	listed := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "WidgetList"}}
 	listed.SetResourceVersion("5")
-	events := watch.NewFake()
-	lw := &cache.ListWatch{
-		ListFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return listed.DeepCopy(), nil },
-		WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return events, nil },
-	}
 	errs := make(chan error, 10)
 	options := cache.ReflectorOptions{ErrorHandler: func(_ context.Context, err error) { errs <- err }}
-	run := func(t *testing.T) *cache.Store[*unstructured.Unstructured] {
+	run := func(t *testing.T) (*cache.Store[*unstructured.Unstructured], *watch.FakeWatcher) {
 		t.Helper()
+		list, events := listed.DeepCopy(), watch.NewFake()
+		lw := &cache.ListWatch{
+			ListFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return list.DeepCopy(), nil },
+			WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return events, nil },
+		}
 		store := cache.NewStore[*unstructured.Unstructured](nil, nil)
 		start(t, cache.NewReflector(lw, &example, store, options))
-		return store
+		return store, events
 	}
 	t.Run("list", func(t *testing.T) {
 		listed.Items = []unstructured.Unstructured{object("", "a", "1"), object("Gadget", "b", "2")}
-		store := run(t)
+		store, events := run(t)
 		if err := <-errs; !strings.Contains(err.Error(), `item 1 of the list: another type: expected *unstructured.Unstructured of example.com/v1, Kind=Widget, got example.com/v1, Kind=Gadget "b"`) {
 			t.Errorf("error %v", err)
 		}
-		if store.Len() != 1 {
-			t.Errorf("stored %v, want a", store.ListKeys())
+		good := object("Widget", "c", "6")
+		events.Add(&good) // once the list is stored
+		a, _ := store.GetByKey("a")
+		if b, _ := store.GetByKey("b"); a == nil || b != nil {
+			t.Errorf("stored %v, want a and not b", store.ListKeys())
 		}
 	})
 	t.Run("watch", func(t *testing.T) {
 		listed.Items = []unstructured.Unstructured{object("", "a", "1")}
-		store := run(t)
+		store, events := run(t)
 		other, good := object("Gadget", "b", "7"), object("Widget", "c", "6")
 		events.Add(&good)
 		events.Add(&other)
