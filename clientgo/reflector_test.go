@@ -321,16 +321,18 @@ func (r *itemReplacement) Commit(resourceVersion string) error {
 }
 
 // TestItemReplacerTakesListsByObject checks the calls of such a store for a list that fails at its
-// second object, an error of Commit, and a relist.
+// second page, an error of Commit, and a relist.
 func TestItemReplacerTakesListsByObject(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
 	synctest.Test(t, func(t *testing.T) {
 		server, store := newServer("a", "bad"), &itemStore{}
 		store.failReplace(errRefused)
 		server.InjectListFault(1, fake.Fault{EditList: func(list runtime.Object) runtime.Object {
-			items := []runtime.RawExtension{{Object: &list.(*corev1.PodList).Items[0]}, {Object: &corev1.Node{}}}
-			return &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "3"}, Items: items}
+			pods := list.(*corev1.PodList)
+			pods.Items, pods.Continue = pods.Items[:1], "the next page"
+			return pods
 		}})
+		server.InjectListFault(1, fake.Fault{Err: fake.InternalError()})
 		runReflector(t, newReflector(server, store, clientcache.ReflectorOptions{}, reflectorFields{}))
 		store.expect(t, "Begin", "Add item a@2")
 		cachetest.Advance(2 * time.Second)
