@@ -154,6 +154,11 @@ func TestHostileResponseNeedsLittleMemory(t *testing.T) {
 		if name == "headers" { // the transport reads up to 10 MiB of them
 			continue
 		}
+		limit := uint64(memory.Slack)
+		switch name {
+		case "nesting", "unnamed item", "event", "gzip bomb of a watch": // the whole body is read, by the network in small pieces
+			limit += hostileSize / 8
+		}
 		t.Run(name, func(t *testing.T) {
 			overNetwork(t, http1, streamingClient, cache.ReflectorOptions{Limits: hostileLimits}, func(h *cachetest.Harness, n *network) {
 				cachetest.Advance(time.Second)
@@ -163,7 +168,7 @@ func TestHostileResponseNeedsLittleMemory(t *testing.T) {
 					h.Expire()
 					cachetest.Advance(30 * time.Second)
 				})
-				if requests := len(n.allReceived()) - before; allocated > uint64(requests)*2*memory.Slack { // of the client and the server
+				if requests := len(n.allReceived()) - before; allocated > uint64(requests)*limit {
 					t.Errorf("%d bytes allocated for %d requests", allocated, requests)
 				}
 			})
