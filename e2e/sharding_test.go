@@ -22,9 +22,9 @@ const (
 	shardGroup    = "stampers"
 	leaseDuration = 5 * time.Second
 	// stampDeadline is how long a change may wait for its stamp while there is an API server. If a
-	// replica dies, its Lease expires, and the next owner lists the objects, several times if it gains
-	// one slot after another: half of this. A busy machine may stop the replicas for as long. The next
-	// fault waits for the stamps that this one has delayed.
+	// replica dies, its Lease expires, and the next owner lists the objects, several times if it
+	// gains one slot after another: half of this. A busy machine may stop the replicas for as long.
+	// The next fault waits for the stamps that this one has delayed.
 	stampDeadline = 2 * (leaseDuration + 25*time.Second)
 )
 

@@ -35,6 +35,10 @@ type Item struct {
 	// InOrder means that the item is an event of a source that does not count versions: it is the
 	// newest state of its object, whatever its ResourceVersion, which is not compared.
 	InOrder bool
+	// Unordered means that the item is an event of a collection whose own version is no number,
+	// such as one that a proxy joins of several clusters. Its ResourceVersion is compared only with
+	// that of the same object, by UID, and is not reached by the collection.
+	Unordered bool
 	// Repeated means that the item is an event of a version that the sink has, by its HasVersion.
 	// The client has decoded it, and the sink applies it only if its content differs.
 	Repeated bool

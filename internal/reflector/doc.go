@@ -11,11 +11,13 @@
 //
 // # Guarantees
 //
-//   - Only complete lists are committed to the sink and, once a resourceVersion has been reached,
-//     only those with one.
+//   - Only complete lists are committed to the sink and, after one whose resourceVersion is a
+//     number, only those with such a resourceVersion. Before, the collection is unordered: events
+//     are compared with the stored state of the same object alone.
 //   - The resourceVersion reached never decreases, except to that of a consistent read
 //     (resourceVersion unset), as after a restore of etcd from a backup.
-//   - An event older than an earlier one ends its watch, unless the sink holds it already.
+//   - An event older than an earlier one ends its watch, unless the sink holds it already. One at
+//     the resourceVersion reached may be another change of that version.
 //   - A watch is resumed from the last resourceVersion received unless the table below says
 //     otherwise.
 //   - An event that cannot be read is passed over. It may be a deletion, so that a list follows the

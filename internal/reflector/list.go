@@ -39,6 +39,7 @@ type listState struct {
 	failures      int          // lists that failed since the last commit, for reasons that may lie in the resourceVersion
 	expiredTokens int          // lists that failed since the last commit because a continue token had expired
 	committedAt   time.Time    // the last commit of a list
+	unordered     bool         // the version of the last commit cannot be compared with others
 
 	paged                bool        // the server has answered a list in pages
 	matchRefusedAt       time.Time   // when the server refused resourceVersionMatch last
@@ -259,22 +260,26 @@ func (r *Reflector) limit(from string) int64 {
 }
 
 // commit commits a complete list at version to the sink. The list shows the collection as of
-// freshAt or later. Unless the source does not count versions, commit returns an error if version
-// is not valid, or is older than the version reached and the list is not a consistent read.
+// freshAt or later. If version cannot be compared, the collection is unordered from then on. Unless
+// it is, or the source does not count versions, commit returns an error if version cannot be
+// compared, or is older than the version reached and the list is not a consistent read.
 func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version string, consistentRead bool, freshAt time.Time) error {
 	reached := r.version()
 	order, err := resourceversion.CompareResourceVersion(version, reached)
 	switch {
 	case r.isUnversioned():
 		version = cmp.Or(version, reached)
-	case reached == "":
-		// The first list may have any version; those of client-go's fake clientsets have none.
-	case err != nil && isValid(reached):
+	case r.lists.unordered:
+	case err != nil && isValid(cmp.Or(reached, r.start.version)) && !isValid(version):
 		return fmt.Errorf("%w: %q", ErrNoVersion, version)
 	case err == nil && order < 0 && !consistentRead:
 		return fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, version, reached)
 	}
-	if !consistentRead && !r.isUnversioned() {
+	unordered := !isValid(version) && !r.isUnversioned()
+	if unordered {
+		r.proof.listed = nil
+	}
+	if !consistentRead && !r.isUnversioned() && !unordered {
 		if err := r.proof.check(); err != nil {
 			return err
 		}
@@ -283,6 +288,7 @@ func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version s
 		return err
 	}
 	r.proof.committed(list, reached)
+	r.lists.unordered = unordered
 	r.committed(ctx, version, freshAt)
 	return nil
 }

@@ -40,6 +40,7 @@ type watchSession struct {
 	clockRead time.Time   // when both clocks were read last: at the start, and for each bookmark
 	from      string      // resourceVersion at the start
 	reached   string      // resourceVersion reached; no other goroutine writes it during the request
+	lastKey   string      // of the last event that was applied; one version has one change of it
 	opened    atomic.Bool // the server accepted the watch; also for the watchdog
 	inOrder   bool        // the source does not count versions
 	advanced  bool        // an event or bookmark advanced the resourceVersion
@@ -156,6 +157,10 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 		s.applied(item.ResourceVersion)
 		return nil
 	}
+	if s.r.lists.unordered {
+		s.applyUnordered(eventType, item)
+		return nil
+	}
 	order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, s.reached)
 	if err != nil {
 		return s.incomparable(eventType, item)
@@ -178,9 +183,15 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 	if s.apply(eventType, item) == feed.Outdated {
 		return feed.ErrOutdated
 	}
-	s.proof.record(eventType, item, stamp, s.reached)
-	s.applied(item.ResourceVersion)
+	s.recordApplied(eventType, item, stamp, item.ResourceVersion)
 	return nil
+}
+
+// recordApplied records an event that was applied, and the version that it reaches, if any.
+func (s *watchSession) recordApplied(eventType watch.EventType, item feed.Item, stamp history.Stamp, reached string) {
+	s.proof.record(eventType, item, stamp, s.reached)
+	s.lastKey = item.Key
+	s.applied(reached)
 }
 
 // Unreadable implements feed.WatchSink. The sink keeps what it has, at its version. As the event
@@ -250,41 +261,55 @@ func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 	s.initial.Add(item)
 }
 
-// incomparable handles an event if its resourceVersion or the one reached is not valid. An empty
-// resourceVersion, as client-go's fake clientsets send, is applied and advances nothing. Any other
-// invalid one is applied only if the collection's is not valid either.
+// incomparable handles an event without a resourceVersion that can be compared, in a collection
+// that has one. An empty one, as client-go's fake clientsets send, is applied and advances nothing.
 func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) error {
-	if item.ResourceVersion != "" && isValid(s.reached) {
+	if item.ResourceVersion != "" || !item.IsDecoded() {
 		return fmt.Errorf("%w in the %s event of %q: %q", ErrNoVersion, eventType, item.Key, item.ResourceVersion)
 	}
 	s.proof.stop()
 	s.apply(eventType, item)
-	if s.reached == "" && !s.watchList {
-		// A watch without a resourceVersion starts with synthetic ADDED events in no particular
-		// order, so no watch can be resumed from any of them.
-		s.applied("")
-	} else {
-		s.applied(item.ResourceVersion)
-	}
+	s.applied("")
 	return nil
+}
+
+// applyUnordered handles an event of an unordered collection. A version that can be compared is
+// that of the object alone; any other one may be the collection's, and is reached. A watch without
+// a resourceVersion starts with synthetic ADDED events in no particular order, so no watch can be
+// resumed from any of them.
+func (s *watchSession) applyUnordered(eventType watch.EventType, item feed.Item) {
+	s.proof.stop()
+	version := item.ResourceVersion
+	if isValid(version) || s.reached == "" {
+		version = ""
+	}
+	item.Unordered = true
+	s.apply(eventType, item)
+	if version != "" {
+		s.r.config.Sink.AdvanceVersion(version)
+	}
+	s.applied(version)
 }
 
 // notNewer handles an event whose resourceVersion is not newer than the one reached. An event that
 // the sink already holds has no effect. A DELETED event may have the resourceVersion of the
 // object's last update (kubernetes/kubernetes#58545), and is applied unless the sink holds a newer
-// object. Any other event is an error.
+// object. An event of another object at exactly the version reached is applied if it is news: one
+// version may have several changes. Any other event is an error.
 func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item, stamp history.Stamp) error {
 	if s.proof.lacked(item.ResourceVersion) {
 		return fmt.Errorf("%w: %s of %q at %s, which a bookmark had passed", ErrHistoryChanged, eventType, item.Key, item.ResourceVersion)
 	}
 	if eventType == watch.Deleted {
 		if s.apply(eventType, item) != feed.Stale {
-			s.proof.record(eventType, item, stamp, s.reached)
-			s.applied("")
+			s.recordApplied(eventType, item, stamp, "")
 			return nil
 		}
 	} else if s.r.config.Sink.HasVersion(item) {
 		s.applyRepeated(eventType, item, stamp)
+		return nil
+	} else if item.ResourceVersion == s.reached && item.Key != s.lastKey && s.apply(eventType, item) == feed.Applied {
+		s.recordApplied(eventType, item, stamp, "") // one version has several changes
 		return nil
 	}
 	return fmt.Errorf("%w: %s of %q at %s, after %s", ErrStale, eventType, item.Key, item.ResourceVersion, s.reached)
@@ -306,11 +331,10 @@ func (s *watchSession) applyRepeated(eventType watch.EventType, item feed.Item, 
 }
 
 // Bookmark implements feed.WatchSink. It advances the resourceVersion, or commits the initial
-// state. Servers of tests send the end of the initial state without a resourceVersion: it is then
-// that of the first event that follows.
+// state. Servers of tests send the end of the initial state without a resourceVersion.
 func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 	if s.initial != nil {
-		if initialEventsEnd && (version == "" || isValid(version)) {
+		if initialEventsEnd {
 			return s.commit(version)
 		}
 		return nil
@@ -333,12 +357,12 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 		s.advance("")
 		return nil
 	}
-	if order, err := resourceversion.CompareResourceVersion(version, s.reached); err == nil && order < 0 && !s.inOrder {
+	if order, err := resourceversion.CompareResourceVersion(version, s.reached); err == nil && order < 0 && !s.inOrder && !s.r.lists.unordered {
 		if s.proof.repeatedTo != "" && !feed.IsOlder(version, s.proof.repeatedTo) {
 			return nil // the watch started before the version reached
 		}
 		return fmt.Errorf("%w at %s, after %s", errOlderBookmark, version, s.reached)
-	} else if err != nil && isValid(s.reached) && !s.inOrder {
+	} else if err != nil && !s.r.lists.unordered && !s.inOrder {
 		return fmt.Errorf("%w in a bookmark: %q", ErrNoVersion, version)
 	}
 	s.r.config.Sink.AdvanceVersion(version)

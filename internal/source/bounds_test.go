@@ -17,9 +17,9 @@ import (
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
-// TestLengthOfVersionIsBounded checks that a resourceVersion has up to 128 bytes.
+// TestLengthOfVersionIsBounded checks that a resourceVersion has up to 4096 bytes.
 func TestLengthOfVersionIsBounded(t *testing.T) {
-	for length, want := range map[int]error{128: nil, 129: feed.ErrNoVersion} {
+	for length, want := range map[int]error{4096: nil, 4097: feed.ErrNoVersion} {
 		if err := checkVersion(strings.Repeat("9", length)); !errors.Is(err, want) {
 			t.Errorf("checkVersion of %d digits returned %v, want %v", length, err, want)
 		}
@@ -27,9 +27,9 @@ func TestLengthOfVersionIsBounded(t *testing.T) {
 }
 
 // TestLengthOfBookmarkVersionIsBounded checks that the resourceVersion of a bookmark, which may be
-// empty, has up to 128 bytes.
+// empty, has up to 4096 bytes.
 func TestLengthOfBookmarkVersionIsBounded(t *testing.T) {
-	for length, want := range map[int]error{0: nil, 128: nil, 129: feed.ErrNoVersion} {
+	for length, want := range map[int]error{0: nil, 4096: nil, 4097: feed.ErrNoVersion} {
 		body := fmt.Sprintf(`{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":%q}}}`, strings.Repeat("9", length))
 		request := &watchRequest{events: bookmarkSink{}}
 		if err := wire.Watch(strings.NewReader(body), wire.JSON, wire.Options{}, request.deliver); !errors.Is(err, want) {

@@ -115,9 +115,9 @@ func (r *listRequest) split(format wire.Format, body io.Reader) (header wire.Lis
 	return header, err
 }
 
-// checkHeader returns an error unless a list states a kind that the collection's lists may have,
-// and a valid resourceVersion. The list kind of a generated type is known. That of a custom
-// resource is chosen by its CustomResourceDefinition, in the API version of the objects.
+// checkHeader returns an error unless a list states a kind that the collection's lists may have.
+// The list kind of a generated type is known. That of a custom resource is chosen by its
+// CustomResourceDefinition, in the API version of the objects.
 func (s streamSource) checkHeader(header wire.ListHeader) error {
 	want := s.expected()
 	generic := header.APIVersion == "v1" && header.Kind == "List"

@@ -14,7 +14,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -136,11 +135,10 @@ func (s streamSource) expected() wire.Options {
 	return options
 }
 
-// checkVersion returns an error unless a resourceVersion can be compared with others. API servers
-// send such versions only; the lists and events of client-go's fakes, which may have none, do not
-// come over the wire.
+// checkVersion returns an error if a resourceVersion is too long. Which versions can be compared
+// with others says the reflector.
 func checkVersion(version string) error {
-	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil || len(version) > maxVersion {
+	if len(version) > maxVersion {
 		return fmt.Errorf("%w: %s", feed.ErrNoVersion, wire.Quote(version))
 	}
 	return nil
@@ -148,8 +146,9 @@ func checkVersion(version string) error {
 
 const (
 	// maxVersion is the maximum length of a resourceVersion. Those of API servers have up to 20
-	// digits. Requests, errors and Status contain it.
-	maxVersion = 128
+	// digits, and those of proxies hold the versions of all their clusters. Requests and Status
+	// contain it.
+	maxVersion = 4 << 10
 	// maxKey is the maximum length of an object's namespace and name. API servers allow 63 and 253
 	// bytes. Errors and logs contain it.
 	maxKey = 4 << 10

@@ -136,8 +136,8 @@ func (r *watchRequest) deliver(event *wire.Event) error {
 		if err != nil {
 			return r.events.Bookmark("", false) // it brings nothing
 		}
-		if len(version) > maxVersion {
-			return checkVersion(version)
+		if err := checkVersion(version); err != nil {
+			return fmt.Errorf("%w in a bookmark", err)
 		}
 		return r.events.Bookmark(version, end)
 	default:

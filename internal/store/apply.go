@@ -40,9 +40,11 @@ func (s *Store) apply(e event) feed.Outcome {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.item.InOrder && version != "" {
+	switch {
+	case e.item.Unordered:
+	case e.item.InOrder && version != "":
 		e.progress.version = version
-	} else {
+	default:
 		e.progress.version = newer(e.progress.version, version)
 	}
 	s.publish(w, e.scope)
@@ -74,6 +76,7 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 		outcome := s.compare(old.identity(), id, e.item)
 		repeated = outcome == feed.Unchanged && e.item.Repeated
 		switch {
+		case outcome == feed.Stale && e.item.Unordered && !old.sameObject(id): // another object, of another cluster
 		case outcome == feed.Stale:
 			return feed.Stale, none
 		case outcome == feed.Unchanged && !isDeletion && !repeated:
@@ -128,13 +131,24 @@ func (s *Store) judgeEvent(e *event, id identity, old *Entry) verdict {
 	if e.scope.whole {
 		return accepted
 	}
-	if version, reached := e.item.ResourceVersion, e.scope.reached(); version != "" && (version == reached || feed.IsOlder(version, reached)) {
-		return superseded // the scope has reached it before, by another feed
+	if !e.item.Unordered && s.hasPassed(e, id, old) {
+		return superseded
 	}
 	if e.eventType == watch.Deleted {
 		return s.judgeDeletion(e, id, old)
 	}
 	return s.judge(passed{scope: e.scope, key: e.item.Key, itemKey: e.itemKey, id: id, version: e.item.ResourceVersion, own: s.isOf(e.scope, e.item.Key, old)}, old)
+}
+
+// hasPassed reports whether an event's scope has reached its version before, by another feed. One
+// version may have several changes, each of another object.
+func (s *Store) hasPassed(e *event, id identity, old *Entry) bool {
+	version, reached := e.item.ResourceVersion, e.scope.reached()
+	if version == "" || version != reached {
+		return version != "" && feed.IsOlder(version, reached)
+	}
+	isNews := old == nil && e.eventType != watch.Deleted || old != nil && old.identity().before(id)
+	return !isNews
 }
 
 // judgeDeletion is judgeEvent for a deletion.

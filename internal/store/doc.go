@@ -63,11 +63,12 @@
 //	RetireScope   other scopes take its objects over; it takes over none
 //	RemoveScopes  one commit removes its entries, except those whose deletion waits
 //
-// An event is dropped if its scope has reached its version before, as by another feed. What becomes
-// of another state, or of a deletion, depends on what is known of its key: the live entry, the
-// state that could not be stored, if there is one (see Failures), and the tombstone. An entry is
-// one of a scope if it is in that scope, or if the program has written it and the scope may hold
-// it. The rules, of which the first that applies decides (judge and judgeDeletion, in apply.go):
+// An event is dropped if its scope has reached its version before, as by another feed (hasPassed).
+// What becomes of another state, or of a deletion, depends on what is known of its key: the live
+// entry, the state that could not be stored, if there is one (see Failures), and the tombstone. An
+// entry is one of a scope if it is in that scope, or if the program has written it and the scope
+// may hold it. The rules, of which the first that applies decides (judge and judgeDeletion, in
+// apply.go):
 //
 //	a state that                                            is
 //	──────────────────────────────────────────────────────  ─────────────────────────────────────────

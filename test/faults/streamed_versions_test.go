@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,8 +69,9 @@ func badJSONLists() map[string]badList {
 	}
 }
 
-// TestStreamedListWithoutKindOrVersionIsRejected streams lists without a kind, or without a valid
-// resourceVersion, as the first list and as a relist: nothing is stored, and the list is retried.
+// TestStreamedListWithoutKindOrVersionIsRejected streams lists without a kind as the first list and
+// as a relist, and lists without a valid resourceVersion as a relist, after one that had a number:
+// nothing is stored, and the list is retried.
 func TestStreamedListWithoutKindOrVersionIsRejected(t *testing.T) {
 	for formatName, f := range cachetest.Formats {
 		lists := badLists(f)
@@ -81,10 +83,17 @@ func TestStreamedListWithoutKindOrVersionIsRejected(t *testing.T) {
 				serveBad := cachetest.Serve(f.ListType, bad.body)
 				good := cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))
 				proceed := make(chan struct{})
-				s := cachetest.NewScript(t, []http.HandlerFunc{serveBad, waitFor(proceed, good), serveBad, waitFor(proceed, good)}, nil)
+				s := cachetest.NewScript(t, []http.HandlerFunc{waitFor(proceed, good), serveBad, waitFor(proceed, good)}, nil)
+				requests := []string{"list@0", "watch@3", "list@3", "list@3", "watch@3"}
+				isRejectedFirst := bad.err != reflector.ErrNoVersion.Error()
+				if isRejectedFirst {
+					s.Lists, requests = append([]http.HandlerFunc{serveBad}, s.Lists...), append([]string{"list@0"}, requests...)
+				}
 				s.Watches = []http.HandlerFunc{cachetest.ServeStatus(http.StatusGone, ""), s.ServeOpen(f.WatchType, nil)}
 				h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
-				expectRejected(h, bad.err)
+				if isRejectedFirst {
+					expectRejected(h, bad.err)
+				}
 				if h.Controller.HasDelivered() || h.Store.Len() > 0 {
 					t.Errorf("synced: %v, %d objects stored", h.Controller.HasDelivered(), h.Store.Len())
 				}
@@ -96,7 +105,7 @@ func TestStreamedListWithoutKindOrVersionIsRejected(t *testing.T) {
 					t.Errorf("the store holds %q", keys)
 				}
 				proceed <- struct{}{}
-				cachetest.ExpectNext(t, s.Requests, "list@0", "list@0", "watch@3", "list@3", "list@3", "watch@3")
+				cachetest.ExpectNext(t, s.Requests, requests...)
 				h.ExpectQuiet()
 				h.ExpectStreaming()
 			})
@@ -150,26 +159,21 @@ func TestStreamedEventWithoutVersionEndsTheWatch(t *testing.T) {
 	}
 }
 
-// TestStreamedInitialEventWithoutVersionEndsTheWatchList streams a WatchList with an object without
-// a valid resourceVersion: it is not stored.
-func TestStreamedInitialEventWithoutVersionEndsTheWatchList(t *testing.T) {
+// TestStreamedInitialEventWithoutVersionIsStored streams a WatchList with an object without a valid
+// resourceVersion: it is stored, as an item of a list is.
+func TestStreamedInitialEventWithoutVersionIsStored(t *testing.T) {
 	for formatName, f := range cachetest.Formats {
 		t.Run(formatName, func(t *testing.T) {
-			s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))}, nil)
 			end := cachetest.Node("", "5")
 			end.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
-			s.Watches = []http.HandlerFunc{
-				s.ServeOpen(f.WatchType, append(f.Event(watch.Added, cachetest.Node("bad", "0")), f.Event(watch.Bookmark, end)...)),
-				s.ServeOpen(f.WatchType, nil),
-			}
+			s := cachetest.NewScript(t, nil, nil)
+			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, slices.Concat(
+				f.Event(watch.Added, cachetest.Node("a", "0")), f.Event(watch.Bookmark, end), f.Event(watch.Modified, cachetest.Node("a", "6"))))}
 			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{}, func(o *cache.ReflectorOptions) {
 				o.ListMode = cache.ListModeWatchList
 			})
-			h.Expect("A a@1")
-			cachetest.ExpectNext(t, s.Requests, "watch@", "list@0", "watch@3")
-			if keys := h.Store.ListKeys(); len(keys) != 1 || keys[0] != "a" {
-				t.Errorf("the store holds %q", keys)
-			}
+			h.Expect("A a@0", "U a@0→6")
+			cachetest.ExpectNext(t, s.Requests, "watch@")
 		})
 	}
 }

@@ -32,6 +32,9 @@
 //     has the namespaces of NamespaceScopes, scopes_writes_test.go the program's writes into the
 //     store, and scopes_served_test.go whether the server serves the resource. scopes_test.go runs
 //     the steps, and scopes_recorder_test.go checks each event.
+//   - legal_test.go has random programs for servers that do what the API permits, however odd:
+//     legal_server_test.go has empty pages, versions that are shared, missing or no numbers, and
+//     items that cannot be read.
 //   - shrink_test.go makes a failing program simpler. summary_test.go counts, and coverage_test.go
 //     fails if a fault, operation, option or kind of handler is never met.
 //
@@ -81,9 +84,10 @@
 //
 //	go -C test test ./model -v -run TestScopesFollowModel -rapid.checks=100000 -rapid.seed=1
 //
-// It prints a failing program as JSON, which TestReplayScopes runs again from the file of
-// -model.program. Those that found a bug are in testdata/scopes.json. -model.large=false leaves out
-// the large versions, -model.writes=false the writes into the store.
+// So has TestLegalServersAreFollowed. They print a failing program as JSON, which TestReplayScopes
+// and TestReplayLegal run again from the file of -model.program. Those of scopes that found a bug
+// are in testdata/scopes.json. -model.large=false leaves out the large versions,
+// -model.writes=false the writes into the store.
 //
 // # Adding to it
 //
