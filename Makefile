@@ -85,11 +85,11 @@ $(modfiles)/test.mod: test/go.mod test/go.sum
 	$(go) -C test mod tidy -modfile=$@
 
 # N and SEED select programs of test/model alone: make stress N=5000 SEED=1. PAIRS=/tmp/pairs counts the pairs and triples of faults.
-stress: ## Run the random tests of internal/ and shard/ with many more rounds, all of test/faults, 100,000 programs of scopes, and 20,000 others (half an hour; only N programs of each kind, from SEED on: a minute per 5,000)
+stress: ## Run the random tests of internal/ and shard/ with many more rounds, all of test/faults, 100,000 programs of scopes and of legal servers, and 20,000 others (half an hour; only N programs of each kind, from SEED on: a minute per 5,000)
 	$(if $(N),,$(go) test $(race) -tags stress -timeout 60m ./internal/...)
 	$(if $(N),,$(go) -C test test $(race) -tags stress -timeout 60m ./faults)
 	$(if $(N),,$(go) test -tags stress -timeout 60m ./shard)
-	$(go) -C test test $(if $(N),$(race)) -timeout 60m ./model -run TestScopesFollowModel -rapid.checks=$(or $(N),100000) -rapid.seed=$(or $(SEED),0)
+	$(go) -C test test $(if $(N),$(race)) -timeout 60m ./model -run "TestScopesFollowModel|TestLegalServersAreFollowed" -rapid.checks=$(or $(N),100000) -rapid.seed=$(or $(SEED),0)
 	$(go) -C test test $(race) ./model -run TestInformerFollowsModel -count=1 -v -timeout 0 -model.seed=$(or $(SEED),1) -model.programs=$(or $(N),20000) -model.pairs=$(PAIRS)
 
 # SAMPLE=15 runs that many, others for each commit; SEED repeats a sample. ONLY='reflector|relist' selects by name or

@@ -201,3 +201,17 @@ func TestVersionWithSeveralChangesIsApplied(t *testing.T) {
 		})
 	}
 }
+
+// A version has one change of an object: a repetition of an update whose deletion has its version
+// (kubernetes/kubernetes#58545) does not bring the object back.
+func TestVersionHasOneChangeOfAnObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{list: func(string) string { return listText("11", widgetText("b", "9")) }}
+		informer, stop := widgetInformer(t, s)
+		defer stop()
+		s.send(eventText("ADDED", widgetText("a", "12")), eventText("DELETED", widgetText("a", "12")), eventText("MODIFIED", widgetText("a", "12")))
+		if got := describeAll(informer.Store().List()); got != "b@9=<nil>" || informer.Status().Err == nil {
+			t.Errorf("stored %s; error %v", got, informer.Status().Err)
+		}
+	})
+}

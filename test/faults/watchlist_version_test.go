@@ -89,18 +89,24 @@ func TestWatchListWithoutVersionDoesNotReplaceAKnownOne(t *testing.T) {
 	})
 }
 
-// The streaming reader accepts such a bookmark, too.
-func TestStreamedWatchListEndMayHaveNoVersion(t *testing.T) {
+// The streaming reader accepts such a bookmark, too, and one whose version is no number.
+func TestStreamedWatchListEndMayHaveNoNumber(t *testing.T) {
 	for name, f := range cachetest.Formats {
-		t.Run(name, func(t *testing.T) {
-			bookmark := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
-			s := cachetest.NewScript(t, nil, nil)
-			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, slices.Concat(
-				f.Event(watch.Added, cachetest.Node("a", "3")), f.Event(watch.Bookmark, bookmark), f.Event(watch.Added, cachetest.Node("b", "4"))))}
-			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{},
-				func(o *cache.ReflectorOptions) { o.ListMode = cache.ListModeWatchList })
-			h.Expect("A a@3", "A b@4")
-			h.ExpectStreaming()
-		})
+		for _, version := range []string{"", "opaque"} {
+			t.Run(name+" "+version, func(t *testing.T) { testStreamedEnd(t, f, version) })
+		}
 	}
+}
+
+func testStreamedEnd(t *testing.T, f cachetest.Format, version string) {
+	t.Helper()
+	bookmark := cachetest.Node("", version)
+	bookmark.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+	s := cachetest.NewScript(t, nil, nil)
+	s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, slices.Concat(
+		f.Event(watch.Added, cachetest.Node("a", "3")), f.Event(watch.Bookmark, bookmark), f.Event(watch.Added, cachetest.Node("b", "4"))))}
+	h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{},
+		func(o *cache.ReflectorOptions) { o.ListMode = cache.ListModeWatchList })
+	h.Expect("A a@3", "A b@4")
+	h.ExpectStreaming()
 }
