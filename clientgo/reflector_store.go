@@ -96,7 +96,7 @@ func (s *storeSink) AdvanceVersion(resourceVersion string) {
 // advance passes the version reached by an event on to a store that wants it.
 func (s *storeSink) advance(item feed.Item) {
 	resourceVersion := item.ResourceVersion
-	if s.unordered || !item.InOrder && feed.IsOlder(resourceVersion, s.reached) {
+	if s.unordered || item.Unordered || !item.InOrder && feed.IsOlder(resourceVersion, s.reached) {
 		return
 	}
 	s.reached = resourceVersion

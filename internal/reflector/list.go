@@ -197,14 +197,14 @@ func (r *Reflector) endPage(ctx context.Context, progress *pageProgress, token s
 }
 
 // begin starts a replacement of the sink's content. After the server has regressed, equal
-// resourceVersions do not prove that objects are equal; nor do those of a source that does not
-// count versions, whose writes leave no stamps.
+// resourceVersions do not prove that objects are equal; nor do those of an unordered collection, or
+// of a source that does not count versions, whose writes need not leave stamps.
 func (r *Reflector) begin() feed.Replacement {
 	r.lists.received.Store(0)
 	r.proof.beginList()
 	replacement := r.config.Sink.Begin()
-	if r.state == stateConsistentRead || r.isUnversioned() {
-		replacement.CompareContents(!r.isUnversioned())
+	if isUnordered := r.lists.unordered || r.isUnversioned(); isUnordered || r.state == stateConsistentRead {
+		replacement.CompareContents(!isUnordered)
 	}
 	return replacement
 }
@@ -269,7 +269,7 @@ func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version s
 	switch {
 	case r.isUnversioned():
 		version = cmp.Or(version, reached)
-	case r.lists.unordered:
+	case r.lists.unordered && err != nil:
 	case err != nil && isValid(cmp.Or(reached, r.start.version)) && !isValid(version):
 		return fmt.Errorf("%w: %q", ErrNoVersion, version)
 	case err == nil && order < 0 && !consistentRead:

@@ -158,8 +158,7 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 		return nil
 	}
 	if s.r.lists.unordered {
-		s.applyUnordered(eventType, item)
-		return nil
+		return s.applyUnordered(eventType, item)
 	}
 	order, err := resourceversion.CompareResourceVersion(item.ResourceVersion, s.reached)
 	if err != nil {
@@ -277,18 +276,21 @@ func (s *watchSession) incomparable(eventType watch.EventType, item feed.Item) e
 // that of the object alone; any other one may be the collection's, and is reached. A watch without
 // a resourceVersion starts with synthetic ADDED events in no particular order, so no watch can be
 // resumed from any of them.
-func (s *watchSession) applyUnordered(eventType watch.EventType, item feed.Item) {
+func (s *watchSession) applyUnordered(eventType watch.EventType, item feed.Item) error {
 	s.proof.stop()
 	version := item.ResourceVersion
-	if isValid(version) || s.reached == "" {
+	if isValid(version) || version == "0" || s.reached == "" {
 		version = ""
 	}
 	item.Unordered = true
-	s.apply(eventType, item)
+	if s.apply(eventType, item) == feed.Outdated {
+		return feed.ErrOutdated
+	}
 	if version != "" {
 		s.r.config.Sink.AdvanceVersion(version)
 	}
 	s.applied(version)
+	return nil
 }
 
 // notNewer handles an event whose resourceVersion is not newer than the one reached. An event that
@@ -308,9 +310,11 @@ func (s *watchSession) notNewer(eventType watch.EventType, item feed.Item, stamp
 	} else if s.r.config.Sink.HasVersion(item) {
 		s.applyRepeated(eventType, item, stamp)
 		return nil
-	} else if item.ResourceVersion == s.reached && item.Key != s.lastKey && s.apply(eventType, item) == feed.Applied {
-		s.recordApplied(eventType, item, stamp, "") // one version has several changes
-		return nil
+	} else if item.ResourceVersion == s.reached && item.Key != s.lastKey {
+		if outcome := s.apply(eventType, item); outcome == feed.Applied || outcome == feed.Quarantined {
+			s.recordApplied(eventType, item, stamp, "") // one version has several changes
+			return nil
+		}
 	}
 	return fmt.Errorf("%w: %s of %q at %s, after %s", ErrStale, eventType, item.Key, item.ResourceVersion, s.reached)
 }

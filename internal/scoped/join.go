@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
@@ -20,7 +21,7 @@ const joinRetryInterval = 30 * time.Second
 // join joins the streams of listed scopes that differ only in their ranges of hashes. Scopes that
 // were replaced are left out, as they overlap with others. If the joined stream fails before it has
 // received an event or a bookmark, for example because the server no longer has the version, it is
-// ended alone.
+// ended alone. Scopes whose versions cannot be compared have no lowest one, and are not joined.
 func (l *Loop) join(ctx context.Context) {
 	if l.joinFailed.CompareAndSwap(true, false) {
 		l.retryJoin = l.clock.Now().Add(joinRetryInterval)
@@ -43,7 +44,7 @@ func (l *Loop) join(ctx context.Context) {
 			continue
 		}
 		for _, chunk := range chunks(group, l.isSharded(group)) {
-			if from := l.store.LowestVersion(partsOf(chunk)); !l.hasStream(chunk) && from != "" && from != "0" {
+			if from := l.store.LowestVersion(partsOf(chunk)); !l.hasStream(chunk) && feed.Reaches(from, from) {
 				l.start(ctx, chunk, from)
 			}
 		}

@@ -71,15 +71,15 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 		return feed.Unchanged, s.retag(e, old)
 	case accepted:
 	}
-	repeated := false
+	byContents := false
 	if old != nil && (s.isOf(e.scope, e.item.Key, old) || !old.common().written) {
 		outcome := s.compare(old.identity(), id, e.item)
-		repeated = outcome == feed.Unchanged && e.item.Repeated
+		byContents = outcome == feed.Unchanged && e.item.Repeated || e.item.Unordered && old.sameObject(id)
 		switch {
 		case outcome == feed.Stale && e.item.Unordered && !old.sameObject(id): // another object, of another cluster
 		case outcome == feed.Stale:
 			return feed.Stale, none
-		case outcome == feed.Unchanged && !isDeletion && !repeated:
+		case outcome == feed.Unchanged && !isDeletion && !byContents:
 			return feed.Unchanged, s.retag(e, old)
 		}
 	}
@@ -95,7 +95,7 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 	if e.err != nil {
 		return s.decideFailure(e, id, old)
 	}
-	if repeated && s.equal(old.ref, next.ref) {
+	if byContents && s.equal(old.ref, next.ref) {
 		return feed.Unchanged, none
 	}
 	w := write{kind: s.kindOf(e.item.Key, old, next), key: e.item.Key, old: old, next: next, server: true}
@@ -137,7 +137,7 @@ func (s *Store) judgeEvent(e *event, id identity, old *Entry) verdict {
 	if e.eventType == watch.Deleted {
 		return s.judgeDeletion(e, id, old)
 	}
-	return s.judge(passed{scope: e.scope, key: e.item.Key, itemKey: e.itemKey, id: id, version: e.item.ResourceVersion, own: s.isOf(e.scope, e.item.Key, old)}, old)
+	return s.judge(passed{scope: e.scope, key: e.item.Key, itemKey: e.itemKey, id: id, version: e.item.ResourceVersion, unordered: e.item.Unordered, own: s.isOf(e.scope, e.item.Key, old)}, old)
 }
 
 // hasPassed reports whether an event's scope has reached its version before, by another feed. One
@@ -184,7 +184,7 @@ func (s *Store) recordElsewhere(e *event, id identity) (w write) {
 
 // tombstone returns the tombstone of an event, nil if the store has one scope.
 func (e *event) tombstone() *tombstone {
-	if e.scope.whole {
+	if e.scope.whole || e.item.Unordered {
 		return nil
 	}
 	return &tombstone{key: e.item.Key, version: e.item.ResourceVersion, shown: e.item.ResourceVersion}
@@ -286,6 +286,7 @@ type passed struct {
 	id           identity
 	version      string
 	list         string // the version of the list that has it; empty for an event
+	unordered    bool   // only versions of one object are compared
 	own          bool   // the live entry is one of the scope, or of another that the list has, too
 }
 
@@ -303,7 +304,7 @@ func (s *Store) judge(c passed, old *Entry) verdict {
 		return superseded
 	case c.own || old == nil:
 		return accepted
-	case c.scope.retiring, !old.common().written && c.id.before(old.identity()) && !c.shows(old.identity().versionText()):
+	case c.scope.retiring, !old.common().written && c.id.before(old.identity()) && (!c.unordered || old.sameObject(c.id)) && !c.shows(old.identity().versionText()):
 		s.withMu(func() { c.scope.relistIfUndone(old.scope()) })
 		return superseded
 	case c.list == "" && old.sameVersion(c.id) && !failed:

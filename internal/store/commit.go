@@ -414,6 +414,10 @@ func (c *commit) process(key string, made bool) {
 	}
 }
 
+// isUnordered reports whether the list has a version that cannot be compared. Only versions of one
+// object are compared then, and nothing is remembered of objects that are gone.
+func (c *commit) isUnordered() bool { return c.list != nil && !feed.Reaches(c.version, c.version) }
+
 // removeWithScope removes an entry whose scope is removed.
 func (c *commit) removeWithScope(key string, old *Entry) {
 	version := old.serverVersion()
@@ -450,7 +454,9 @@ func (c *commit) remove(key string, old *Entry) {
 	scope := c.scopeOf(old)
 	waits := false
 	c.withMu(func() {
-		c.record(&tombstone{key: key, version: version, last: true, shown: c.version}, scope)
+		if !c.isUnordered() {
+			c.record(&tombstone{key: key, version: version, last: true, shown: c.version}, scope)
+		}
 		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version) != nil; waits {
 			c.deferDeletion(key, old, old, nil, c.version)
 		} else if !refused && old.scope() != nil { // the server may never have had one that the program wrote
@@ -491,7 +497,7 @@ func (c *commit) putEntry(key string, old, entry *Entry, made bool) {
 			return
 		}
 		id := entry.identity()
-		state := passed{scope: entry.scope(), key: key, itemKey: key, id: id, version: id.versionText(), list: c.version, own: own}
+		state := passed{scope: entry.scope(), key: key, itemKey: key, id: id, version: id.versionText(), list: c.version, unordered: c.isUnordered(), own: own}
 		if !c.kept[key] && c.judge(state, old) == superseded {
 			return
 		}
@@ -571,7 +577,7 @@ func (c *commit) settleFailure(key string) {
 			return
 		}
 		own := old != nil && c.replaces(key, old)
-		if c.judge(passed{scope: f.scope, key: key, itemKey: key, id: id, version: f.version, list: c.version, own: own}, old) == superseded {
+		if c.judge(passed{scope: f.scope, key: key, itemKey: key, id: id, version: f.version, list: c.version, unordered: c.isUnordered(), own: own}, old) == superseded {
 			return
 		}
 	}
@@ -706,7 +712,7 @@ func (c *commit) quarantineFailed() {
 		return
 	}
 	for key, f := range c.failed {
-		if f.scope != nil {
+		if f.scope != nil && !c.isUnordered() {
 			c.withMu(func() { c.record(&tombstone{key: key, version: f.version, shown: f.version}, f.scope) })
 		}
 		if !f.skipped() {

@@ -215,7 +215,9 @@ func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	switch {
 	case e.scope == nil:
 		f.countOutOfScope(item)
-		f.advance(item.ResourceVersion)
+		if !item.Unordered {
+			f.advance(item.ResourceVersion)
+		}
 		return feed.Unchanged
 	case !e.scope.whole && item.Repeated: // a scope's events are ordered by their versions alone
 		return feed.Unchanged

@@ -167,7 +167,7 @@ func (v *valueCodec) filter(item feed.Item) (_ feed.Item, passes bool) {
 		}
 	}
 	if err != nil {
-		return feed.Item{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, InOrder: item.InOrder, Codec: feed.ErrorCodec{Err: err}}, true
+		return feed.Item{Key: item.Key, UID: item.UID, ResourceVersion: item.ResourceVersion, InOrder: item.InOrder, Unordered: item.Unordered, Codec: feed.ErrorCodec{Err: err}}, true
 	}
 	item.Object = obj
 	return item, passes

@@ -176,14 +176,15 @@ func (s *Sink[T]) stored(item feed.Item) (old T, held bool, outcome feed.Outcome
 	s.mu.Lock()
 	failed, quarantined := s.failed.Keys[item.Key]
 	s.mu.Unlock()
-	same, newest := false, failed.version
+	same, newest, another := false, failed.version, false
 	if held {
 		meta := metaOf(old)
 		same = feed.SameVersion(string(meta.GetUID()), meta.GetResourceVersion(), item.UID, item.ResourceVersion)
 		newest = cmp.Or(newest, meta.GetResourceVersion())
+		another = meta.GetUID() != "" && item.UID != "" && string(meta.GetUID()) != item.UID
 	}
 	switch isOlder := feed.IsOlder(item.ResourceVersion, newest); {
-	case item.InOrder:
+	case item.InOrder, item.Unordered && another:
 	case same && (!quarantined || isOlder):
 		outcome = feed.Unchanged
 	case !same && isOlder:

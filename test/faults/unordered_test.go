@@ -5,6 +5,7 @@ package faults_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -212,6 +213,125 @@ func TestVersionHasOneChangeOfAnObject(t *testing.T) {
 		s.send(eventText("ADDED", widgetText("a", "12")), eventText("DELETED", widgetText("a", "12")), eventText("MODIFIED", widgetText("a", "12")))
 		if got := describeAll(informer.Store().List()); got != "b@9=<nil>" || informer.Status().Err == nil {
 			t.Errorf("stored %s; error %v", got, informer.Status().Err)
+		}
+	})
+}
+
+// In an unordered collection, equal versions of an object, or none, prove nothing: contents decide,
+// of events and of lists.
+func TestUnorderedStatesAreComparedByContents(t *testing.T) {
+	changed := func(text string, n int) string {
+		return strings.Replace(text, `"kind":"Widget"`, fmt.Sprintf(`"kind":"Widget","spec":{"n":%d}`, n), 1)
+	}
+	for _, version := range []string{"", "0", "5", "x"} {
+		for _, packed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%q, packed %v", version, packed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					n := 0
+					s := &scripted{list: func(string) string { return listText("opaque", changed(widgetText("a", version), n)) }}
+					informer := cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"),
+						cache.InformerOptions[*unstructured.Unstructured]{Logger: logr.Discard(), Packed: packed})
+					var events []string
+					_, err := informer.AddEventHandler(cache.EventHandlerFunc[*unstructured.Unstructured](func(event cache.Event[*unstructured.Unstructured]) {
+						events = append(events, string(event.Type))
+					}), cache.HandlerOptions{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer runInformer(t, informer)()
+					expect := func(when, contents, delivered string) {
+						t.Helper()
+						synctest.Wait()
+						if got := describeAll(informer.Store().List()); got != "a@"+version+"="+contents || strings.Join(events, " ") != delivered {
+							t.Errorf("%s: stored %s; events %v, want %s", when, got, events, delivered)
+						}
+					}
+					s.send(eventText("MODIFIED", changed(widgetText("a", version), 0)))
+					expect("repeated", "0", "Add")
+					s.send(eventText("MODIFIED", changed(widgetText("a", version), 1)))
+					expect("changed", "1", "Add Update")
+					n = 1
+					list := func() {
+						s.send(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n")
+						<-time.After(time.Minute)
+					}
+					list()
+					expect("listed", "1", "Add Update")
+					n = 2
+					list()
+					expect("listed with a change", "2", "Add Update Update")
+				})
+			})
+		}
+	}
+}
+
+// A store of the program receives an object that takes the place of another one, whatever its
+// version.
+func TestStoreOfAnUnorderedCollectionReceivesRecreatedObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{list: func(string) string { return listText("opaque", widgetText("a", "1000")) }}
+		store := cache.NewStore(cache.MetaNamespaceKeyFunc[*unstructured.Unstructured], nil)
+		r := cache.NewReflector(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"), store, cache.ReflectorOptions{Logger: logr.Discard()})
+		defer runInformer(t, r)()
+		recreated := strings.Replace(widgetText("a", "7"), "uid-a", "uid-other", 1)
+		s.send(eventText("ADDED", recreated))
+		if got := describeAll(store.List()); got != "a@7=<nil>" {
+			t.Errorf("stored %s", got)
+		}
+		s.send(eventText("DELETED", strings.Replace(recreated, `"7"`, `"8"`, 1)))
+		if got := describeAll(store.List()); got != "" {
+			t.Errorf("stored %s", got)
+		}
+	})
+}
+
+// An initial state at a lower number than a bookmark of an unordered collection is of a replica
+// that lags. It is refused, and a list follows.
+func TestUnorderedCollectionDoesNotGoBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{list: func(string) string { return listText("21", widgetText("a", "8"), widgetText("b", "19")) }}
+		informer := cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"),
+			cache.InformerOptions[*unstructured.Unstructured]{Logger: logr.Discard(), ListMode: cache.ListModeWatchList})
+		defer runInformer(t, informer)()
+		bookmark := func(version, annotations string) string {
+			return fmt.Sprintf(`{"type":"BOOKMARK","object":{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"resourceVersion":%q,"annotations":{%s}}}}`+"\n", version, annotations)
+		}
+		const end = `"k8s.io/initial-events-end":"true"`
+		s.send(eventText("ADDED", widgetText("a", "8")), bookmark("", end), eventText("ADDED", widgetText("b", "19")), bookmark("20", ""))
+		if got := informer.Status().ResourceVersion; got != "20" {
+			t.Fatalf("at version %q, want 20", got)
+		}
+		s.send(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n")
+		<-time.After(time.Minute)
+		s.send(eventText("ADDED", widgetText("a", "8")), bookmark("15", end))
+		<-time.After(time.Minute)
+		if got := describeAll(informer.Store().List()); got != "a@8=<nil> b@19=<nil>" || informer.Status().ResourceVersion != "21" {
+			t.Errorf("stored %s at %s; requests %s", got, informer.Status().ResourceVersion, s.sent())
+		}
+	})
+}
+
+// A change of a version that cannot be stored does not hide the others.
+func TestVersionWithAnObjectThatIsNotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{list: func(string) string {
+			return listText("10", widgetText("a", "8"), widgetText("b", "9"), widgetText("c", "10"))
+		}}
+		informer := cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"), cache.InformerOptions[*unstructured.Unstructured]{
+			Logger: logr.Discard(),
+			Transform: func(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+				if u.GetName() == "b" && u.GetResourceVersion() == "11" {
+					return nil, errors.New("not stored")
+				}
+				return u, nil
+			},
+		})
+		defer runInformer(t, informer)()
+		before := s.sent()
+		s.send(eventText("MODIFIED", widgetText("a", "11")), eventText("MODIFIED", widgetText("b", "11")), eventText("MODIFIED", widgetText("c", "11")))
+		if got := describeAll(informer.Store().List()); got != "a@11=<nil> b@9=<nil> c@11=<nil>" || s.sent() != before {
+			t.Errorf("stored %s; requests %s", got, strings.TrimPrefix(s.sent(), before))
 		}
 	})
 }
