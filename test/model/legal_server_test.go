@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -201,7 +200,8 @@ func (s *legalServer) RoundTrip(request *http.Request) (*http.Response, error) {
 		s.requests = append(s.requests, time.Now())
 	}
 	s.note("%s", request.URL.RawQuery)
-	status, body := http.StatusOK, io.ReadCloser(nil)
+	status := http.StatusOK
+	var body io.ReadCloser
 	switch {
 	case query.Get("watch") != "true":
 		body = io.NopCloser(strings.NewReader(s.listText(query)))
@@ -321,16 +321,4 @@ func (s *legalServer) isWatched() bool {
 		}
 	}
 	return s.open != nil
-}
-
-// hasUnnamed reports whether an object has no readable key.
-func (s *legalServer) hasUnnamed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, state := range s.now {
-		if slices.Contains(unnamedEnvelopes, state.odd) {
-			return true
-		}
-	}
-	return false
 }
