@@ -266,6 +266,8 @@ func (x *legalExecution) check() {
 			x.fail("the store has %q of %s, the server %q", got, key, want)
 		}
 	}
+	x.server.mu.Lock()
+	defer x.server.mu.Unlock()
 	for i := 22; i < len(x.server.requests); i++ {
 		if took := x.server.requests[i].Sub(x.server.requests[i-22]); took < time.Minute {
 			x.fail("23 requests within %v", took)
