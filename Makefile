@@ -89,7 +89,8 @@ stress: ## Run the random tests of internal/ and shard/ with many more rounds, a
 	$(if $(N),,$(go) test $(race) -tags stress -timeout 60m ./internal/...)
 	$(if $(N),,$(go) -C test test $(race) -tags stress -timeout 60m ./faults)
 	$(if $(N),,$(go) test -tags stress -timeout 60m ./shard)
-	$(go) -C test test $(if $(N),$(race)) -timeout 60m ./model -run "TestScopesFollowModel|TestLegalServersAreFollowed" -rapid.checks=$(or $(N),100000) -rapid.seed=$(or $(SEED),0)
+	$(go) -C test test $(if $(N),$(race)) -timeout 60m ./model -run TestScopesFollowModel -rapid.checks=$(or $(N),100000) -rapid.seed=$(or $(SEED),0)
+	$(go) -C test test -timeout 60m ./model -run TestLegalServersAreFollowed -rapid.checks=$(or $(N),100000) -rapid.seed=$(or $(SEED),0)
 	$(go) -C test test $(race) ./model -run TestInformerFollowsModel -count=1 -v -timeout 0 -model.seed=$(or $(SEED),1) -model.programs=$(or $(N),20000) -model.pairs=$(PAIRS)
 
 # SAMPLE=15 runs that many, others for each commit; SEED repeats a sample. ONLY='reflector|relist' selects by name or
