@@ -104,9 +104,9 @@ func total(objects map[int]int) (n int) {
 
 const crowdedLine = "Warning: this member has more than 80 % of the objects of its group"
 
-// TestObjectsOfSlotsAndMembersAreCounted divides objects between three replicas, all of which log. A
-// member that has most of ten objects or more says so: always if they are in one slot, and else if
-// the slots that it takes, which are random, have them.
+// TestObjectsOfSlotsAndMembersAreCounted divides objects between three replicas, all of which log.
+// A member that has most of ten objects or more says so: always if they are in one slot, and else
+// if the slots that it takes, which are random, have them.
 func TestObjectsOfSlotsAndMembersAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		field      cache.HashField
