@@ -47,9 +47,8 @@ import (
 // objects that the client decodes. Status.Streaming reports whether the last response was streamed,
 // and Status.NotStreamingReason why it was not.
 //
-// A streamed list must state its kind. The list and the objects of a watch must have a
-// resourceVersion that is a positive decimal number, as those of API servers are. For an aggregated
-// API whose versions are not numbers, set Streaming of the ListWatch to false.
+// A streamed list must state its kind. Versions need not be numbers: if that of the list is none,
+// events are applied in the order of arrival (docs/contract.md, 5).
 func EnableStreaming(config *rest.Config) { config.Wrap(tap.NewWrap()) }
 
 // ListerWatcher lists and watches a collection of the API. Both methods must pass the context and
