@@ -260,26 +260,26 @@ func (r *Reflector) limit(from string) int64 {
 }
 
 // commit commits a complete list at version to the sink. The list shows the collection as of
-// freshAt or later. If version cannot be compared, the collection is unordered from then on. Unless
-// it is, or the source does not count versions, commit returns an error if version cannot be
-// compared, or is older than the version reached and the list is not a consistent read.
+// freshAt or later. If version cannot be compared, the collection is unordered from then on; after
+// a list whose version can be, that is an error. It is also an error if version is older than the
+// version reached, and the list is not a consistent read. A source that does not count versions has
+// neither error.
 func (r *Reflector) commit(ctx context.Context, list feed.Replacement, version string, consistentRead bool, freshAt time.Time) error {
 	reached := r.version()
 	order, err := resourceversion.CompareResourceVersion(version, reached)
+	unordered := !r.isUnversioned() && !isValid(version)
 	switch {
 	case r.isUnversioned():
 		version = cmp.Or(version, reached)
-	case r.lists.unordered && err != nil:
-	case err != nil && isValid(cmp.Or(reached, r.start.version)) && !isValid(version):
+	case unordered && !r.lists.unordered && isValid(cmp.Or(reached, r.start.version)):
 		return fmt.Errorf("%w: %q", ErrNoVersion, version)
 	case err == nil && order < 0 && !consistentRead:
 		return fmt.Errorf("%w: %s, after %s", ErrVersionRegressed, version, reached)
 	}
-	unordered := !isValid(version) && !r.isUnversioned()
-	if unordered {
+	switch {
+	case unordered:
 		r.proof.listed = nil
-	}
-	if !consistentRead && !r.isUnversioned() && !unordered {
+	case !consistentRead && !r.isUnversioned():
 		if err := r.proof.check(); err != nil {
 			return err
 		}

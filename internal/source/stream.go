@@ -135,8 +135,8 @@ func (s streamSource) expected() wire.Options {
 	return options
 }
 
-// checkVersion returns an error if a resourceVersion is too long. Which versions can be compared
-// with others says the reflector.
+// checkVersion returns an error if a resourceVersion is too long. The reflector decides what
+// becomes of one that cannot be compared.
 func checkVersion(version string) error {
 	if len(version) > maxVersion {
 		return fmt.Errorf("%w: %s", feed.ErrNoVersion, wire.Quote(version))

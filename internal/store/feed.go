@@ -174,7 +174,8 @@ func (f *Feed) countOutOfScope(item feed.Item) {
 	}
 }
 
-// An unreadable item of which no scope is known counts for the first.
+// scopeAmong returns the one of some scopes that has an item, or nil. An unreadable item of which
+// no scope is known counts for the first.
 func (f *Feed) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 	if len(scopes) > 0 && item.IsUnreadable() && (item.Key == "" || f.isOfUIDs() && item.UID == "") {
 		return scopes[0]
