@@ -20,6 +20,7 @@ import (
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -157,6 +158,16 @@ func newHarness(options ...func(*Config)) *harness {
 	h.fedStore = newFedStore(config)
 	h.cursor = h.log.Cursor()
 	return h
+}
+
+// feedOfAll returns the feed of all objects: that of a store with one scope, or one of a new scope.
+func (h *harness) feedOfAll() *Feed {
+	if h.Feed != nil {
+		return h.Feed
+	}
+	c := NewScope(scope.Scope{})
+	h.AddScope(c)
+	return h.NewFeed(FeedConfig{Scopes: []*Scope{c}})
 }
 
 // Get is Store.Get, with the type of the values.

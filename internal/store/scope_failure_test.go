@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // An object that moves to another scope in a state that cannot be stored, or is to be ignored,
@@ -109,12 +108,7 @@ func TestRefusedRecreationRemovesTheDeletedObject(t *testing.T) {
 	refuses := func(c *Config) { c.Filter = func(o runtime.Object) bool { return o.(*filtered).UID != "2" } }
 	for _, options := range [][]func(*Config){{refuses}, {refuses, scoped}} {
 		h := newHarness(options...)
-		f := h.Feed
-		if f == nil {
-			scope := NewScope(scope.Scope{})
-			h.AddScope(scope)
-			f = h.NewFeed(FeedConfig{Scopes: []*Scope{scope}})
-		}
+		f := h.feedOfAll()
 		list := f.Begin()
 		list.Add(filteredItem(obj("a/1@2")))
 		if err := list.Commit("2"); err != nil {

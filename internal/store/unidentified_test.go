@@ -115,12 +115,7 @@ func TestEntryThatIsKeptStaysQuarantined(t *testing.T) {
 	for name, options := range map[string][]func(*Config){"whole": nil, "scoped": {scoped}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(options...)
-			f := h.Feed
-			if f == nil {
-				c := NewScope(scope.Scope{})
-				h.AddScope(c)
-				f = h.NewFeed(FeedConfig{Scopes: []*Scope{c}})
-			}
+			f := h.feedOfAll()
 			list := f.Begin()
 			list.Add(obj("a/1@1").item())
 			list.Add(obj("b/2@2").item())

@@ -22,7 +22,7 @@ import (
 // scripted is a server of Widgets in JSON. A test decides what it sends, byte by byte.
 type scripted struct {
 	list  func(query string) string // the body of a list
-	lines chan string               // of the open watch; closed to end it
+	lines map[string]chan string    // of the watch of each label selector that was opened last; closed to end it
 
 	mu       sync.Mutex
 	requests []string
@@ -47,8 +47,12 @@ func (s *scripted) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	s.requests = append(s.requests, text)
 	reader, writer := io.Pipe()
-	s.lines = make(chan string)
-	go func(lines chan string) {
+	lines := make(chan string)
+	if s.lines == nil {
+		s.lines = make(map[string]chan string)
+	}
+	s.lines[query.Get("labelSelector")] = lines
+	go func() {
 		defer writer.Close()
 		for {
 			select {
@@ -61,14 +65,17 @@ func (s *scripted) RoundTrip(request *http.Request) (*http.Response, error) {
 				return
 			}
 		}
-	}(s.lines)
+	}()
 	return answer(reader)
 }
 
 // send sends lines to the open watch, one after the other.
-func (s *scripted) send(lines ...string) {
+func (s *scripted) send(lines ...string) { s.sendTo("", lines...) }
+
+// sendTo sends lines to the open watch with a label selector.
+func (s *scripted) sendTo(selector string, lines ...string) {
 	s.mu.Lock()
-	open := s.lines
+	open := s.lines[selector]
 	s.mu.Unlock()
 	for _, line := range lines {
 		select {
@@ -84,7 +91,7 @@ func (s *scripted) send(lines ...string) {
 func (s *scripted) endWatch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.lines)
+	close(s.lines[""])
 }
 
 // sent returns the requests that the server has received.
@@ -109,6 +116,18 @@ func widgetText(name, version string) string {
 func eventText(eventType, object string) string {
 	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", eventType, object)
 }
+
+// bookmarkText is a bookmark, with annotations in JSON.
+func bookmarkText(version, annotations string) string {
+	return eventText("BOOKMARK", fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"resourceVersion":%q,"annotations":{%s}}}`, version, annotations))
+}
+
+const (
+	// expiredText is a 410 as an event.
+	expiredText = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n"
+	// endAnnotation is that of the bookmark that ends the initial state of a WatchList.
+	endAnnotation = `"k8s.io/initial-events-end":"true"`
+)
 
 func listText(version string, items ...string) string {
 	return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"WidgetList","metadata":{"resourceVersion":%q},"items":[%s]}`, version, strings.Join(items, ","))

@@ -165,11 +165,11 @@ func TestListWithANumberOrdersTheCollection(t *testing.T) {
 		defer stop()
 		s.send(eventText("MODIFIED", widgetText("a", "9")))
 		version = "20"
-		s.send(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n")
+		s.send(expiredText)
 		<-time.After(time.Minute)
 		s.send(eventText("MODIFIED", widgetText("a", "21")))
 		version = "opaque"
-		s.send(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n")
+		s.send(expiredText)
 		<-time.After(time.Minute)
 		if status := informer.Status(); status.ResourceVersion != "21" || status.Err == nil || !strings.Contains(status.Err.Error(), "no valid resourceVersion") {
 			t.Errorf("resourceVersion %s, error %v", status.ResourceVersion, status.Err)
@@ -185,10 +185,8 @@ func TestVersionWithSeveralChangesIsApplied(t *testing.T) {
 				s := &scripted{list: func(string) string {
 					return listText("10", widgetText("a", "8"), widgetText("b", "9"), widgetText("c", "10"))
 				}}
-				informer := cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"), cache.InformerOptions[*unstructured.Unstructured]{
-					Logger: logr.Discard(), Scopes: scopes,
-				})
-				defer runInformer(t, informer)()
+				informer, stop := widgetInformer(t, s, widgetOptions{Scopes: scopes})
+				defer stop()
 				synctest.Wait()
 				before := s.sent()
 				s.send(
@@ -252,7 +250,7 @@ func TestUnorderedStatesAreComparedByContents(t *testing.T) {
 					expect("changed", "1", "Add Update")
 					n = 1
 					list := func() {
-						s.send(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n")
+						s.send(expiredText)
 						<-time.After(time.Minute)
 					}
 					list()
@@ -291,20 +289,15 @@ func TestStoreOfAnUnorderedCollectionReceivesRecreatedObjects(t *testing.T) {
 func TestUnorderedCollectionDoesNotGoBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{list: func(string) string { return listText("21", widgetText("a", "8"), widgetText("b", "19")) }}
-		informer := cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"),
-			cache.InformerOptions[*unstructured.Unstructured]{Logger: logr.Discard(), ListMode: cache.ListModeWatchList})
-		defer runInformer(t, informer)()
-		bookmark := func(version, annotations string) string {
-			return fmt.Sprintf(`{"type":"BOOKMARK","object":{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"resourceVersion":%q,"annotations":{%s}}}}`+"\n", version, annotations)
-		}
-		const end = `"k8s.io/initial-events-end":"true"`
-		s.send(eventText("ADDED", widgetText("a", "8")), bookmark("", end), eventText("ADDED", widgetText("b", "19")), bookmark("20", ""))
+		informer, stop := widgetInformer(t, s, widgetOptions{ListMode: cache.ListModeWatchList})
+		defer stop()
+		s.send(eventText("ADDED", widgetText("a", "8")), bookmarkText("", endAnnotation), eventText("ADDED", widgetText("b", "19")), bookmarkText("20", ""))
 		if got := informer.Status().ResourceVersion; got != "20" {
 			t.Fatalf("at version %q, want 20", got)
 		}
-		s.send(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n")
+		s.send(expiredText)
 		<-time.After(time.Minute)
-		s.send(eventText("ADDED", widgetText("a", "8")), bookmark("15", end))
+		s.send(eventText("ADDED", widgetText("a", "8")), bookmarkText("15", endAnnotation))
 		<-time.After(time.Minute)
 		if got := describeAll(informer.Store().List()); got != "a@8=<nil> b@19=<nil>" || informer.Status().ResourceVersion != "21" {
 			t.Errorf("stored %s at %s; requests %s", got, informer.Status().ResourceVersion, s.sent())
@@ -318,16 +311,13 @@ func TestVersionWithAnObjectThatIsNotStored(t *testing.T) {
 		s := &scripted{list: func(string) string {
 			return listText("10", widgetText("a", "8"), widgetText("b", "9"), widgetText("c", "10"))
 		}}
-		informer := cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"), cache.InformerOptions[*unstructured.Unstructured]{
-			Logger: logr.Discard(),
-			Transform: func(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-				if u.GetName() == "b" && u.GetResourceVersion() == "11" {
-					return nil, errors.New("not stored")
-				}
-				return u, nil
-			},
-		})
-		defer runInformer(t, informer)()
+		informer, stop := widgetInformer(t, s, widgetOptions{Transform: func(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+			if u.GetName() == "b" && u.GetResourceVersion() == "11" {
+				return nil, errors.New("not stored")
+			}
+			return u, nil
+		}})
+		defer stop()
 		before := s.sent()
 		s.send(eventText("MODIFIED", widgetText("a", "11")), eventText("MODIFIED", widgetText("b", "11")), eventText("MODIFIED", widgetText("c", "11")))
 		if got := describeAll(informer.Store().List()); got != "a@11=<nil> b@9=<nil> c@11=<nil>" || s.sent() != before {

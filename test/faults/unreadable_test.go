@@ -49,10 +49,18 @@ func oddWidgets() map[string]struct {
 	}
 }
 
-// widgetInformer runs an informer of a server's Widgets.
-func widgetInformer(t *testing.T, s *scripted) (informer *cache.SharedInformer[*unstructured.Unstructured], stop func()) {
+// widgetOptions are the options of an informer of Widgets.
+type widgetOptions = cache.InformerOptions[*unstructured.Unstructured]
+
+// widgetInformer runs an informer of a server's Widgets, perhaps with options.
+func widgetInformer(t *testing.T, s *scripted, options ...widgetOptions) (informer *cache.SharedInformer[*unstructured.Unstructured], stop func()) {
 	t.Helper()
-	informer = cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"), cache.InformerOptions[*unstructured.Unstructured]{Logger: logr.Discard()})
+	with := widgetOptions{}
+	if len(options) > 0 {
+		with = options[0]
+	}
+	with.Logger = logr.Discard()
+	informer = cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"), with)
 	return informer, runInformer(t, informer)
 }
 
@@ -129,7 +137,7 @@ func TestListWithUnidentifiedItemDeletesNothing(t *testing.T) {
 				defer stop()
 				relist := func(version string, items ...string) string {
 					s.list = func(string) string { return listText(version, items...) }
-					s.send(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n")
+					s.send(expiredText)
 					<-time.After(time.Minute)
 					return strings.Join(informer.Store().ListKeys(), " ")
 				}
@@ -310,12 +318,10 @@ func TestUnreadableInitialDeletionIsFollowedByAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const odd = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"namespace":"ns","name":"odd","uid":5,"resourceVersion":"7"}}`
 		s := &scripted{list: func(string) string { return listText("10") }}
-		informer := cache.NewSharedInformer(cache.ListWatchOf(s.client()), ofKind("example.com/v1", "Widget"), cache.InformerOptions[*unstructured.Unstructured]{Logger: logr.Discard(), ListMode: cache.ListModeWatchList})
-		stop := runInformer(t, informer)
+		informer, stop := widgetInformer(t, s, widgetOptions{ListMode: cache.ListModeWatchList})
 		defer stop()
 		initial := func(events ...string) {
-			events = append(events, eventText("BOOKMARK", `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"resourceVersion":"10","annotations":{"k8s.io/initial-events-end":"true"}}}`))
-			s.send(events...)
+			s.send(append(events, bookmarkText("10", endAnnotation))...)
 		}
 		end := func() string {
 			<-time.After(2 * time.Minute)
@@ -333,7 +339,7 @@ func TestUnreadableInitialDeletionIsFollowedByAList(t *testing.T) {
 				initial(a, b, eventText("ADDED", odd))
 			}
 		}
-		s.send(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}}` + "\n")
+		s.send(expiredText)
 		<-time.After(3 * time.Second)
 		initial(a, b, eventText("ADDED", odd), eventText("DELETED", "null"))
 		if got := end(); got != " watch@10+" {
