@@ -4,7 +4,7 @@
 // Command bench compares kinformer with client-go and prints the figures, and the ratios and goals
 // as a Markdown table.
 //
-//	go run .                                        # all groups except apiserver, million, scopes and sharding
+//	go run .                                        # all groups except apiserver, million, small, scopes and sharding
 //	go run . -only apiserver -write ..              # also writes docs/benchmarks.md and its figures
 //	go run . -row get-by-key -rounds 2
 package main
@@ -98,7 +98,7 @@ func (o options) section() string { return cmp.Or(o.only, "all") }
 // onRequest returns the groups with tables of their own. Two of them need a build of Kubernetes, or
 // gigabytes of memory.
 func onRequest() []string {
-	return []string{rows.Partial, rows.APIServer, rows.Million, rows.Scopes, rows.Sharding}
+	return []string{rows.Partial, rows.APIServer, rows.Million, rows.Small, rows.Scopes, rows.Sharding}
 }
 
 // groups returns the groups to measure.

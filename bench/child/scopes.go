@@ -37,6 +37,7 @@ func Namespace(n int) string { return fmt.Sprintf("team-%04d", n) }
 type ScopesCost struct {
 	Heap       float64 // bytes, after garbage collection, above the idle process
 	Goroutines float64 // above the idle process
+	Allocs     float64 // allocations on the heap, until synced
 	CPU        float64 // seconds, until synced
 	Time       float64 // seconds, until synced
 
@@ -91,14 +92,14 @@ func (job ScopesJob) do(ctx context.Context, memProfile string) (cost ScopesCost
 		return cost, err
 	}
 	debug.FreeOSMemory()
-	heap, goroutines := process.LiveHeap(), runtime.NumGoroutine()
+	heap, goroutines, allocs := process.LiveHeap(), runtime.NumGoroutine(), mallocs()
 	began, cpu := time.Now(), process.CPU()
 	stopped := inf.run(ctx)
 	want := job.Namespaces * job.Pods
 	if err := footprint.Poll(ctx, func() bool { return inf.synced() && counts.added() == want }); err != nil {
 		return cost, fmt.Errorf("initial sync: %w after %d of %d Pods", err, counts.added(), want)
 	}
-	cost.CPU, cost.Time = (process.CPU() - cpu).Seconds(), time.Since(began).Seconds()
+	cost.CPU, cost.Time, cost.Allocs = (process.CPU() - cpu).Seconds(), time.Since(began).Seconds(), mallocs()-allocs
 	if err := footprint.Poll(ctx, func() bool { return inf.watches.n.Load() >= int64(job.Namespaces) }); err != nil {
 		return cost, fmt.Errorf("%d of %d watches are open: %w", inf.watches.n.Load(), job.Namespaces, err)
 	}
@@ -107,6 +108,13 @@ func (job ScopesJob) do(ctx context.Context, memProfile string) (cost ScopesCost
 	inf.stop()
 	<-stopped
 	return cost, err
+}
+
+// mallocs returns the number of allocations on the heap since the process began.
+func mallocs() float64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return float64(stats.Mallocs)
 }
 
 // measureAdded adds namespaces, each beside informers of two other namespaces.

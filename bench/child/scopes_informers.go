@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +22,7 @@ import (
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/clientgo"
 )
 
 // scopesInformer holds the Pods of namespaces.
@@ -59,6 +62,11 @@ func scopesInformers() map[string]newScopesInformer {
 		Kinformer:         overScopes(options{}, addEventHandler),
 		Packed:            overScopes(options{Packed: true}, addKeyHandler),
 		ControllerRuntime: multiNamespaceCache,
+
+		Informers:         informerOfEach(true, sharedInformerOf(options{}, addEventHandler)),
+		PackedInformers:   informerOfEach(true, sharedInformerOf(options{Packed: true}, addKeyHandler)),
+		AdapterInformers:  informerOfEach(false, sharedIndexInformerOf(clientgo.With(clientgo.Options{}).NewSharedInformerFactoryWithOptions)),
+		ClientGoInformers: informerOfEach(false, sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions)),
 	}
 }
 
@@ -126,22 +134,76 @@ func multiNamespaceCache(job ScopesJob, counts counts) (scopesInformer, error) {
 	}, err
 }
 
-// loneInformer returns a SharedInformer of one namespace.
-func loneInformer(namespace string) newSyncInformer {
-	return streaming(func(config *rest.Config, counts counts) (syncInformer, error) {
+// newNamespaceInformer returns an informer of a namespace that does not run yet, with a handler.
+type newNamespaceInformer func(client kubernetes.Interface, namespace string, count *handlerCount) (syncInformer, error)
+
+// sharedInformerOf returns SharedInformers.
+func sharedInformerOf(options options, add addHandler) newNamespaceInformer {
+	return func(client kubernetes.Interface, namespace string, count *handlerCount) (syncInformer, error) {
+		pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods(namespace)), &corev1.Pod{}, options)
+		err := add(pods, count)
+		return stoppable(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, nil), err
+	}
+}
+
+// sharedIndexInformerOf returns the SharedIndexInformers of factories of one namespace.
+func sharedIndexInformerOf(newFactory func(kubernetes.Interface, time.Duration, ...informers.SharedInformerOption) informers.SharedInformerFactory) newNamespaceInformer {
+	return func(client kubernetes.Interface, namespace string, count *handlerCount) (syncInformer, error) {
+		pods := newFactory(client, 0, informers.WithNamespace(namespace)).Core().V1().Pods().Informer()
+		_, err := pods.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { count.add() }})
+		return stoppable(pods.RunWithContext, pods.HasSynced, nil), err
+	}
+}
+
+// informerOfEach returns an informer of each namespace. All have the same client.
+func informerOfEach(streams bool, newInformer newNamespaceInformer) newScopesInformer {
+	return func(job ScopesJob, counts counts) (scopesInformer, error) {
+		config, watches := job.config()
+		if streams {
+			cache.EnableStreaming(config)
+		}
+		clientset, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return scopesInformer{}, err
+		}
+		var all []syncInformer
+		for n := range job.Namespaces {
+			one, failed := newInformer(clientset, Namespace(n), counts.handlers[0])
+			all, err = append(all, one), errors.Join(err, failed)
+		}
+		run := func(ctx context.Context) {
+			var stopped []<-chan struct{}
+			for _, one := range all {
+				stopped = append(stopped, one.run(ctx))
+			}
+			<-ctx.Done()
+			for i, one := range all {
+				one.stop()
+				<-stopped[i]
+			}
+		}
+		synced := func() bool { return !slices.ContainsFunc(all, func(one syncInformer) bool { return !one.synced() }) }
+		return scopesInformer{stoppable(run, synced, nil), func(string) error { return errFixed }, watches}, err
+	}
+}
+
+// alone returns the informer of a namespace, with a client of its own.
+func alone(newInformer newNamespaceInformer, namespace string) newSyncInformer {
+	return func(config *rest.Config, counts counts) (syncInformer, error) {
 		clientset, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return syncInformer{}, err
 		}
-		pods := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods(namespace)), &corev1.Pod{}, options{})
-		err = addEventHandler(pods, counts.handlers[0])
-		return stoppable(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, nil), err
-	})
+		return newInformer(clientset, namespace, counts.handlers[0])
+	}
+}
+
+// loneInformer returns a SharedInformer of one namespace.
+func loneInformer(namespace string) newSyncInformer {
+	return streaming(alone(sharedInformerOf(options{}, addEventHandler), namespace))
 }
 
 // loneClientGo returns client-go's informer of one namespace.
 func loneClientGo(namespace string) newSyncInformer {
-	return sharedIndexInformer(func(client kubernetes.Interface) informers.SharedInformerFactory {
-		return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace))
-	})
+	return alone(sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions), namespace)
 }

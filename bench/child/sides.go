@@ -35,6 +35,12 @@ const (
 	// ControllerRuntime is controller-runtime's cache of several namespaces.
 	ControllerRuntime = "controller-runtime"
 
+	// An informer of each namespace. Those of package clientgo are made by the import alone.
+	Informers         = "kinformer, informers"
+	PackedInformers   = "kinformer, packed informers" // with key handlers
+	AdapterInformers  = "clientgo, informers"
+	ClientGoInformers = "client-go, informers"
+
 	// ClientGoFilteringStore is client-go's Reflector with a store that keeps a replica's own
 	// objects. ClientGoFilteringHandler is an informer of all objects whose handler passes over the
 	// others.

@@ -13,11 +13,13 @@ import (
 	"github.com/kinformer/kinformer/internal/testing/loopback"
 )
 
-// StartNamespaces serves the Pods of namespaces, in protobuf, by the path of the namespace. All
-// Pods of a namespace have the same owner.
+// maxPerWorkload is the largest number of Pods of a namespace that have the same owner.
+const maxPerWorkload = 20
+
+// StartNamespaces serves the Pods of namespaces, in protobuf, by the path of the namespace.
 func StartNamespaces(namespaces []string, podsPerNamespace int) (*loopback.Server, error) {
 	lists := make(map[string]*dataset.Encoded, len(namespaces))
-	pods := dataset.NewPods(dataset.PodsPerWorkload(podsPerNamespace), 1)
+	pods := dataset.NewPods(dataset.PodsPerWorkload(min(max(podsPerNamespace, 1), maxPerWorkload)), 1)
 	for n, namespace := range namespaces {
 		list, err := encodeNamespace(pods, namespace, n*podsPerNamespace, podsPerNamespace)
 		if err != nil {

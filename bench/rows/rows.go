@@ -23,7 +23,8 @@ type Scale struct {
 	StoreSizes  []int         // entries of stores whose memory is measured
 	Pods        int           // Pods that a server has
 	MillionPods int           // Pods of the largest packed collection
-	Namespaces  int           // that an informer holds as scopes
+	Namespaces  int           // that an informer holds as scopes, or that have an informer each
+	SmallSizes  []int         // Pods of informers whose heap is measured
 	ShardedPods int           // that replicas share
 	PartialPods int           // PartialObjects of one process
 }
@@ -42,6 +43,7 @@ func FullScale() Scale {
 		Pods:        20_000,
 		MillionPods: 1_000_000,
 		Namespaces:  500,
+		SmallSizes:  []int{20, 100, 1000, 20_000},
 		ShardedPods: 100_000,
 		PartialPods: 100_000,
 	}
@@ -58,6 +60,7 @@ const (
 	Partial   = "partial"   // objects of a few fields
 	Million   = "million"   // a million Pods, which takes minutes, and gigabytes for client-go
 	Adapter   = "adapter"   // package clientgo
+	Small     = "small"     // informers of few objects
 	Scopes    = "scopes"    // namespaces as scopes
 	Sharding  = "sharding"  // replicas that share 100,000 Pods
 	APIServer = "apiserver" // from a real kube-apiserver, which takes minutes to build the first time
@@ -93,6 +96,7 @@ func All() []Row {
 		{Store, packing},
 		{Adapter, adapter},
 		{Million, million},
+		{Small, smallInformers},
 		{Scopes, scopes},
 		{Scopes, scopeCommit},
 		{Sharding, sharding},

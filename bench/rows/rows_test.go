@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 func smallScale() Scale {
 	return Scale{
 		Window: 20 * time.Millisecond, Listed: 50, Keys: 500, Gets: 4000, Events: 300, Updates: 15_000, Informed: 500,
-		StoreSizes: []int{200}, Pods: 100, MillionPods: 2000, Namespaces: 5, ShardedPods: 200, PartialPods: 200,
+		StoreSizes: []int{200}, Pods: 100, MillionPods: 2000, Namespaces: 10, SmallSizes: []int{2, 200}, ShardedPods: 200, PartialPods: 200,
 	}
 }
 

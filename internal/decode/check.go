@@ -17,7 +17,7 @@ import (
 // Only if the walk meets what Kubernetes' encoders do not write, valid or not, Check decodes the
 // object.
 func (d *Decoder) Check(raw []byte) error {
-	if d.root.walk.accepts(raw) {
+	if d.plan.root.walk.accepts(raw) {
 		return nil
 	}
 	_, err := d.Decode(raw)

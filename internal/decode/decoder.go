@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -33,7 +34,12 @@ func (o Options) tableSize() intern.TableSize {
 // Decoder decodes objects of one type. It keeps tables of the values it has decoded, so that later
 // objects share them: use one Decoder for a whole collection. It is safe for concurrent use.
 type Decoder struct {
-	root *messagePlan
+	plan *plan
+
+	// caches holds the recurring strings of each field. It is nil for fields not seen yet.
+	caches []atomic.Pointer[intern.FieldCache]
+	// hits estimates whether a lookup in bytes or shared finds the values of each field.
+	hits []intern.HitEstimator
 
 	strings         *intern.Strings
 	bytes           *intern.Bytes
@@ -50,17 +56,27 @@ type Decoder struct {
 
 // New returns a Decoder for objects of type t. It returns an error if *t has no Unmarshal method.
 func New(t reflect.Type, options Options) (*Decoder, error) {
-	c := &compiler{messages: map[reflect.Type]*messagePlan{}}
-	root := c.plan(t)
-	if root == nil {
+	p, err := planOf(planKey{object: t}, func(c *compiler) (*messagePlan, error) {
+		if root := c.plan(t); root != nil {
+			return root, nil
+		}
 		return nil, fmt.Errorf("%s cannot be decoded from protobuf: *%s has no Unmarshal method", t, t)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return decoderOf(root, options), nil
+	return decoderOf(p, options), nil
 }
 
-func decoderOf(root *messagePlan, options Options) *Decoder {
+func decoderOf(p *plan, options Options) *Decoder {
 	size := options.tableSize()
-	d := &Decoder{root: root, strings: intern.NewStrings(size), bytes: intern.NewBytes(size)}
+	d := &Decoder{
+		plan:    p,
+		caches:  make([]atomic.Pointer[intern.FieldCache], p.caches),
+		hits:    make([]intern.HitEstimator, p.shared),
+		strings: intern.NewStrings(size),
+		bytes:   intern.NewBytes(size),
+	}
 	if offset, ok := quantityPointerOffset(); ok {
 		d.quantityPointer, d.quantities = offset, intern.NewValues[resource.Quantity](size)
 	}
@@ -73,7 +89,7 @@ func decoderOf(root *messagePlan, options Options) *Decoder {
 
 // Decode decodes an object and returns a pointer to it. It does not retain raw.
 func (d *Decoder) Decode(raw []byte) (any, error) {
-	object := reflect.New(d.root.goType)
+	object := reflect.New(d.plan.root.goType)
 	if err := d.decodeInto(object, raw); err != nil {
 		return nil, err
 	}
@@ -92,7 +108,7 @@ func (d *Decoder) decodeInto(object reflect.Value, raw []byte) error {
 		err = d.unshared.decode(addrOf(object), raw)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", d.root.name, err)
+		return fmt.Errorf("%s: %w", d.plan.root.name, err)
 	}
 	return nil
 }
@@ -113,6 +129,16 @@ func (d *Decoder) deeper() (*Decoder, error) {
 	return &next, nil
 }
 
+// intern returns b as a string, a value of the field whose cache has the given index.
+func (d *Decoder) intern(b []byte, cache uint32) string {
+	field := d.caches[cache].Load()
+	if field == nil {
+		d.caches[cache].CompareAndSwap(nil, &intern.FieldCache{})
+		field = d.caches[cache].Load()
+	}
+	return d.strings.Intern(b, field)
+}
+
 // decode decodes raw into the zero object at an address. It recovers from panics, because some
 // handwritten Unmarshal methods of Kubernetes panic on invalid input.
 func (d *Decoder) decode(at addr, raw []byte) (err error) {
@@ -121,5 +147,5 @@ func (d *Decoder) decode(at addr, raw []byte) (err error) {
 			err = fmt.Errorf("panic: %v", reason)
 		}
 	}()
-	return d.decodeMessage(d.root, at, raw)
+	return d.decodeMessage(d.plan.root, at, raw)
 }

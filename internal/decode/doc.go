@@ -9,9 +9,13 @@
 //
 // The result equals that of the type's generated Unmarshal method, nil and empty values included,
 // and input is rejected if Unmarshal rejects it. Unmarshal allocates a string for each field. A
-// Decoder follows a plan instead, which it compiles from the struct tags once (plan.go). It looks
+// Decoder follows a plan instead, which is compiled from the struct tags (plan.go). It looks
 // strings up in tables (internal/intern) before it allocates them, and counts the elements of a
 // slice before it allocates the slice.
+//
+// A plan is compiled once in a process, is immutable, and is shared by the Decoders of its type.
+// What a Decoder learns is its own: tables, and for each field a cache of strings and an estimate.
+// Tables and caches are made when they are first used, so that a Decoder of few objects is small.
 //
 //	bytes ──▶ decodeMessage ──▶ decodeField ──▶ addr
 //	          walks over        looks up or     writes into

@@ -73,8 +73,8 @@ func largestIn(t reflect.Type, seen map[reflect.Type]bool) (largest int) {
 // without building an object, and returns soon after the estimate exceeds limit. If the bytes are
 // malformed, it estimates those before the error.
 func (d *Decoder) Allocates(raw []byte, limit int) int {
-	e := estimate{n: len(raw) + int(d.root.goType.Size()), limit: limit}
-	e.message(d.root, raw, 0)
+	e := estimate{n: len(raw) + int(d.plan.root.goType.Size()), limit: limit}
+	e.message(d.plan.root, raw, 0)
 	return e.n
 }
 

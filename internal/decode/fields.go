@@ -74,14 +74,14 @@ func (d *Decoder) decodeField(f *fieldPlan, at addr, w wireField, wire int) (end
 	}
 	switch f.op {
 	case opString:
-		*at.string() = d.strings.Intern(w.b[from:end], f.strings)
+		*at.string() = d.intern(w.b[from:end], f.strings)
 	case opStringP:
-		s := d.strings.Intern(w.b[from:end], f.strings)
+		s := d.intern(w.b[from:end], f.strings)
 		*at.stringP() = &s
 	case opBytes:
 		*at.bytes() = append(make([]byte, 0, end-from), w.b[from:end]...)
 	case opSharedBytes:
-		*at.bytes() = d.bytes.Intern(w.b[from:end], &f.bytesHits)
+		*at.bytes() = d.bytes.Intern(w.b[from:end], &d.hits[f.id])
 	case opMessage:
 		err = d.decodeMessage(f.message, at, w.b[from:end])
 	case opMessageP:

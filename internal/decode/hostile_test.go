@@ -6,6 +6,7 @@ package decode
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -28,15 +29,22 @@ func (*nested) Unmarshal([]byte) error { panic("the plan decodes it") }
 // nestedDecoder returns a Decoder for nested, which is planned as if it were of Kubernetes.
 func nestedDecoder(t *testing.T) *Decoder {
 	t.Helper()
-	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{})
+	p, err := planOf(planKey{object: reflect.TypeFor[nested]()}, planNested)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoderOf(p, Options{})
+}
+
+func planNested(c *compiler) (*messagePlan, error) {
 	goType := reflect.TypeFor[nested]()
 	root := &messagePlan{goType: goType, name: "nested", walk: newWalk(goType), open: true}
-	if c := (&compiler{messages: map[reflect.Type]*messagePlan{goType: root}}); !c.planFields(root) {
-		t.Fatal("the type is not supported")
+	c.messages[goType] = root
+	if !c.planFields(root) {
+		return nil, errors.New("the type is not supported")
 	}
 	root.walk.addFields(root)
-	d.root = root
-	return d
+	return root, nil
 }
 
 // nest returns messages inside each other. field returns one whose content ends in n bytes.

@@ -10,6 +10,8 @@ const (
 	objectsPerType = 6
 	maxElements    = 3
 	mutatedRounds  = 400
+	decoderRounds  = 10_000
+	planRounds     = 200
 	decodeRounds   = 10
 	jsonDocuments  = 20_000
 )

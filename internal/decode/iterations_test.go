@@ -10,6 +10,8 @@ const (
 	objectsPerType = 2
 	maxElements    = 2
 	mutatedRounds  = 60
+	decoderRounds  = 3_000
+	planRounds     = 20
 	decodeRounds   = 2
 	jsonDocuments  = 8_000
 )

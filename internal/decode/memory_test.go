@@ -24,7 +24,7 @@ func TestNewDecoderIsSmall(t *testing.T) {
 	}
 	each := (process.LiveHeap() - before) / float64(len(decoders))
 	t.Logf("%.0f bytes", each)
-	if each > 250_000 {
+	if each > 12_000 {
 		t.Errorf("an unused Decoder takes %.0f bytes", each)
 	}
 	runtime.KeepAlive(decoders)

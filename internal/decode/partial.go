@@ -23,17 +23,28 @@ func NewPartial(of partial.Object, options Options) (*Decoder, error) {
 	if foreign := foreignIn(of.Fields.Root, map[*partial.Struct]bool{}); foreign != nil {
 		return nil, fmt.Errorf("%s is not a type of Kubernetes", foreign)
 	}
-	c := &compiler{messages: map[reflect.Type]*messagePlan{}, partials: map[*partial.Struct]*messagePlan{}}
-	root := newPartialPlan(of.Type)
-	err := c.addFields(root, of.Fields.Root, of.FieldsOffset)
-	if err == nil && of.HasMetadata {
-		err = c.addMetadata(root, of)
-	}
+	fields := of.Fields.Root
+	key := planKey{object: of.Type, api: fields.API, fields: fields.Type, metadata: of.HasMetadata}
+	p, err := planOf(key, func(c *compiler) (*messagePlan, error) { return c.planObject(of) })
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be decoded from protobuf in part: %w", of.Fields.Root.API, err)
+		return nil, fmt.Errorf("%s cannot be decoded from protobuf in part: %w", fields.API, err)
+	}
+	return decoderOf(p, options), nil
+}
+
+// planObject returns the plan of objects with some of the fields of an API type.
+func (c *compiler) planObject(of partial.Object) (*messagePlan, error) {
+	root := newPartialPlan(of.Type)
+	if err := c.addFields(root, of.Fields.Root, of.FieldsOffset); err != nil {
+		return nil, err
+	}
+	if of.HasMetadata {
+		if err := c.addMetadata(root, of); err != nil {
+			return nil, err
+		}
 	}
 	root.walk.addFields(root)
-	return decoderOf(root, options), nil
+	return root, nil
 }
 
 // foreignIn returns a struct of the API that is not of Kubernetes and whose fields are read one by
@@ -110,12 +121,11 @@ func (c *compiler) addFields(m *messagePlan, s *partial.Struct, offset uintptr) 
 			return err
 		}
 		own := s.Type.Field(field.Index)
-		f := &fieldPlan{name: own.Name, offset: offset + own.Offset, goType: own.Type, id: c.fields}
-		c.fields++
+		f := &fieldPlan{name: own.Name, offset: offset + own.Offset, goType: own.Type}
 		if err := c.planPartial(f, field); err != nil {
 			return fmt.Errorf("%s: %w", own.Name, err)
 		}
-		f.addFieldCaches()
+		c.number(f)
 		if err := addNew(into, number, f); err != nil {
 			return err
 		}

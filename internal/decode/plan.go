@@ -6,16 +6,58 @@ package decode
 import (
 	"reflect"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinformer/kinformer/internal/intern"
 	"github.com/kinformer/kinformer/internal/partial"
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// messagePlan describes how to decode a type.
+// plan describes how to decode the objects of a type. It is immutable, and is shared by all
+// Decoders of the type.
+type plan struct {
+	root   *messagePlan
+	shared uint32 // the number of fields, of all messages, whose values may be shared
+	caches uint32 // the number of caches of strings that a Decoder has
+}
+
+// planKey identifies a plan. The paths of the fields that NewPartial decodes are in the tags of
+// their struct type.
+type planKey struct {
+	object reflect.Type // of the decoded objects
+	// The types of the API and of the struct with some of its fields; nil for whole objects.
+	api, fields reflect.Type
+	metadata    bool
+}
+
+// plans holds the plans of the process by key: programs have many informers of one type.
+//
+//nolint:gochecknoglobals // a type has one plan in a process
+var plans = struct {
+	sync.Mutex
+	compiled map[planKey]*plan
+}{compiled: map[planKey]*plan{}}
+
+// planOf returns the plan of a key. It compiles the plan if there is none.
+func planOf(key planKey, compile func(c *compiler) (root *messagePlan, err error)) (*plan, error) {
+	plans.Lock()
+	defer plans.Unlock()
+	if p, ok := plans.compiled[key]; ok {
+		return p, nil
+	}
+	c := &compiler{messages: map[reflect.Type]*messagePlan{}, partials: map[*partial.Struct]*messagePlan{}}
+	root, err := compile(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{root: root, shared: c.shared, caches: c.caches}
+	plans.compiled[key] = p
+	return p, nil
+}
+
+// messagePlan describes how to decode a message of a Go type.
 type messagePlan struct {
 	goType reflect.Type
 	name   string // of the type, for errors
@@ -41,12 +83,13 @@ type fieldPlan struct {
 	message *messagePlan // for messages and map values
 	element *elementType // for slices
 	goType  reflect.Type
-	id      uint32 // the kind of the field's values in Decoder.shared
 
-	strings   *intern.FieldCache  // for strings and map keys
-	values    *intern.FieldCache  // for map values
-	bytesHits intern.HitEstimator // for shared bytes
-	shareHits intern.HitEstimator // for lookups in Decoder.shared
+	// id is the kind of the field's values in Decoder.shared, and the index of their estimate in
+	// Decoder.hits. Only fields whose values may be shared have one.
+	id uint32
+	// The indexes in Decoder.caches, of fields with strings.
+	strings uint32 // for strings and map keys
+	values  uint32 // for map values
 }
 
 // op selects how a field is decoded, by its type in Go.
@@ -76,11 +119,12 @@ const (
 	opMessageMap // other maps from strings to messages or strings
 )
 
-// compiler compiles plans. Each type has one plan, so types may refer to each other.
+// compiler compiles a plan. A type has one messagePlan in it, so types may refer to each other.
 type compiler struct {
 	messages map[reflect.Type]*messagePlan
 	partials map[*partial.Struct]*messagePlan // of NewPartial
-	fields   uint32
+	shared   uint32                           // see plan
+	caches   uint32
 }
 
 // unmarshaler is implemented by generated types.
@@ -123,12 +167,11 @@ func (c *compiler) planFields(m *messagePlan) bool {
 		if !tagged {
 			continue
 		}
-		f := &fieldPlan{name: structField.Name, offset: structField.Offset, goType: structField.Type, id: c.fields}
-		c.fields++
+		f := &fieldPlan{name: structField.Name, offset: structField.Offset, goType: structField.Type}
 		if !c.planField(f) || !m.addField(number, f) {
 			return false
 		}
-		f.addFieldCaches()
+		c.number(f)
 	}
 	if m.goType == reflect.TypeFor[metav1.FieldsV1]() {
 		m.fields[1].op = opSharedBytes
@@ -136,13 +179,21 @@ func (c *compiler) planFields(m *messagePlan) bool {
 	return true
 }
 
-// addFieldCaches adds the caches of a field with strings.
-func (f *fieldPlan) addFieldCaches() {
+// number sets the indexes of what a Decoder keeps for a field.
+func (c *compiler) number(f *fieldPlan) {
+	switch f.op {
+	case opBytes, opMessageP, opStrings, opMessages, opStringMap, opBytesMap, opQuantityMap, opMessageMap:
+		f.id = c.shared
+		c.shared++
+	default:
+	}
 	switch f.op {
 	case opString, opStringP, opStrings, opBytesMap, opQuantityMap, opMessageMap:
-		f.strings = &intern.FieldCache{}
+		f.strings = c.caches
+		c.caches++
 	case opStringMap:
-		f.strings, f.values = &intern.FieldCache{}, &intern.FieldCache{}
+		f.strings, f.values = c.caches, c.caches+1
+		c.caches += 2
 	default:
 	}
 }

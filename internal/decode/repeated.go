@@ -37,7 +37,7 @@ func (d *Decoder) decodeSlice(f *fieldPlan, at addr, run *elementRun) error {
 		element := first.add(i * f.element.size)
 		from, to := run.next()
 		if f.op == opStrings {
-			*element.string() = d.strings.Intern(run.b[from:to], f.strings)
+			*element.string() = d.intern(run.b[from:to], f.strings)
 		} else if err := d.decodeMessage(f.message, element, run.b[from:to]); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (d *Decoder) decodeStringMap(f *fieldPlan, m *map[string]string, run *eleme
 		if err != nil {
 			return err
 		}
-		(*m)[d.strings.Intern(key, f.strings)] = d.strings.Intern(value, f.values)
+		(*m)[d.intern(key, f.strings)] = d.intern(value, f.values)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (d *Decoder) decodeBytesMap(f *fieldPlan, m *map[string][]byte, run *elemen
 		if err != nil {
 			return err
 		}
-		(*m)[d.strings.Intern(key, f.strings)] = append(make([]byte, 0, len(value)), value...)
+		(*m)[d.intern(key, f.strings)] = append(make([]byte, 0, len(value)), value...)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (d *Decoder) decodeQuantityMap(f *fieldPlan, m *map[string]resource.Quantit
 		if err != nil {
 			return err
 		}
-		(*m)[d.strings.Intern(key, f.strings)] = q
+		(*m)[d.intern(key, f.strings)] = q
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (d *Decoder) decodeMessageMap(f *fieldPlan, m reflect.Value, run *elementRu
 		if err != nil {
 			return err
 		}
-		m.SetMapIndex(reflect.ValueOf(d.strings.Intern(key, f.strings)).Convert(keyType), value.Elem())
+		m.SetMapIndex(reflect.ValueOf(d.intern(key, f.strings)).Convert(keyType), value.Elem())
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func checkDecode(tb testing.TB, raw []byte, times int, decoders ...*Decoder) {
 	if hasSlowQuantity(raw) {
 		return // generated code may need hours
 	}
-	want, wantErr := unmarshal(decoders[0].root.goType, raw)
+	want, wantErr := unmarshal(decoders[0].plan.root.goType, raw)
 	for _, d := range decoders {
 		for range times {
 			checkResult(tb, d, raw, want, wantErr)
@@ -142,7 +142,7 @@ func hasSlowQuantity(raw []byte) bool {
 
 func checkResult(tb testing.TB, d *Decoder, raw []byte, want any, wantErr error) {
 	tb.Helper()
-	t := d.root.goType
+	t := d.plan.root.goType
 	checkErr := d.Check(raw) // before Decode, which fills the tables
 	if (checkErr == nil) != (wantErr == nil) {
 		tb.Fatalf("%s: Check returns %v, Unmarshal returns %v\n%x", t, checkErr, wantErr, raw)

@@ -31,14 +31,15 @@ func (d *Decoder) lookup(f *fieldPlan, at addr, key []byte) (value ref, store, o
 	if !at.isNil() {
 		return ref{}, false, false, errMerge
 	}
-	if len(key) < minShared || !f.shareHits.Try() {
+	hits := &d.hits[f.id]
+	if len(key) < minShared || !hits.Try() {
 		return ref{}, false, false, nil
 	}
 	if value, ok = d.shared.Get(f.id, key); ok {
-		f.shareHits.Hit()
+		hits.Hit()
 		return value, true, true, nil
 	}
-	f.shareHits.Miss()
+	hits.Miss()
 	return ref{}, true, false, nil
 }
 

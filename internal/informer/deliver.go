@@ -150,7 +150,7 @@ func (h *Handler) deliverEvent(ctx context.Context, event *Event) {
 		h.invoke(ctx, event)
 		return
 	}
-	if h.events = append(h.events, *event); len(h.events) == cap(h.batch) {
+	if h.events = append(h.events, *event); len(h.events) == h.informer.config.batchSize {
 		h.flush(ctx)
 	}
 }

@@ -116,7 +116,6 @@ func (h *Handler) start(ctx context.Context) {
 	h.cursor = cursor
 	h.mu.Unlock()
 	h.lag.delivered.Store(cursor.Position())
-	h.batch = make([]change, 0, h.informer.config.batchSize)
 	h.snapshot, h.keys = snapshot, snapshot.Keys()
 	h.running.Store(true)
 	go h.run(ctx)

@@ -42,7 +42,7 @@ func (h *Handler) read() <-chan struct{} {
 func (h *Handler) readChanges() {
 	switch {
 	case !h.backlog.empty():
-		for len(h.batch) < cap(h.batch) && !h.backlog.empty() {
+		for len(h.batch) < h.informer.config.batchSize && !h.backlog.empty() {
 			h.batch = append(h.batch, h.backlog.pop())
 		}
 	case len(h.partialBatch) > 0:
@@ -53,7 +53,7 @@ func (h *Handler) readChanges() {
 }
 
 func (h *Handler) readPartialBatch() {
-	n := min(cap(h.batch), len(h.partialBatch))
+	n := min(h.informer.config.batchSize, len(h.partialBatch))
 	for i := range h.partialBatch[:n] {
 		h.batch = append(h.batch, change{Change: h.partialBatch[i]})
 	}
@@ -70,7 +70,7 @@ func (h *Handler) skipPartialBatch(n int) {
 // Until the handler has synced, it reads one batch at a time, so that the end of the initial
 // list is noticed at once.
 func (h *Handler) readLog() {
-	room := cap(h.batch)
+	room := h.informer.config.batchSize
 	if !h.HasSynced() {
 		room = 1
 	}

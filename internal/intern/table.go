@@ -10,15 +10,16 @@ import (
 	"sync/atomic"
 )
 
-// table is a set-associative hash table in which a new entry replaces a less useful one. It starts
-// small and grows, up to its limits, while it evicts entries that recur.
+// table is a set-associative hash table in which a new entry replaces a less useful one. It is
+// empty until the first entry, starts small and grows, up to its limits, while it evicts entries
+// that recur.
 //
 // Readers take no lock. An entry is immutable, and a reader that meets a set during a change either
 // finds the entry or misses it.
 type table[V any] struct {
 	limits  limits
 	seed    maphash.Seed
-	current atomic.Pointer[generation[V]]
+	current atomic.Pointer[generation[V]] // nil before the first entry
 
 	// A writer holds the lock of its tag's stripe. Replacing the generation takes all of them.
 	stripes [stripes]sync.Mutex
@@ -31,7 +32,7 @@ type table[V any] struct {
 type generation[V any] struct {
 	sets []set[V] // the length is a power of two
 	// ghosts are tags of entries inserted some time ago, indexed by their upper bits. A new entry
-	// whose tag is a ghost recurs.
+	// whose tag is a ghost recurs. A table that any eviction makes grow has no ghosts.
 	ghosts []uint32
 }
 
@@ -59,11 +60,11 @@ func (s TableSize) sets(large int) int { return max(large/int(s), minSets) }
 const (
 	minSets      = 32 // at least one per stripe, so that the writers of a set share a lock
 	stripes      = minSets
-	growthFactor = 4
+	growthFactor = 2
 	// smallSets is the number of sets up to which any eviction makes a table grow. Such a table
-	// takes about 100 KiB.
+	// takes about 50 KiB.
 	smallSets = 512
-	// ghostsPerSet is the number of ghosts for each set. They take as much memory as the sets.
+	// ghostsPerSet is the number of ghosts for each set. They take more memory than the sets.
 	ghostsPerSet = 32
 )
 
@@ -74,13 +75,16 @@ type entry[V any] struct {
 }
 
 func newTable[V any](l limits) *table[V] {
-	t := &table[V]{limits: l, seed: maphash.MakeSeed()}
-	t.current.Store(newGeneration[V](min(minSets, l.maxSets)))
-	return t
+	return &table[V]{limits: l, seed: maphash.MakeSeed()}
 }
 
-func newGeneration[V any](sets int) *generation[V] {
-	return &generation[V]{sets: make([]set[V], sets), ghosts: make([]uint32, ghostsPerSet*sets)}
+// newGeneration returns a generation of a table with the given limits.
+func newGeneration[V any](sets int, l limits) *generation[V] {
+	g := &generation[V]{sets: make([]set[V], sets)}
+	if sets >= min(smallSets, l.maxSets) {
+		g.ghosts = make([]uint32, ghostsPerSet*sets)
+	}
+	return g
 }
 
 // tag returns the hash of a key. It is never 0, which marks a free slot.
@@ -97,6 +101,9 @@ func (g *generation[V]) set(tag uint32) *set[V] { return &g.sets[upperBits(tag, 
 // recordGhost records the ghost of a tag and reports whether it was recorded before. The caller
 // must hold the stripe's lock.
 func (g *generation[V]) recordGhost(tag uint32) (recurs bool) {
+	if g.ghosts == nil {
+		return false
+	}
 	ghost := &g.ghosts[upperBits(tag, len(g.ghosts))]
 	recurs = *ghost == tag
 	*ghost = tag
@@ -108,7 +115,11 @@ func (g *generation[V]) isTooSmall(misses int32) bool { return int(misses) > len
 
 // find returns the entry of a key, or nil.
 func (t *table[V]) find(tag uint32, key []byte) *entry[V] {
-	return t.current.Load().set(tag).find(tag, key)
+	g := t.current.Load()
+	if g == nil {
+		return nil
+	}
+	return g.set(tag).find(tag, key)
 }
 
 // insert adds an entry and returns it, or the entry of the same key that another goroutine has
@@ -126,7 +137,7 @@ func (t *table[V]) put(tag uint32, e *entry[V]) (stored *entry[V], grow bool) {
 	lock := &t.stripes[upperBits(tag, stripes)]
 	lock.Lock()
 	defer lock.Unlock()
-	g := t.current.Load()
+	g := t.generation()
 	s := g.set(tag)
 	if other := s.findString(tag, e.key); other != nil {
 		return other, false
@@ -140,6 +151,16 @@ func (t *table[V]) put(tag uint32, e *entry[V]) (stored *entry[V], grow bool) {
 		grow = g.isTooSmall(t.misses.Add(1))
 	}
 	return e, grow
+}
+
+// generation returns the current generation. It makes the first one.
+func (t *table[V]) generation() *generation[V] {
+	g := t.current.Load()
+	if g == nil {
+		t.current.CompareAndSwap(nil, newGeneration[V](min(minSets, t.limits.maxSets), t.limits))
+		g = t.current.Load()
+	}
+	return g
 }
 
 // grow replaces the generation with a larger one and moves the entries to it.
@@ -156,7 +177,7 @@ func (t *table[V]) grow() {
 	if !old.isTooSmall(t.misses.Load()) { // another goroutine has grown the table
 		return
 	}
-	g := newGeneration[V](min(growthFactor*len(old.sets), t.limits.maxSets))
+	g := newGeneration[V](min(growthFactor*len(old.sets), t.limits.maxSets), t.limits)
 	for i := range old.sets {
 		old.sets[i].each(func(tag uint32, e *entry[V]) {
 			g.recordGhost(tag)

@@ -17,6 +17,9 @@ func (u usage) plus(other usage) usage {
 }
 
 func (t *table[V]) usage() (u usage) {
+	if t.current.Load() == nil {
+		return usage{}
+	}
 	sets := t.current.Load().sets
 	u.slots = len(sets) * ways
 	for i := range sets {

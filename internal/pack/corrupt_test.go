@@ -110,7 +110,7 @@ func TestCorruptSourcesAreDetected(t *testing.T) {
 		}
 		t.Run(x.name, func(t *testing.T) {
 			if x.name == "with dictionary" {
-				text := x.o.from.dictionary.text
+				text := x.o.from.dictionary
 				for at := 0; at < len(text); at += 7 {
 					text[at] ^= 4
 					wantIntactOrError(t, x.name, x.o, x.raw)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -176,6 +177,20 @@ func TestWorkspaceForgetsIndexOfOtherBase(t *testing.T) {
 		if !o.IsZero() {
 			wantUnpacked(t, o, raw)
 		}
+	}
+}
+
+// TestWorkspaceForgetsIndexOfOtherDictionary packs an object that is in the second dictionary only.
+func TestWorkspaceForgetsIndexOfOtherDictionary(t *testing.T) {
+	w := new(workspace)
+	raw := podLike(1, 0)
+	for _, text := range [][]byte{podLike(2, 0), slices.Concat(podLike(3, 0), raw)} {
+		from := &source{dictionary: text}
+		got, want := w.packStandalone(raw, from), new(workspace).packStandalone(raw, from)
+		if got.Size() != want.Size() {
+			t.Errorf("the object packs to %d bytes, and to %d in a new workspace", got.Size(), want.Size())
+		}
+		wantUnpacked(t, got, raw)
 	}
 }
 

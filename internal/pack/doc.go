@@ -17,7 +17,8 @@
 // garbage once no object refers to them. The table of bases by owner holds weak pointers. A new
 // dictionary applies to objects packed from then on. Therefore no object is ever repacked because
 // another object changed, and a collection whose owners change all the time takes no more memory
-// than its current objects.
+// than its current objects. The index of a dictionary is not part of it: a workspace builds one to
+// pack new objects, and the garbage collector frees idle workspaces.
 //
 // # Updates
 //

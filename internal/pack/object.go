@@ -45,7 +45,7 @@ func (o Object) Unpack(dst []byte) ([]byte, error) {
 	case o.from == nil:
 		return decode(dst, o.bytes(), nil)
 	case o.from.dictionary != nil:
-		return decode(dst, o.bytes(), o.from.dictionary.text)
+		return decode(dst, o.bytes(), o.from.dictionary)
 	}
 	w := o.from.pool.get()
 	defer o.from.pool.put(w)
@@ -68,15 +68,9 @@ func (o Object) bytes() []byte { return unsafe.Slice(unsafe.StringData(o.data), 
 // source is what objects are packed against: a dictionary or a base. It is immutable but for
 // shared, and is reachable only through the objects packed against it.
 type source struct {
-	dictionary *dictionary // nil for a base
+	dictionary []byte      // a text from which bases and objects without an owner are assembled; nil for a base
 	object     Object      // a base's own packed bytes; never packed against another base
 	length     uint32      // unpacked length of a base
 	shared     atomic.Bool // more than one object was packed against this base
 	pool       *workspacePool
-}
-
-// dictionary is a text, and its index, from which bases and objects without an owner are assembled.
-type dictionary struct {
-	text  []byte
-	index *index
 }

@@ -116,8 +116,8 @@ func (w *workspace) packStandalone(raw []byte, from *source) Object {
 		e.start(raw, nil)
 		e.dictEncode(nil)
 	} else {
-		e.start(raw, from.dictionary.text)
-		e.dictEncode(from.dictionary.index)
+		e.start(raw, from.dictionary)
+		e.dictEncode(w.indexOf(from))
 	}
 	if e.decodable() {
 		return Object{from: from, data: string(e.out)}

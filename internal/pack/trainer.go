@@ -43,8 +43,7 @@ func (t *trainer) add(raw []byte, packed int, pool *workspacePool) {
 	if !due(before, len(t.sample)) {
 		return
 	}
-	text := slices.Clone(t.sample)
-	t.current.Store(&source{dictionary: &dictionary{text: text, index: newIndex(text)}, pool: pool})
+	t.current.Store(&source{dictionary: slices.Clone(t.sample), pool: pool})
 	if len(t.sample) == maxDictionary {
 		t.done.Store(true)
 		t.sample = nil

@@ -9,11 +9,24 @@ import (
 )
 
 // workspace holds the buffers of one Pack or Unpack. It caches the base that it unpacked last,
-// because objects of one owner are often packed and unpacked in a row.
+// because objects of one owner are often packed and unpacked in a row, and the index of the
+// dictionary that it packed against last. The index is larger than the dictionary, and is needed
+// only while new objects are packed.
 type workspace struct {
 	encoder encoder
 	base    *source
 	raw     []byte // the unpacked base
+
+	indexed *source
+	index   *index // of indexed
+}
+
+// indexOf returns the index of a dictionary.
+func (w *workspace) indexOf(from *source) *index {
+	if w.indexed != from {
+		w.indexed, w.index = from, newIndex(from.dictionary)
+	}
+	return w.index
 }
 
 // maxPooledSize is the size up to which a workspace returns to the pool.

@@ -103,13 +103,15 @@ func (b *batch) copyRaw(item *feed.Item) {
 }
 
 // finish blocks until all items are added. If discard is true it drops the items that are not added
-// yet. It returns an error if not all items were added, although discard is false.
+// yet. It returns an error if not all items were added, although discard is false. It frees the
+// batches, since an idle connection references the pipeline by the context of its last request.
 func (p *decodePipeline) finish(discard bool) error {
 	if p.toDecode == nil {
 		if p.current != nil && !discard {
 			p.current.seal()
 			p.addItems(p.current)
 		}
+		p.current = nil
 		return nil
 	}
 	if discard {
@@ -121,6 +123,7 @@ func (p *decodePipeline) finish(discard bool) error {
 	close(p.toDecode)
 	close(p.toAdd)
 	p.goroutines.Wait()
+	p.current, p.free = nil, nil
 	return p.err
 }
 

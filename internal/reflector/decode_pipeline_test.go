@@ -127,6 +127,22 @@ func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 }
 
 // TestPipelineKeepsOrderOfBytesAndObjects adds batches that skip the workers between others.
+// TestPipelineFreesItsBatches adds items of one batch and of several.
+func TestPipelineFreesItsBatches(t *testing.T) {
+	for _, items := range []int{3, 5_000} {
+		p := newDecodePipeline(&recordingReplacement{}, DefaultInFlight)
+		for i := range items {
+			p.add(feed.Item{Key: fmt.Sprint(i), Raw: make([]byte, 300), Codec: nameCodec{}})
+		}
+		if err := p.finish(false); err != nil {
+			t.Fatal(err)
+		}
+		if p.current != nil || p.free != nil {
+			t.Errorf("the pipeline of %d items references batches after the list", items)
+		}
+	}
+}
+
 func TestPipelineKeepsOrderOfBytesAndObjects(t *testing.T) {
 	const items, run = 10 * batchItems, batchItems + batchItems/2
 	replacement := &recordingReplacement{}
