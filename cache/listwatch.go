@@ -35,7 +35,7 @@ import (
 // never in memory as a whole, and an object that cannot be decoded is an error on that object
 // alone. Objects are equal to those that the client would have decoded. Objects of types with
 // protobuf methods, as those of k8s.io/api, are requested as protobuf, whatever the client's
-// configuration. Authentication, TLS, proxies, timeouts and rate limits remain the client's. Other
+// configuration, and others never as CBOR. Authentication, TLS, proxies, timeouts and rate limits remain the client's. Other
 // requests are not affected, except for the updates that InformerOptions.NeverWritten describes.
 //
 // Without streaming, one object that cannot be decoded makes the client refuse the whole list, and
@@ -43,7 +43,7 @@ import (
 // repeat a request that was refused with a Retry-After, up to ten times for each attempt of the
 // informer. The informer logs once that the client does so.
 //
-// If a response cannot be split (CBOR, or a transport that changes it), the informer uses the
+// If a response cannot be split (YAML, or a transport that changes it), the informer uses the
 // objects that the client decodes. Status.Streaming reports whether the last response was streamed,
 // and Status.NotStreamingReason why it was not.
 //

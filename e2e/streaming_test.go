@@ -7,10 +7,12 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,11 +22,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/features"
+	clientfeaturestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
+	"github.com/kinformer/kinformer/e2e/cluster"
 	"github.com/kinformer/kinformer/e2e/objects"
 )
 
@@ -76,6 +81,39 @@ func TestStreamedObjectsEqualClientGo(t *testing.T) {
 			accept: "as=PartialObjectMetadata", contentType: "application/vnd.kubernetes.protobuf",
 		})
 	})
+}
+
+// TestStreamedObjectsEqualCBOR is for a dynamic client that prefers CBOR, with a server that sends
+// it. It changes feature gates of the process, so it is not parallel.
+func TestStreamedObjectsEqualCBOR(t *testing.T) {
+	clientfeaturestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, true)
+	clientfeaturestesting.SetFeatureDuringTest(t, features.ClientsPreferCBOR, true)
+	c := cluster.New(t, cluster.Options{APIServerArgs: []string{"--feature-gates=CBORServingAndStorage=true"}})
+	pods := newPodCollection(t, c, 150)
+	pods.fill(t)
+	var received atomic.Value // the Content-Type of client-go's last response
+	expectEqualToClientGo(t, pods, streamCase[*unstructured.Unstructured, *unstructured.UnstructuredList]{
+		connect: func(config *rest.Config) collection[*unstructured.UnstructuredList] {
+			return dynamic.NewForConfigOrDie(config).Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(pods.namespace)
+		},
+		clientGo: func(config *rest.Config) {
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					response, err := next.RoundTrip(r)
+					if err == nil {
+						received.Store(response.Header.Get("Content-Type"))
+					}
+					return response, err
+				})
+			})
+		},
+		example: &unstructured.Unstructured{},
+		items:   func(list *unstructured.UnstructuredList) []*unstructured.Unstructured { return pointers(list.Items) },
+		accept:  "application/json", contentType: "application/json",
+	})
+	if got, _ := received.Load().(string); !strings.HasPrefix(got, "application/cbor") {
+		t.Errorf("client-go received %q", got)
+	}
 }
 
 func inProtobuf(config *rest.Config) {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/features"
+	clientfeaturestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -168,6 +171,51 @@ func TestInformersShareAClient(t *testing.T) {
 	generated.Shutdown()
 }
 
+// TestCBORIsNotRequested uses a dynamic client that prefers CBOR, with a server that sends it to
+// clients that accept it.
+func TestCBORIsNotRequested(t *testing.T) {
+	clientfeaturestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, true)
+	clientfeaturestesting.SetFeatureDuringTest(t, features.ClientsPreferCBOR, true)
+	f, asCBOR := cachetest.Formats["JSON"], encodeCBOR(t, &corev1.NodeList{
+		TypeMeta: cachetest.TypeMeta("NodeList"),
+		ListMeta: metav1.ListMeta{ResourceVersion: "3"},
+		Items:    []corev1.Node{*cachetest.Node("c", "1")},
+	})
+	ifCBOR := func(accepted, otherwise http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.Header.Get("Accept"), runtime.ContentTypeCBOR) {
+				accepted(w, r)
+			} else {
+				otherwise(w, r)
+			}
+		}
+	}
+	list := ifCBOR(cachetest.Serve(runtime.ContentTypeCBOR, asCBOR), cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1"))))
+	s := cachetest.NewScript(t, []http.HandlerFunc{list, list}, nil)
+	s.Watches = []http.HandlerFunc{ifCBOR(http.NotFound, s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4"))))}
+	config := s.Config()
+	cache.EnableStreaming(config)
+	nodes := dynamic.NewForConfigOrDie(config).Resource(nodeResource)
+	h := cachetest.RunOverNetwork(t, cache.ListWatchOf(nodes), &unstructured.Unstructured{})
+	h.Expect("A a@1", "A b@4")
+	h.End()
+	h.ExpectQuiet()
+	h.ExpectStreaming()
+	ours, err := nodes.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(ours.Items) != 1 || ours.Items[0].GetName() != "c" {
+		t.Errorf("the client itself lists %v, %v", ours, err)
+	}
+}
+
+func encodeCBOR(t *testing.T, obj runtime.Object) []byte {
+	t.Helper()
+	var encoded bytes.Buffer
+	if err := cbor.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(obj, &encoded); err != nil {
+		t.Fatal(err)
+	}
+	return encoded.Bytes()
+}
+
 // TestUnsupportedFormatsAreDecodedByTheClient responds in formats that cannot be streamed. Status
 // returns the reason.
 func TestUnsupportedFormatsAreDecodedByTheClient(t *testing.T) {
@@ -180,17 +228,13 @@ func TestUnsupportedFormatsAreDecodedByTheClient(t *testing.T) {
 		h.Expect("A a@1")
 		h.ExpectNotStreaming("application/yaml")
 	})
-	t.Run("CBOR", func(t *testing.T) {
-		nodes := &corev1.NodeList{
+	t.Run("CBOR, which was not requested", func(t *testing.T) {
+		list := encodeCBOR(t, &corev1.NodeList{
 			TypeMeta: cachetest.TypeMeta("NodeList"),
 			ListMeta: metav1.ListMeta{ResourceVersion: "3"},
 			Items:    []corev1.Node{*cachetest.Node("a", "1")},
-		}
-		var list bytes.Buffer
-		if err := cbor.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(nodes, &list); err != nil {
-			t.Fatal(err)
-		}
-		s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(runtime.ContentTypeCBOR, list.Bytes())}, nil)
+		})
+		s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(runtime.ContentTypeCBOR, list)}, nil)
 		s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4")))}
 		config := s.Config()
 		config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion

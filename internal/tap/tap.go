@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -18,7 +19,7 @@ import (
 // Tap diverts the response body of one request. A client may repeat the request, one attempt after
 // the other.
 type Tap struct {
-	// Accept, if not empty, replaces the request's Accept header.
+	// Accept, if not empty, replaces the request's Accept header. Otherwise only CBOR is removed.
 	Accept string
 	// Accepts reports whether Consume can read bodies of a Content-Type.
 	Accepts func(contentType string) bool
@@ -152,9 +153,13 @@ func (t *Tap) prepare(request *http.Request) *http.Request {
 	t.response.Intercepted = true
 	t.mu.Unlock()
 	request = request.WithContext(With(request.Context(), nil))
-	if t.Accept != "" {
+	accept := t.Accept
+	if accept == "" {
+		accept = withoutCBOR(strings.Join(request.Header.Values("Accept"), ","))
+	}
+	if accept != "" {
 		request.Header = request.Header.Clone()
-		request.Header.Set("Accept", t.Accept)
+		request.Header.Set("Accept", accept)
 	}
 	return request
 }
