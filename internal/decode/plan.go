@@ -15,8 +15,8 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// plan describes how to decode the objects of a type. It is immutable, and is shared by all
-// Decoders of the type.
+// plan describes how to decode the objects of a type. It is immutable, but for the array types of
+// its slices, and is shared by all Decoders of the type.
 type plan struct {
 	root   *messagePlan
 	shared uint32 // the number of fields, of all messages, whose values may be shared

@@ -5,6 +5,7 @@ package decode
 
 import (
 	"reflect"
+	"sync/atomic"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -124,24 +125,36 @@ func (a addr) extend(e *elementType, n int) addr {
 type elementType struct {
 	size      uintptr
 	sliceType reflect.Type
-	// arrays are the types of arrays of 0, 1, 2... elements. Allocating one avoids the slice header
-	// that reflect.MakeSlice allocates besides the elements.
-	arrays [9]reflect.Type
+	// arrays are the types of arrays of 0, 1, 2... elements, nil until first used: reflection keeps
+	// half a kilobyte for each. Allocating one avoids the slice header that reflect.MakeSlice
+	// allocates besides the elements.
+	arrays [9]atomic.Pointer[reflect.Type]
 }
 
 func newElementType(sliceType reflect.Type) *elementType {
 	e := &elementType{size: sliceType.Elem().Size(), sliceType: sliceType}
-	for n := range e.arrays {
-		e.arrays[n] = reflect.ArrayOf(n, sliceType.Elem())
-	}
-	e.arrays[1] = sliceType.Elem() // has the same layout, and reflection has its pointer type cached
+	element := sliceType.Elem() // has the layout of an array of one, and reflection has its pointer type cached
+	e.arrays[1].Store(&element)
 	return e
+}
+
+// arrayOf returns the type of an array of n elements, or nil if n is too large.
+func (e *elementType) arrayOf(n int) reflect.Type {
+	if n >= len(e.arrays) {
+		return nil
+	}
+	array := e.arrays[n].Load()
+	if array == nil {
+		array = new(reflect.ArrayOf(n, e.sliceType.Elem()))
+		e.arrays[n].Store(array)
+	}
+	return *array
 }
 
 // newArray allocates n elements.
 func (e *elementType) newArray(n int) addr {
-	if n < len(e.arrays) {
-		return newAddr(e.arrays[n])
+	if array := e.arrayOf(n); array != nil {
+		return newAddr(array)
 	}
 	return addrOf(reflect.MakeSlice(e.sliceType, n, n))
 }

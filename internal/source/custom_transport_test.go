@@ -126,38 +126,53 @@ func TestUnreadResponseIsAnError(t *testing.T) {
 }
 
 // TestTransportsSeeResponseOrPlaceholder dumps responses inside and outside the tap: transports
-// inside see the server's response, those outside the placeholder.
+// inside see the server's response, those outside the placeholder, which has the format of the
+// response if the client accepts that.
 func TestTransportsSeeResponseOrPlaceholder(t *testing.T) {
-	f := cachetest.Formats["protobuf"]
-	s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))}, nil)
-	s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4")))}
-	var mu sync.Mutex
-	var dumped []string
-	dump := func(next http.RoundTripper) http.RoundTripper {
-		return transportFunc(func(r *http.Request) (*http.Response, error) {
-			response, err := next.RoundTrip(r)
-			if err != nil {
-				return nil, err
+	for accepted, placeholder := range map[string]string{
+		"application/json": `"resourceVersion":"3"`,
+		"application/json,application/vnd.kubernetes.protobuf": "k8s\x00",
+	} {
+		t.Run(accepted, func(t *testing.T) {
+			f := cachetest.Formats["protobuf"]
+			s := cachetest.NewScript(t, []http.HandlerFunc{cachetest.Serve(f.ListType, f.Nodes("3", cachetest.Node("a", "1")))}, nil)
+			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, f.Event(watch.Added, cachetest.Node("b", "4")))}
+			var dumped dumps
+			config := s.Config()
+			config.AcceptContentTypes = accepted
+			config.Wrap(dumped.wrap)
+			cache.EnableStreaming(config)
+			config.Wrap(dumped.wrap)
+			h := cachetest.RunOverNetwork(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), &corev1.Node{})
+			h.Expect("A a@1", "A b@4")
+			h.ExpectStreaming()
+			dumped.mu.Lock()
+			defer dumped.mu.Unlock()
+			if all := dumped.all; len(all) != 4 || !strings.Contains(all[0], "uid-a") || strings.Contains(all[1], "uid-a") || !strings.Contains(all[1], placeholder) {
+				t.Errorf("dumped responses %q", all)
 			}
-			bytes, err := httputil.DumpResponse(response, !r.URL.Query().Has("watch"))
-			mu.Lock()
-			defer mu.Unlock()
-			dumped = append(dumped, string(bytes))
-			return response, err
 		})
 	}
-	config := s.Config()
-	config.Wrap(dump)
-	cache.EnableStreaming(config)
-	config.Wrap(dump)
-	h := cachetest.RunOverNetwork(t, cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes()), &corev1.Node{})
-	h.Expect("A a@1", "A b@4")
-	h.ExpectStreaming()
-	mu.Lock()
-	defer mu.Unlock()
-	if len(dumped) != 4 || !strings.Contains(dumped[0], "uid-a") || strings.Contains(dumped[1], "uid-a") || !strings.Contains(dumped[1], `"resourceVersion":"3"`) {
-		t.Errorf("dumped responses %q", dumped)
-	}
+}
+
+// dumps are the responses that pass a transport.
+type dumps struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (d *dumps) wrap(next http.RoundTripper) http.RoundTripper {
+	return transportFunc(func(r *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		bytes, err := httputil.DumpResponse(response, !r.URL.Query().Has("watch"))
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.all = append(d.all, string(bytes))
+		return response, err
+	})
 }
 
 // TestAuthenticationStaysOutsideTheTap lists and watches with credentials that the client adds.

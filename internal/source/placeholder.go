@@ -5,8 +5,10 @@ package source
 
 import (
 	"errors"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/wire"
@@ -15,14 +17,24 @@ import (
 // placeholderLink marks a placeholder, in a field that servers stopped setting.
 const placeholderLink = "kinformer.invalid/placeholder"
 
+// placeholderType returns the Content-Type of the placeholder of a response: protobuf for a client
+// that would have decoded it. A JSON decoder, which every client has, keeps hundreds of kilobytes
+// about the fields of a type.
+func placeholderType(contentType, accepted string) string {
+	if format, _ := wire.FormatOf(contentType); format == wire.Protobuf && strings.Contains(accepted, runtime.ContentTypeProtobuf) {
+		return contentType
+	}
+	return jsonType
+}
+
 // placeholder returns the list that the client decodes in place of the one that was split. It has
 // no items and is marked, so that it cannot be mistaken for an empty collection.
-func placeholder(header wire.ListHeader) []byte {
+func placeholder(header wire.ListHeader, format wire.Format) []byte {
 	header.Meta.SetSelfLink(placeholderLink)
 	if header.Kind == "" { // the list broke before its kind; the client's error is not looked at
 		header.APIVersion, header.Kind = "v1", "List"
 	}
-	body, err := header.Empty(wire.JSON)
+	body, err := header.Empty(format)
 	if err != nil {
 		return nil
 	}

@@ -43,16 +43,17 @@ const (
 
 // tap returns a tap for one request. consume reads the body and returns the client's placeholder;
 // it keeps an error of the body to itself, so that the client has nothing to report.
-func (s streamSource) tap(consume func(format wire.Format, body io.Reader) []byte) *tap.Tap {
+func (s streamSource) tap(consume func(format wire.Format, body io.Reader, placeholder wire.Format) []byte) *tap.Tap {
 	expected := s.expected()
 	t := &tap.Tap{
 		Accepts:         s.understands,
-		PlaceholderType: jsonType,
+		PlaceholderType: placeholderType,
 		MaxErrorBody:    int64(expected.HeaderLimit()),
 		Guard:           s.updates,
-		Consume: func(contentType string, body io.Reader) ([]byte, error) {
+		Consume: func(contentType string, body io.Reader, placeholderType string) ([]byte, error) {
 			format, _ := wire.FormatOf(contentType)
-			return consume(format, body), nil
+			placeholder, _ := wire.FormatOf(placeholderType)
+			return consume(format, body, placeholder), nil
 		},
 	}
 	if objects := s.decoded.objects; objects.IsGenerated() && !objects.IsMetadata() {

@@ -87,7 +87,7 @@ func FuzzTap(f *testing.F) {
 			body.err = errFuzz
 		}
 		f := &fuzzedConsumer{consumer: consumer % consumers}
-		tap := &Tap{Accepts: f.accepts, Consume: f.consume, PlaceholderType: "application/json", MaxErrorBody: maxErrorBody}
+		tap := &Tap{Accepts: f.accepts, Consume: f.consume, PlaceholderType: func(string, string) string { return jsonType }, MaxErrorBody: maxErrorBody}
 		header := http.Header{"Content-Type": {contentType}, "Content-Encoding": {encoding}, "Retry-After": {retryAfter}}
 		next := roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: header.Clone(), Body: body, ContentLength: int64(len(sent))}, nil
@@ -129,7 +129,7 @@ func (f *fuzzedConsumer) accepts(contentType string) bool {
 	return ok || f.consumer == consumeAll && strings.HasPrefix(contentType, "text/")
 }
 
-func (f *fuzzedConsumer) consume(contentType string, body io.Reader) ([]byte, error) {
+func (f *fuzzedConsumer) consume(contentType string, body io.Reader, _ string) ([]byte, error) {
 	f.calls++
 	format, _ := wire.FormatOf(contentType)
 	body = io.TeeReader(body, writer(func(p []byte) { f.got = append(f.got, p...) }))

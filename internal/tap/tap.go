@@ -5,6 +5,7 @@ package tap
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -23,11 +24,13 @@ type Tap struct {
 	Accept string
 	// Accepts reports whether Consume can read bodies of a Content-Type.
 	Accepts func(contentType string) bool
-	// Consume reads the body of a 200 response and returns the placeholder for the client. The
-	// client's Read returns its error. Consume is called at most once.
-	Consume func(contentType string, body io.Reader) (placeholder []byte, err error)
-	// PlaceholderType is the Content-Type of the placeholder.
-	PlaceholderType string
+	// Consume reads the body of a 200 response and returns the placeholder for the client, in a
+	// format that PlaceholderType has returned. The client's Read returns its error. Consume is
+	// called at most once.
+	Consume func(contentType string, body io.Reader, placeholderType string) (placeholder []byte, err error)
+	// PlaceholderType returns the Content-Type of the placeholder for a response and for a client
+	// that accepts some formats, by its Accept header.
+	PlaceholderType func(contentType, accepted string) string
 	// MaxErrorBody is the number of bytes that the client receives of the body of another response
 	// than 200. Clients read such a body whole. The rest is cut off: the status code, which says
 	// what has failed, precedes it. Zero cuts off nothing.
@@ -36,7 +39,8 @@ type Tap struct {
 	// that the same function of NewWrap has wrapped, once the request has passed.
 	Guard *Guard
 
-	mu       sync.Mutex // guards response and finished
+	mu       sync.Mutex // guards the fields below
+	accepted string     // by the client
 	response Response
 	finished bool
 }
@@ -149,15 +153,12 @@ func closeBody(request *http.Request) {
 
 // prepare records a request and returns the request to send. That has no tap in its context.
 func (t *Tap) prepare(request *http.Request) *http.Request {
+	accepted := strings.Join(request.Header.Values("Accept"), ",")
 	t.mu.Lock()
-	t.response.Intercepted = true
+	t.response.Intercepted, t.accepted = true, accepted
 	t.mu.Unlock()
 	request = request.WithContext(With(request.Context(), nil))
-	accept := t.Accept
-	if accept == "" {
-		accept = withoutCBOR(strings.Join(request.Header.Values("Accept"), ","))
-	}
-	if accept != "" {
+	if accept := cmp.Or(t.Accept, withoutCBOR(accepted)); accept != "" {
 		request.Header = request.Header.Clone()
 		request.Header.Set("Accept", accept)
 	}
@@ -188,10 +189,11 @@ func (t *Tap) intercept(response *http.Response) {
 		return
 	}
 	t.response.Consumed = true
-	response.Body = &body{tap: t, real: response.Body, contentType: t.response.ContentType}
+	placeholderType := t.PlaceholderType(t.response.ContentType, t.accepted)
+	response.Body = &body{tap: t, real: response.Body, contentType: t.response.ContentType, placeholderType: placeholderType}
 	response.ContentLength = -1
 	response.Header.Del("Content-Length")
-	response.Header.Set("Content-Type", t.PlaceholderType)
+	response.Header.Set("Content-Type", placeholderType)
 	response.Header.Set("Cache-Control", "no-store") // a cache must not serve the placeholder
 }
 
@@ -212,9 +214,10 @@ type cutOff struct {
 
 // body is the response body that the client reads.
 type body struct {
-	tap         *Tap
-	real        io.ReadCloser
-	contentType string
+	tap             *Tap
+	real            io.ReadCloser
+	contentType     string
+	placeholderType string
 
 	started     atomic.Bool // set by the first Read or by Close
 	placeholder bytes.Reader
@@ -224,7 +227,7 @@ type body struct {
 // Read calls Consume first, and then reads the placeholder.
 func (b *body) Read(p []byte) (int, error) {
 	if b.started.CompareAndSwap(false, true) {
-		placeholder, err := b.tap.Consume(b.contentType, b.real)
+		placeholder, err := b.tap.Consume(b.contentType, b.real, b.placeholderType)
 		b.placeholder.Reset(placeholder)
 		b.err = err
 	}
