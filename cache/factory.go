@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/reflector"
 )
 
 // Factory shares one informer among all callers of InformerFor that select the same objects. While
@@ -34,6 +35,7 @@ type Factory struct {
 	ctx     context.Context
 	stopped bool // Run's context has ended
 	entries map[informerKey]*factoryEntry
+	probes  map[informerKey]*reflector.Probes // by what informers of one resource have in common
 	running sync.WaitGroup
 	errs    map[informerKey]error // the last error of each informer that failed
 }
@@ -75,6 +77,7 @@ func NewFactory(options FactoryOptions) *Factory {
 	return &Factory{
 		idleTimeout: cmp.Or(options.IdleTimeout, defaultIdleTimeout), clock: clockOf(options.Clock),
 		entries: make(map[informerKey]*factoryEntry), errs: make(map[informerKey]error),
+		probes: make(map[informerKey]*reflector.Probes),
 	}
 }
 
@@ -125,7 +128,9 @@ func InformerFor[T Object](f *Factory, lw *ListWatch, example T, options Informe
 		}
 	}
 	if entry == nil {
-		made := NewSharedInformer(lw, example, options)
+		lw := *lw
+		lw.probes = f.probesOf(key)
+		made := NewSharedInformer(&lw, example, options)
 		if made.core.invalid != nil {
 			return nil, made.core.invalid
 		}
@@ -144,6 +149,15 @@ func (f *Factory) add(key informerKey, informer factoryInformer) *factoryEntry {
 		f.start(entry)
 	}
 	return entry
+}
+
+// probesOf returns what the factory's informers of a resource share. mu is held.
+func (f *Factory) probesOf(key informerKey) *reflector.Probes {
+	resource := informerKey{objects: key.objects, kind: key.kind, resource: key.resource}
+	if f.probes[resource] == nil {
+		f.probes[resource] = &reflector.Probes{}
+	}
+	return f.probes[resource]
 }
 
 // use counts a user. Factory.mu is held.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/tap"
@@ -35,17 +36,18 @@ import (
 // never in memory as a whole, and an object that cannot be decoded is an error on that object
 // alone. Objects are equal to those that the client would have decoded. Objects of types with
 // protobuf methods, as those of k8s.io/api, are requested as protobuf, whatever the client's
-// configuration, and others never as CBOR. Authentication, TLS, proxies, timeouts and rate limits remain the client's. Other
-// requests are not affected, except for the updates that InformerOptions.NeverWritten describes.
+// configuration, and no object as CBOR. Authentication, TLS, proxies, timeouts and rate limits
+// remain the client's. Other requests are not affected, except for the updates that
+// InformerOptions.NeverWritten describes.
 //
 // Without streaming, one object that cannot be decoded makes the client refuse the whole list, and
 // the informer does not sync; see SharedInformer.WaitForSync. Also, most clients of client-go
 // repeat a request that was refused with a Retry-After, up to ten times for each attempt of the
 // informer. The informer logs once that the client does so.
 //
-// If a response cannot be split (YAML, or a transport that changes it), the informer uses the
-// objects that the client decodes. Status.Streaming reports whether the last response was streamed,
-// and Status.NotStreamingReason why it was not.
+// If a response cannot be split (CBOR from a server that was not asked for it, or a transport that
+// changes it), the informer uses the objects that the client decodes. Status.Streaming reports
+// whether the last response was streamed, and Status.NotStreamingReason why it was not.
 //
 // A streamed list must state its kind. Versions need not be numbers: if that of the list is none,
 // events are applied in the order of arrival (docs/contract.md, 5).
@@ -72,8 +74,9 @@ type ListWatch struct {
 
 	items       reflect.Type // the pointer type of the items; nil if unknown
 	selected    selected
-	noWatchList bool // the functions cannot answer a WatchList
-	noRetries   bool // the client does not repeat requests by itself
+	noWatchList bool              // the functions cannot answer a WatchList
+	probes      *reflector.Probes // of a Factory's informers of the resource; nil without one
+	noRetries   bool              // the client does not repeat requests by itself
 
 	isMostRecent bool // lists at any version are of the most recent state
 }

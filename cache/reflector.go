@@ -142,7 +142,7 @@ func (o ReflectorOptions) check() (err error) {
 func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Collection {
 	var start *reflector.Start // nil: the first list may be of any version
 	if o.Start != StartAny && !isMostRecent(lw) {
-		start = reflector.NewStart()
+		start = reflector.NewStart(asListWatch(lw).probes)
 	}
 	return engine.Collection{
 		Source: sourceConfig(lw, objects),

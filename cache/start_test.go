@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -110,11 +111,28 @@ func TestStartOverKindsOfServers(t *testing.T) {
 			want: []string{"list@ limit=1", "list@ limit=500"},
 		},
 		"aggregated API without pages": {
+			list: ignoreLimit,
+			want: []string{"list@ limit=1"},
+		},
+		"aggregated API without pages, and a label": {
+			modify: []func(*metav1.ListOptions){byLabel},
+			list:   ignoreLimit,
+			want:   []string{"list@ limit=1", "list@ limit=500 app=rare"},
+		},
+		"aggregated API without pages, and a name": {
+			modify: []func(*metav1.ListOptions){byName},
+			list:   ignoreLimit,
+			want:   []string{"list@ limit=1 metadata.name=a", "list@4 limit=0 metadata.name=a"},
+		},
+		"aggregated API without pages, selectors and versions": {
+			modify: []func(*metav1.ListOptions){byName},
 			list: func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
-				options.Limit = 0
-				return answer()
+				options.FieldSelector = ""
+				list, err := ignoreLimit(options, answer)
+				list.ResourceVersion = ""
+				return list, err
 			},
-			want: []string{"list@ limit=1", "list@ limit=500"},
+			want: []string{"list@ limit=1 metadata.name=a"},
 		},
 		"no limit accepted": {
 			list: func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
@@ -131,8 +149,65 @@ func TestStartOverKindsOfServers(t *testing.T) {
 			pods := cache.NewSharedInformer(cache.ListWatchOf(client, c.modify...), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Start: c.start})
 			start(t, pods)
 			synctest.Wait()
-			if !pods.HasSynced() || len(client.lists) < len(c.want) || !slices.Equal(client.lists[:len(c.want)], c.want) {
+			if !pods.HasSynced() || !slices.Equal(client.lists, c.want) {
 				t.Errorf("requests %q, synced %v, want %q", client.lists, pods.HasSynced(), c.want)
+			}
+		})
+	}
+}
+
+// ignoreLimit answers as a server that ignores limit.
+func ignoreLimit(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
+	options.Limit = 0
+	return answer()
+}
+
+// TestInformersOfAFactoryShareProbes starts informers of one resource, each of other objects, with
+// a server that ignores limit and with one that does not.
+func TestInformersOfAFactoryShareProbes(t *testing.T) {
+	const informers = 20
+	type answer = func() (*corev1.PodList, error)
+	slow := func(_ *metav1.ListOptions, answer answer) (*corev1.PodList, error) {
+		<-time.After(time.Second) // in the bubble
+		return answer()
+	}
+	for name, test := range map[string]struct {
+		list   func(*metav1.ListOptions, answer) (*corev1.PodList, error)
+		probes int
+	}{
+		"API server": {slow, 2}, // of one informer, and of one of those that start meanwhile
+		"aggregated API without pages": {func(options *metav1.ListOptions, answer answer) (*corev1.PodList, error) {
+			options.Limit = 0
+			return slow(options, answer)
+		}, 2},
+	} {
+		cachetest.RunInBubble(t, name, func(t *testing.T) {
+			client := &startClient{server: cachetest.New(t).ListerWatcher, list: test.list}
+			factory := cache.NewFactory(cache.FactoryOptions{})
+			ctx, cancel := context.WithCancel(t.Context())
+			stopped := make(chan error, 1)
+			for n := range informers {
+				byLabel := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"team": fmt.Sprint(n)}))
+				if _, err := cache.InformerFor(factory, cache.ListWatchOf(client, byLabel).InNamespace("ns"), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			go func() { stopped <- factory.Run(ctx) }()
+			<-time.After(time.Minute)
+			client.mu.Lock()
+			probes := 0
+			for _, list := range client.lists {
+				if list == "list@ limit=1" {
+					probes++
+				}
+			}
+			if lists := len(client.lists) - probes; !factory.HasSynced() || lists != informers || probes == 0 || probes > test.probes {
+				t.Errorf("%d probes and %d lists, synced %v, want at most %d and %d: %q", probes, lists, factory.HasSynced(), test.probes, informers, client.lists)
+			}
+			client.mu.Unlock()
+			cancel()
+			if err := <-stopped; err != nil {
+				t.Error(err)
 			}
 		})
 	}

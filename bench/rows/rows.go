@@ -97,6 +97,7 @@ func All() []Row {
 		{Adapter, adapter},
 		{Million, million},
 		{Small, smallInformers},
+		{Small, startRequests},
 		{Scopes, scopes},
 		{Scopes, scopeCommit},
 		{Sharding, sharding},

@@ -24,7 +24,7 @@ func smallInformers(scale Scale) (experiments []harness.Experiment) {
 		small(scale.Namespaces, "by the import alone", child.AdapterInformers, harness.AtMost(0.8), harness.Goal{}),
 		empty(scale.Namespaces),
 	)
-	for _, informers := range []int{1, scale.Namespaces / 10} {
+	for _, informers := range []int{1, max(scale.Namespaces/10, 2)} {
 		for _, pods := range scale.SmallSizes {
 			if informers*pods > scale.Pods && informers > 1 {
 				continue

@@ -36,7 +36,7 @@ func (o Options) tableSize() intern.TableSize {
 type Decoder struct {
 	plan *plan
 
-	// caches holds the recurring strings of each field. It is nil for fields not seen yet.
+	// caches holds the recurring strings of each field: nil for a field not seen yet.
 	caches []atomic.Pointer[intern.FieldCache]
 	// hits estimates whether a lookup in bytes or shared finds the values of each field.
 	hits []intern.HitEstimator

@@ -13,7 +13,7 @@
 // strings up in tables (internal/intern) before it allocates them, and counts the elements of a
 // slice before it allocates the slice.
 //
-// A plan is compiled once in a process, is immutable, and is shared by the Decoders of its type.
+// A plan is compiled once in a process and then only read. The Decoders of its type share it.
 // What a Decoder learns is its own: tables, and for each field a cache of strings and an estimate.
 // Tables and caches are made when they are first used, so that a Decoder of few objects is small.
 //

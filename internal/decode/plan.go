@@ -15,16 +15,16 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// plan describes how to decode the objects of a type. It is immutable, but for the array types of
-// its slices, and is shared by all Decoders of the type.
+// plan describes how to decode the objects of a type. All Decoders of the type share it. It is
+// immutable, except for a cache of reflection's array types (elementType).
 type plan struct {
 	root   *messagePlan
-	shared uint32 // the number of fields, of all messages, whose values may be shared
+	shared uint32 // the number of ids of fields
 	caches uint32 // the number of caches of strings that a Decoder has
 }
 
-// planKey identifies a plan. The paths of the fields that NewPartial decodes are in the tags of
-// their struct type.
+// planKey identifies a plan. Types are enough: the paths of the fields that NewPartial decodes are
+// in the tags of their struct type, and their offsets follow from it.
 type planKey struct {
 	object reflect.Type // of the decoded objects
 	// The types of the API and of the struct with some of its fields; nil for whole objects.
@@ -85,7 +85,7 @@ type fieldPlan struct {
 	goType  reflect.Type
 
 	// id is the kind of the field's values in Decoder.shared, and the index of their estimate in
-	// Decoder.hits. Only fields whose values may be shared have one.
+	// Decoder.hits. It is set for slices, maps and messages behind pointers.
 	id uint32
 	// The indexes in Decoder.caches, of fields with strings.
 	strings uint32 // for strings and map keys

@@ -32,7 +32,7 @@ type table[V any] struct {
 type generation[V any] struct {
 	sets []set[V] // the length is a power of two
 	// ghosts are tags of entries inserted some time ago, indexed by their upper bits. A new entry
-	// whose tag is a ghost recurs. A table that any eviction makes grow has no ghosts.
+	// whose tag is a ghost recurs. While any eviction makes the table grow, it needs no ghosts.
 	ghosts []uint32
 }
 
@@ -61,8 +61,8 @@ const (
 	minSets      = 32 // at least one per stripe, so that the writers of a set share a lock
 	stripes      = minSets
 	growthFactor = 2
-	// smallSets is the number of sets up to which any eviction makes a table grow. Such a table
-	// takes about 50 KiB.
+	// smallSets is the number of sets below which any eviction makes a table grow. Smaller tables
+	// take at most 24 KiB.
 	smallSets = 512
 	// ghostsPerSet is the number of ghosts for each set. They take more memory than the sets.
 	ghostsPerSet = 32

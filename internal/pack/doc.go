@@ -18,7 +18,7 @@
 // dictionary applies to objects packed from then on. Therefore no object is ever repacked because
 // another object changed, and a collection whose owners change all the time takes no more memory
 // than its current objects. The index of a dictionary is not part of it: a workspace builds one to
-// pack new objects, and the garbage collector frees idle workspaces.
+// pack a base or an object without an owner, and the garbage collector frees idle workspaces.
 //
 // # Updates
 //

@@ -104,7 +104,8 @@ func (b *batch) copyRaw(item *feed.Item) {
 
 // finish blocks until all items are added. If discard is true it drops the items that are not added
 // yet. It returns an error if not all items were added, although discard is false. It frees the
-// batches, since an idle connection references the pipeline by the context of its last request.
+// batches: net/http's idle connection references the context of its last request, and so the
+// pipeline.
 func (p *decodePipeline) finish(discard bool) error {
 	if p.toDecode == nil {
 		if p.current != nil && !discard {
@@ -127,8 +128,12 @@ func (p *decodePipeline) finish(discard bool) error {
 	return p.err
 }
 
-// newBatch returns an empty batch, a used one if possible.
+// newBatch returns an empty batch, a used one if possible. The buffer of the first one grows: most
+// lists are short.
 func (p *decodePipeline) newBatch() *batch {
+	if p.toDecode == nil {
+		return &batch{}
+	}
 	select {
 	case b := <-p.free:
 		return b

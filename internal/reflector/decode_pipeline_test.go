@@ -126,7 +126,6 @@ func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 	}
 }
 
-// TestPipelineKeepsOrderOfBytesAndObjects adds batches that skip the workers between others.
 // TestPipelineFreesItsBatches adds items of one batch and of several.
 func TestPipelineFreesItsBatches(t *testing.T) {
 	for _, items := range []int{3, 5_000} {
@@ -143,6 +142,7 @@ func TestPipelineFreesItsBatches(t *testing.T) {
 	}
 }
 
+// TestPipelineKeepsOrderOfBytesAndObjects adds batches that skip the workers between others.
 func TestPipelineKeepsOrderOfBytesAndObjects(t *testing.T) {
 	const items, run = 10 * batchItems, batchItems + batchItems/2
 	replacement := &recordingReplacement{}

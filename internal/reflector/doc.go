@@ -77,7 +77,9 @@
 //
 // If Config.Start is set, a probe precedes the first list: a list of one object, without selectors
 // (but see feed.RestrictProbe), for the version of the most recent state. The first list is then
-// not older than that version. The reflectors of scopes share one probe. Without Config.Start the
+// not older than that version. A server that ignores the limit answers with the whole collection,
+// which is the first list, unless the probe lacks a selector. The reflectors of scopes share one
+// probe, and those of one resource in a Factory share probes (Probes). Without Config.Start the
 // first list is at resourceVersion "0", and may show any state.
 //
 // # A collection that is not served
@@ -184,9 +186,10 @@
 //
 //	the probe before the first list            next request
 //	─────────────────────────────────────────  ───────────────────────────────────────────
-//	had a version, and at most one object      list not older than that version
-//	had no version that can be compared, or    list of the most recent state
-//	more objects, as the limit was ignored
+//	had a version                              list not older than that version
+//	had no version that can be compared        list of the most recent state
+//	had more objects and no continue token:    none, it is the first list; without a selector of
+//	the limit was ignored                      the collection, list of the most recent state
 //	failed with 429, 5xx, a connection error   probe, after the backoff
 //	or without an answer for 30 s
 //	failed with anything else, such as 403     list of the most recent state

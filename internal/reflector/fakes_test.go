@@ -92,7 +92,7 @@ func refusedWith(err error) func(context.Context, feed.WatchSink) error {
 // always returns a function that returns value.
 func always(value bool) func() bool { return func() bool { return value } }
 
-// emptySink accepts empty lists.
+// emptySink accepts lists and drops their items.
 type emptySink struct{ feed.Sink }
 
 func (emptySink) Begin() feed.Replacement { return emptyReplacement{} }
@@ -101,9 +101,11 @@ func (emptySink) NeedsList() bool         { return false }
 
 type emptyReplacement struct{ feed.Replacement }
 
-func (emptyReplacement) CompareContents(bool)      {}
-func (emptyReplacement) Commit(string) error       { return nil }
-func (emptyReplacement) Differs(string, bool) bool { return false }
+func (emptyReplacement) Needs(feed.Item) (feed.Need, any) { return feed.NeedsIdentity, nil }
+func (emptyReplacement) Add(feed.Item)                    {}
+func (emptyReplacement) CompareContents(bool)             {}
+func (emptyReplacement) Commit(string) error              { return nil }
+func (emptyReplacement) Differs(string, bool) bool        { return false }
 
 // vacatableSink accepts empty lists, and is the store that they are in.
 type vacatableSink struct {

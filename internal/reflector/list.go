@@ -53,14 +53,19 @@ type listState struct {
 // refuses the resourceVersion, if the list is older than the version reached, or if it contradicts
 // the history. After several failures at one version, the list is a consistent read from the start.
 func (r *Reflector) list(ctx context.Context) error {
-	if err := r.findStart(ctx); err != nil {
+	first, err := r.findStart(ctx)
+	if err != nil {
 		return &AttemptError{Op: OpList, Err: err}
 	}
 	state := r.state
 	if r.lists.failures%(maxFailures+1) == maxFailures {
 		r.state = stateConsistentRead
 	}
-	err := r.listWithFallbacks(ctx)
+	if first != nil {
+		err = r.commitComplete(ctx, first.Replacement, first.version, first.requested)
+	} else {
+		err = r.listWithFallbacks(ctx)
+	}
 	if r.state != stateConsistentRead && ctx.Err() == nil && needsConsistentRead(err) {
 		r.state, state = stateConsistentRead, stateConsistentRead
 		err = r.listWithFallbacks(ctx)
@@ -123,8 +128,13 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 		feed.RaisePanic(ctx, err)
 		return err
 	}
+	return r.commitComplete(ctx, replacement, page.ResourceVersion, requested)
+}
+
+// commitComplete commits a list whose items are all added to the replacement.
+func (r *Reflector) commitComplete(ctx context.Context, list feed.Replacement, version string, requested time.Time) error {
 	r.holdInitial()
-	err = r.commit(ctx, replacement, page.ResourceVersion, r.state == stateConsistentRead, requested)
+	err := r.commit(ctx, list, version, r.state == stateConsistentRead, requested)
 	feed.RaisePanic(ctx, err)
 	return err
 }
@@ -152,15 +162,8 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 	unversioned := r.isUnversioned()
 	for {
 		page, err := r.page(ctx, options, func(item feed.Item) error {
-			r.activity.Add(1)
-			r.lists.received.Add(1)
 			progress.item(item.Key)
-			if unversioned {
-				item.ResourceVersion = "" // which is never compared
-			}
-			r.proof.listed.Add(item)
-			item.Received = nil // which would live as long as the list is incomplete
-			add(item)
+			r.received(item, unversioned, add)
 			return nil
 		})
 		if err != nil && options.Continue != "" {
@@ -180,6 +183,18 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 		}
 		options.Continue, options.ResourceVersion, options.ResourceVersionMatch = page.Continue, "", ""
 	}
+}
+
+// received passes on an item of a list.
+func (r *Reflector) received(item feed.Item, unversioned bool, add func(feed.Item)) {
+	r.activity.Add(1)
+	r.lists.received.Add(1)
+	if unversioned {
+		item.ResourceVersion = "" // which is never compared
+	}
+	r.proof.listed.Add(item)
+	item.Received = nil // which would live as long as the list is incomplete
+	add(item)
 }
 
 // endPage records the end of a page that another one follows. If the page was no progress, the next

@@ -168,7 +168,7 @@ func (r *Reflector) stopRequests(why error) {
 
 // probeAbsent requests one object, and reports whether the server does not serve the resource.
 func (r *Reflector) probeAbsent(ctx context.Context) (bool, error) {
-	_, _, err := r.mostRecent(ctx)
+	_, err := r.mostRecent(ctx)
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}

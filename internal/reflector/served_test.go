@@ -297,7 +297,7 @@ func TestBudgetOutlastsTheAbsenceOfTheResource(t *testing.T) {
 		"seldom served":                      {time.Second, 9 * time.Second, "ok", "404", Config{}, 0},
 		"seldom absent":                      {9 * time.Second, time.Second, "ok", "404", Config{}, 0},
 		"by a WatchList":                     {3 * time.Second, 3 * time.Second, "ok", "404", Config{WatchList: always(true)}, 0},
-		"after a probe of the start":         {3 * time.Second, 3 * time.Second, "ok", "404", Config{Start: NewStart()}, 0},
+		"after a probe of the start":         {3 * time.Second, 3 * time.Second, "ok", "404", Config{Start: NewStart(nil)}, 0},
 		"with a Backoff":                     {3 * time.Second, 3 * time.Second, "ok", "404", Config{Backoff: explicit()}, 0},
 		"with a Backoff, after a failure":    {3 * time.Second, 3 * time.Second, "ok", "503 404", Config{Backoff: wait.Backoff{Duration: time.Second}}, 10},
 		"a server that lags":                 {3 * time.Second, 3 * time.Second, "404", "404", Config{}, 0},

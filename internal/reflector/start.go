@@ -5,8 +5,12 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -15,38 +19,46 @@ import (
 // the server's most recent state when the first of them starts. One reflector requests it by a
 // probe, and the others wait for the answer. Use NewStart. Start is safe for concurrent use.
 type Start struct {
-	lock     chan struct{} // a mutex with a context, held during a probe; guards version and err
-	version  string        // empty until a probe has returned one
+	probes   *Probes
+	lock     chan struct{} // a mutex with a context, held during a probe; guards answer and err
+	answer   startAnswer   // zero until a probe has succeeded
 	err      error         // of the last probe that failed
 	failures atomic.Uint64 // number of probes that failed
 }
 
-// NewStart returns a Start whose version is not known.
-func NewStart() *Start { return &Start{lock: make(chan struct{}, 1)} }
+// NewStart returns a Start whose version is not known. It shares probes with the other Starts of
+// the same Probes, which may be nil.
+func NewStart(probes *Probes) *Start { return &Start{probes: probes, lock: make(chan struct{}, 1)} }
 
-// get returns the version, and calls probe if it is not known. If the probe of another reflector
+// startAnswer is what a probe has found out. The zero value is nothing.
+type startAnswer struct {
+	version      string // of the most recent state; empty if it cannot be used
+	ignoresLimit bool   // the server sends whole collections, so that further probes are in vain
+}
+
+// get returns the answer, and calls probe if it is not known. If the probe of another reflector
 // fails while the caller waits, get returns that error.
-func (s *Start) get(ctx context.Context, probe func(context.Context) (string, error)) (string, error) {
+func (s *Start) get(ctx context.Context, probe probeFunc) (startAnswer, error) {
 	failures := s.failures.Load()
 	select {
 	case s.lock <- struct{}{}:
 		defer func() { <-s.lock }()
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return startAnswer{}, ctx.Err()
 	}
 	switch {
-	case s.version != "":
-		return s.version, nil
+	case s.answer != startAnswer{}:
+		return s.answer, nil
 	case s.failures.Load() != failures:
-		return "", s.err
+		return startAnswer{}, s.err
 	}
-	version, err := probe(ctx)
+	answer, err := s.probes.do(ctx, probe)
 	if err != nil && ctx.Err() == nil {
 		s.err = err
 		s.failures.Add(1)
 	}
-	s.version = version
-	return version, err
+	s.answer = answer
+	return answer, err
 }
 
 // startState is how a reflector starts.
@@ -56,35 +68,81 @@ type startState struct {
 	withWatch  bool   // the next request is a watch: the first one if Config.From is set
 }
 
-// findStart sets the version of the start before the first list, if Config.Start is set. If the
-// probe is refused or shows no usable version, the first list is of the most recent state. It
-// returns an error if the server could not answer at the moment.
-func (r *Reflector) findStart(ctx context.Context) error {
-	if r.config.Start == nil || r.start.version != "" || r.start.mostRecent || r.version() != "" || !r.lists.committedAt.IsZero() ||
-		r.config.Source.Traits().Fake {
-		return nil
-	}
-	r.status.listing()
-	version, err := r.config.Start.get(ctx, r.probeStart)
-	if err != nil {
-		feed.RaisePanic(ctx, err)
-		return fmt.Errorf("request the current resourceVersion: %w", err)
-	}
-	r.start.version, r.start.mostRecent = version, version == ""
-	return nil
+// firstList is a list that is complete and not committed yet.
+type firstList struct {
+	feed.Replacement
+
+	version   string
+	requested time.Time
 }
 
-// probeStart returns the version of the most recent state. It is empty if the server refuses the
-// probe, ignores its limit, or has no version that can be compared.
-func (r *Reflector) probeStart(ctx context.Context) (version string, err error) {
-	version, items, err := r.mostRecent(ctx)
+// findStart sets the version of the start before the first list, if Config.Start is set. If the
+// probe is refused or shows no usable version, the first list is of the most recent state. If the
+// server has answered the probe with the whole collection, findStart returns that as the first
+// list. It returns an error if the server could not answer at the moment.
+func (r *Reflector) findStart(ctx context.Context) (first *firstList, err error) {
+	if r.config.Start == nil || r.start.version != "" || r.start.mostRecent || r.version() != "" || !r.lists.committedAt.IsZero() ||
+		r.config.Source.Traits().Fake {
+		return nil, nil
+	}
+	r.status.listing()
+	answer, err := r.config.Start.get(ctx, func(ctx context.Context) (answer startAnswer, err error) {
+		answer, first, err = r.probeStart(ctx)
+		return answer, err
+	})
+	if err != nil {
+		feed.RaisePanic(ctx, err)
+		return nil, fmt.Errorf("request the current resourceVersion: %w", err)
+	}
+	r.start.version, r.start.mostRecent = answer.version, answer.version == ""
+	return first, nil
+}
+
+// errLimitIgnored ends the answer to a probe that has objects which the collection may not have.
+var errLimitIgnored = errors.New("the server ignores limit")
+
+// probeStart requests one object, for the version of the most recent state. It is empty if the
+// server refuses the probe, or has no version that can be compared.
+//
+// An answer with more objects than requested and no continue token is the whole collection, of the
+// most recent state. It is returned as the first list, unless the probe lacks a selector of the
+// collection: then the rest is not read.
+func (r *Reflector) probeStart(ctx context.Context) (answer startAnswer, first *firstList, err error) {
+	if err := r.awaitBudget(ctx); err != nil {
+		return answer, nil, err
+	}
+	requested := r.clock.Now()
+	watched, stop := r.watchIdle(ctx, polling{timeout: func() time.Duration { return probeTimeout }})
+	defer stop()
+	probe, lacksSelector := feed.WithProbe(watched)
+	replacement, items, unversioned := r.begin(), 0, r.isUnversioned()
+	pipeline := newDecodePipeline(replacement, r.config.InFlight)
+	page, err := r.page(probe, metav1.ListOptions{Limit: 1}, func(item feed.Item) error {
+		if items++; items > 1 && lacksSelector() {
+			return errLimitIgnored
+		}
+		r.received(item, unversioned, pipeline.add)
+		return nil
+	})
+	answer.ignoresLimit = items > 1 && page.Continue == ""
+	isWhole := err == nil && answer.ignoresLimit
+	if failed := pipeline.finish(!isWhole); isWhole {
+		err = failed
+	}
+	err = orCause(watched, err)
 	switch {
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return startAnswer{}, nil, ctx.Err()
 	case feed.IsPanic(err), isBusy(err), isServerError(err), isUnreachable(err):
-		return "", err
-	case err != nil, items > 1, !isValid(version):
-		return "", nil //nolint:nilerr // a list of the most recent state follows
+		return startAnswer{}, nil, err
+	case err != nil: // a list of the most recent state follows
+		return answer, nil, nil
+	case isWhole:
+		r.listAnswered(requested)
+		first = &firstList{replacement, page.ResourceVersion, requested}
 	}
-	return version, nil
+	if isValid(page.ResourceVersion) {
+		answer.version = page.ResourceVersion
+	}
+	return answer, first, nil
 }

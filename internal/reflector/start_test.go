@@ -26,6 +26,7 @@ import (
 type startSource struct {
 	scriptedSource
 	probe    func() (version string, items int, err error)
+	token    string // of the answer to a probe
 	requests []string
 }
 
@@ -34,11 +35,11 @@ func (s *startSource) List(_ context.Context, options metav1.ListOptions, add fu
 		s.requests = append(s.requests, "probe")
 		version, items, err := s.probe()
 		for range items {
-			if err := add(feed.Item{Key: "a"}); err != nil {
+			if err := add(feed.Item{Key: "a", ResourceVersion: "7"}); err != nil {
 				return metav1.ListMeta{}, err
 			}
 		}
-		return metav1.ListMeta{ResourceVersion: version, Continue: "more"}, err
+		return metav1.ListMeta{ResourceVersion: version, Continue: s.token}, err
 	}
 	s.requests = append(s.requests, cmp.Or(options.ResourceVersion, "most recent"))
 	if options.ResourceVersion == "0" {
@@ -72,11 +73,14 @@ func TestFirstListIsNotOlderThanTheMostRecentState(t *testing.T) {
 		any       bool
 		fake      bool
 		watchList bool
+		whole     bool
 		want      string
 	}{
 		"a page":               {probe: answers("163", 1, nil), want: "probe 163"},
 		"no object":            {probe: answers("163", 0, nil), want: "probe 163"},
-		"the limit is ignored": {probe: answers("163", 2, nil), want: "probe most recent"},
+		"a larger page":        {probe: answers("163", 2, nil), want: "probe 163"},
+		"the limit is ignored": {probe: answers("163", 2, nil), whole: true, want: "probe"},
+		"… without a version":  {probe: answers("", 2, nil), whole: true, want: "probe"},
 		"no version":           {probe: answers("", 1, nil), want: "probe most recent"},
 		"another version":      {probe: answers("abc", 1, nil), want: "probe most recent"},
 		"403":                  {probe: answers("", 0, forbidden), want: "probe most recent"},
@@ -93,7 +97,10 @@ func TestFirstListIsNotOlderThanTheMostRecentState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := &startSource{probe: c.probe, scriptedSource: scriptedSource{traits: feed.Traits{Fake: c.fake}, watches: watches{idleWatch}}}
-			config := Config{Source: source, Start: NewStart(), WatchList: always(c.watchList)}
+			if source.token = "more"; c.whole {
+				source.token = ""
+			}
+			config := Config{Source: source, Start: NewStart(nil), WatchList: always(c.watchList)}
 			if c.any {
 				config.Start = nil
 			}
@@ -108,7 +115,7 @@ func TestFirstListIsNotOlderThanTheMostRecentState(t *testing.T) {
 // TestProbeOfTheStartHasADeadline checks that a probe without an answer is given up and reported.
 func TestProbeOfTheStartHasADeadline(t *testing.T) {
 	source := &hangingSource{}
-	reported := runFor(t, probeTimeout+time.Second, Config{Source: source, Start: NewStart()})
+	reported := runFor(t, probeTimeout+time.Second, Config{Source: source, Start: NewStart(nil)})
 	if len(reported) != 1 || !errors.Is(reported[0], ErrStalled) {
 		t.Errorf("reported %v, want %v", reported, ErrStalled)
 	}
@@ -126,14 +133,14 @@ func (*hangingSource) List(ctx context.Context, _ metav1.ListOptions, _ func(fee
 // that its failure is that of all that wait, and that a later one needs none.
 func TestOneProbeForAllReflectorsOfAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		start := NewStart()
+		start := NewStart(nil)
 		failure := errors.New("busy")
 		asked := 0
-		probe := func(version string, err error) func(context.Context) (string, error) {
-			return func(context.Context) (string, error) {
+		probe := func(version string, err error) probeFunc {
+			return func(context.Context) (startAnswer, error) {
 				asked++
 				<-time.After(time.Second) // in the bubble
-				return version, err
+				return startAnswer{version: version}, err
 			}
 		}
 		for _, c := range []struct {
@@ -143,9 +150,9 @@ func TestOneProbeForAllReflectorsOfAStart(t *testing.T) {
 		}{{"", failure, 1}, {"163", nil, 2}, {"163", nil, 2}} {
 			for range 3 {
 				go func() {
-					version, err := start.get(t.Context(), probe(c.version, c.err))
-					if version != c.version || !errors.Is(err, c.err) {
-						t.Errorf("version %q, error %v, want %q, %v", version, err, c.version, c.err)
+					answer, err := start.get(t.Context(), probe(c.version, c.err))
+					if answer.version != c.version || !errors.Is(err, c.err) {
+						t.Errorf("version %q, error %v, want %q, %v", answer.version, err, c.version, c.err)
 					}
 				}()
 			}

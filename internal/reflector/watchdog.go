@@ -107,12 +107,12 @@ func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
 	return err
 }
 
-// mostRecent requests a list of one object, for the resourceVersion of the most recent state. items
-// is the number of objects in the answer. The error is ErrStalled if the server did not answer
-// within probeTimeout.
-func (r *Reflector) mostRecent(ctx context.Context) (version string, items int, err error) {
-	page, err := r.requestOne(feed.WithProbe(ctx), "", func(feed.Item) error { items++; return nil })
-	return page.ResourceVersion, items, err
+// mostRecent requests a list of one object, for the resourceVersion of the most recent state. The
+// error is ErrStalled if the server did not answer within probeTimeout.
+func (r *Reflector) mostRecent(ctx context.Context) (version string, err error) {
+	probe, _ := feed.WithProbe(ctx)
+	page, err := r.requestOne(probe, "", func(feed.Item) error { return nil })
+	return page.ResourceVersion, err
 }
 
 // probe compares the resourceVersion of the most recent state with the one reached. It returns
@@ -120,7 +120,7 @@ func (r *Reflector) mostRecent(ctx context.Context) (version string, items int, 
 // probeTimeout. A version that cannot be compared counts as newer.
 func (r *Reflector) probe(ctx context.Context) (order int, answered bool, err error) {
 	reached := r.version()
-	version, _, err := r.mostRecent(ctx)
+	version, err := r.mostRecent(ctx)
 	if feed.IsPanic(err) {
 		return 0, false, err // ends the watch; raised in the reflector's goroutine
 	}

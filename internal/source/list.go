@@ -90,8 +90,8 @@ type listRequest struct {
 	err    error
 }
 
-// consume splits the body and returns its placeholder in another format.
-func (r *listRequest) consume(format wire.Format, body io.Reader, other wire.Format) []byte {
+// consume splits the body and returns its placeholder, whose format may be another.
+func (r *listRequest) consume(format wire.Format, body io.Reader, placeholderFormat wire.Format) []byte {
 	header, err := r.split(format, r.source.decoded.traffic.reader(body))
 	if r.push(func() error {
 		r.read, r.header, r.err = true, header, err
@@ -99,7 +99,7 @@ func (r *listRequest) consume(format wire.Format, body io.Reader, other wire.For
 	}) != nil {
 		feed.LogPanic(r.logger, err)
 	}
-	return placeholder(header, other)
+	return placeholder(header, placeholderFormat)
 }
 
 // split passes on the items of the body. A panic, such as of the client's transport, is a

@@ -3,25 +3,24 @@
 
 package tap
 
-import (
-	"mime"
-	"strings"
-)
+import "strings"
 
 const jsonType, cborType = "application/json", "application/cbor"
 
 // withoutCBOR returns the clauses of an Accept header without those of CBOR, which cannot be split.
-// If there are no others, they ask for JSON instead, with the same parameters: those say which
-// representation of the objects the client wants.
+// If there are no others, they ask for JSON instead. Their parameters stay, such as the
+// representation of the objects that as= selects.
 func withoutCBOR(accept string) string {
 	var others, replaced []string
 	for clause := range strings.SplitSeq(accept, ",") {
-		mediaType, parameters, err := mime.ParseMediaType(clause)
-		if err != nil || mediaType != cborType {
+		clause = strings.TrimSpace(clause)
+		mediaType, _, _ := strings.Cut(clause, ";")
+		switch {
+		case strings.EqualFold(strings.TrimSpace(mediaType), cborType):
+			replaced = append(replaced, jsonType+clause[len(mediaType):])
+		case clause != "":
 			others = append(others, clause)
-			continue
 		}
-		replaced = append(replaced, mime.FormatMediaType(jsonType, parameters))
 	}
 	if len(others) == 0 {
 		others = replaced

@@ -24,9 +24,8 @@ type Tap struct {
 	Accept string
 	// Accepts reports whether Consume can read bodies of a Content-Type.
 	Accepts func(contentType string) bool
-	// Consume reads the body of a 200 response and returns the placeholder for the client, in a
-	// format that PlaceholderType has returned. The client's Read returns its error. Consume is
-	// called at most once.
+	// Consume reads the body of a 200 response and returns the placeholder for the client, of type
+	// placeholderType. The client's Read returns its error. Consume is called at most once.
 	Consume func(contentType string, body io.Reader, placeholderType string) (placeholder []byte, err error)
 	// PlaceholderType returns the Content-Type of the placeholder for a response and for a client
 	// that accepts some formats, by its Accept header.

@@ -12,8 +12,8 @@ const (
 	// listBuffer holds several chunks of a body (HTTP/2 frames and TLS records are 16 KiB) and a
 	// dozen Pods, so that few objects cross its end.
 	listBuffer = 64 << 10
-	// watchBuffer is small, because a process has many watches and most are idle. That of a busy
-	// watch soon holds one of its objects.
+	// watchBuffer is small, because a process has many watches and most are idle. The buffer grows
+	// to the size of the watch's objects.
 	watchBuffer = 1 << 10
 	// maxIdleWatchBuffer is the maximum buffer that a watch keeps after a large object.
 	maxIdleWatchBuffer = 256 << 10
