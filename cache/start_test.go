@@ -6,9 +6,11 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -112,27 +116,20 @@ func TestStartOverKindsOfServers(t *testing.T) {
 		},
 		"aggregated API without pages": {
 			list: ignoreLimit,
-			want: []string{"list@ limit=1"},
+			want: []string{"list@ limit=1", "list@4 limit=0"},
 		},
 		"aggregated API without pages, and a label": {
 			modify: []func(*metav1.ListOptions){byLabel},
 			list:   ignoreLimit,
-			want:   []string{"list@ limit=1", "list@ limit=500 app=rare"},
+			want:   []string{"list@ limit=1", "list@4 limit=0 app=rare"},
 		},
-		"aggregated API without pages, and a name": {
-			modify: []func(*metav1.ListOptions){byName},
-			list:   ignoreLimit,
-			want:   []string{"list@ limit=1 metadata.name=a", "list@4 limit=0 metadata.name=a"},
-		},
-		"aggregated API without pages, selectors and versions": {
-			modify: []func(*metav1.ListOptions){byName},
+		"aggregated API without pages and versions": {
 			list: func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
-				options.FieldSelector = ""
 				list, err := ignoreLimit(options, answer)
 				list.ResourceVersion = ""
 				return list, err
 			},
-			want: []string{"list@ limit=1 metadata.name=a"},
+			want: []string{"list@ limit=1", "list@ limit=500"},
 		},
 		"no limit accepted": {
 			list: func(options *metav1.ListOptions, answer func() (*corev1.PodList, error)) (*corev1.PodList, error) {
@@ -154,6 +151,85 @@ func TestStartOverKindsOfServers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnswerToTheProbeIsTheFirstList reads from a server that ignores limit, with streaming: what it
+// sends to a probe with the selectors of the informer is the first list, and no other object
+// reaches the program.
+func TestAnswerToTheProbeIsTheFirstList(t *testing.T) {
+	f := cachetest.Formats["protobuf"]
+	whole := f.Nodes("3", cachetest.Node("a", "1"), cachetest.Node("b", "2"))
+	for name, c := range map[string]struct {
+		modify []func(*metav1.ListOptions)
+		probe  []byte // the answer
+		lists  int
+	}{
+		"all objects":               {nil, whole, 1},
+		"a label":                   {[]func(*metav1.ListOptions){byRareLabel}, whole, 2},
+		"an answer with one object": {nil, f.Nodes("3", cachetest.Node("x", "1")), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lists atomic.Int32
+			counted := func(list http.HandlerFunc) http.HandlerFunc {
+				return func(w http.ResponseWriter, r *http.Request) {
+					lists.Add(1)
+					list(w, r)
+				}
+			}
+			s := cachetest.NewScript(t, []http.HandlerFunc{counted(cachetest.Serve(f.ListType, c.probe)), counted(cachetest.Serve(f.ListType, whole))}, nil)
+			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, nil)}
+			config := s.Config()
+			cache.EnableStreaming(config)
+			lw := cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Nodes(), c.modify...)
+			var seen sync.Map // the names that Transform receives
+			nodes := cache.NewSharedInformer(lw, &corev1.Node{}, cache.InformerOptions[*corev1.Node]{
+				Transform: func(node *corev1.Node) (*corev1.Node, error) {
+					seen.Store(node.Name, nil)
+					return node, nil
+				},
+			})
+			start(t, nodes)
+			if err := nodes.WaitForSync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := seen.Load("x"); ok || nodes.Store().Len() != 2 || int(lists.Load()) != c.lists || !nodes.Status().Streaming {
+				t.Errorf("%d nodes after %d lists, want 2 after %d; Transform has received x: %v", nodes.Store().Len(), lists.Load(), c.lists, ok)
+			}
+		})
+	}
+}
+
+func byRareLabel(options *metav1.ListOptions) { options.LabelSelector = "app=rare" }
+
+// TestJoinedAnswersToTheProbeAreNoList has a list function that joins the lists of two clients, and
+// drops their continue tokens.
+func TestJoinedAnswersToTheProbeAreNoList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two := cachetest.New(t).ListerWatcher, cachetest.New(t).ListerWatcher
+		lw := &cache.ListWatch{
+			ListFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				joined := &corev1.PodList{}
+				for n, client := range []*startClient{{server: one}, {server: two}} {
+					list, err := client.List(ctx, options)
+					if err != nil {
+						return nil, err
+					}
+					for i := range list.Items {
+						list.Items[i].Namespace = fmt.Sprint(n)
+					}
+					joined.ResourceVersion, joined.Items = list.ResourceVersion, append(joined.Items, list.Items...)
+				}
+				return joined, nil
+			},
+			WatchFunc: one.Watch,
+		}
+		pods := cache.NewSharedInformer(lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{})
+		start(t, pods)
+		synctest.Wait()
+		if n := pods.Store().Len(); n != 6 || !pods.HasSynced() {
+			t.Errorf("%d Pods, synced %v, want 6", n, pods.HasSynced())
+		}
+	})
 }
 
 // ignoreLimit answers as a server that ignores limit.

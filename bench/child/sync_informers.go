@@ -186,22 +186,18 @@ func sharedIndexInformer(factory factory) newSyncInformer {
 
 // stoppable returns an informer with a stop function for a run function that ends with its context.
 func stoppable(run func(context.Context), synced func() bool, version func() string) syncInformer {
-	stop := make(chan struct{})
+	var cancel context.CancelFunc // set by run, which is called first
 	return syncInformer{
 		run: func(ctx context.Context) <-chan struct{} {
-			ctx, cancel := context.WithCancel(ctx)
+			ctx, cancel = context.WithCancel(ctx)
 			stopped := make(chan struct{})
-			go func() {
-				<-stop
-				cancel()
-			}()
 			go func() {
 				defer close(stopped)
 				run(ctx)
 			}()
 			return stopped
 		},
-		stop:    func() { close(stop) },
+		stop:    func() { cancel() },
 		synced:  synced,
 		version: version,
 	}

@@ -20,8 +20,8 @@ import (
 func smallInformers(scale Scale) (experiments []harness.Experiment) {
 	experiments = append(experiments,
 		small(scale.Namespaces, "packed", child.PackedInformers, harness.AtMost(0.3), harness.AtMost(0.6)),
-		small(scale.Namespaces, "live", child.Informers, harness.AtMost(0.8), harness.AtMost(0.9)),
-		small(scale.Namespaces, "by the import alone", child.AdapterInformers, harness.AtMost(0.8), harness.Goal{}),
+		small(scale.Namespaces, "live", child.Informers, harness.AtMost(0.8).MissedBecause(missedLive), harness.AtMost(0.9)),
+		small(scale.Namespaces, "by the import alone", child.AdapterInformers, harness.AtMost(0.8).MissedBecause(missedAdapter), harness.Goal{}),
 		empty(scale.Namespaces),
 	)
 	for _, informers := range []int{1, max(scale.Namespaces/10, 2)} {
@@ -36,6 +36,13 @@ func smallInformers(scale Scale) (experiments []harness.Experiment) {
 	}
 	return experiments
 }
+
+// Why goals are missed, by heap profiles and stacks.
+const (
+	missedLive    = "The decoded objects themselves are 240 kB, 0.61x. The rest is an informer without Pods, and tables of 30 kB."
+	missedAdapter = "Package clientgo streams only if the program's client has the tap. Otherwise the client decodes the objects."
+	missedEmpty   = "net/http's connection is 10 kB and two goroutines, client-go's watch 6 kB and one."
+)
 
 // heapOf measures the heap of informers.
 func heapOf(informers, pods int, row, side string) harness.Experiment {
@@ -69,8 +76,8 @@ func empty(informers int) harness.Experiment {
 	return harness.Experiment{
 		Row: "small-informers", Setup: "no Pods", Sides: sides,
 		Metrics: []harness.Metric{
-			{Name: "heap", Unit: "kB/informer", Goal: harness.Within(24, "kB/informer")},
-			{Name: "goroutines", Unit: "/informer", Goal: harness.Within(8, "/informer")},
+			{Name: "heap", Unit: "kB/informer", Goal: harness.Within(24, "kB/informer").MissedBecause(missedEmpty)},
+			{Name: "goroutines", Unit: "/informer", Goal: harness.Within(8, "/informer").MissedBecause(missedEmpty)},
 		},
 		Prepare: smallRuns(informers, 0, sides, func(cost child.ScopesCost) []float64 {
 			return []float64{cost.Heap / 1e3, cost.Goroutines}

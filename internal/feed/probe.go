@@ -46,7 +46,9 @@ func RestrictProbe(ctx context.Context, options *metav1.ListOptions) {
 	before, selected := *options, options.FieldSelector
 	options.LabelSelector, options.FieldSelector, options.ShardSelector = "", "", ""
 	defer func() {
-		p.lacksSelector.Store(options.LabelSelector != before.LabelSelector || options.FieldSelector != selected || options.ShardSelector != before.ShardSelector)
+		if options.LabelSelector != before.LabelSelector || options.FieldSelector != selected || options.ShardSelector != before.ShardSelector {
+			p.lacksSelector.Store(true)
+		}
 	}()
 	if p.key != "" {
 		options.FieldSelector = SelectorOf(p.key)

@@ -22,8 +22,9 @@
 //     otherwise.
 //   - An event that cannot be read is passed over. It may be a deletion, so that a list follows the
 //     watch. Its version is not reached, and is compared only with that of a repeated change.
-//   - A list or watch that receives nothing for longer than its idle timeout is cancelled. A probe
-//     has a deadline. A watch of a fake of client-go has no idle timeout.
+//   - A list or watch that receives nothing for longer than its idle timeout is cancelled, and so is
+//     the probe before the first list. Other probes have a deadline. A watch of a fake of client-go
+//     has no idle timeout.
 //
 // # When a request follows
 //
@@ -77,10 +78,10 @@
 //
 // If Config.Start is set, a probe precedes the first list: a list of one object, without selectors
 // (but see feed.RestrictProbe), for the version of the most recent state. The first list is then
-// not older than that version. A server that ignores the limit answers with the whole collection,
-// which is the first list, unless the probe lacks a selector. The reflectors of scopes share one
-// probe, and those of one resource in a Factory share probes (Probes). Without Config.Start the
-// first list is at resourceVersion "0", and may show any state.
+// not older than that version. A server that ignores the limit answers with the whole collection.
+// If that is split from the response, it is the first list, unless the probe lacks a selector. The
+// reflectors of scopes share one probe, and those of one resource in a Factory share probes
+// (Probes). Without Config.Start the first list is at resourceVersion "0", and may show any state.
 //
 // # A collection that is not served
 //
@@ -188,8 +189,8 @@
 //	─────────────────────────────────────────  ───────────────────────────────────────────
 //	had a version                              list not older than that version
 //	had no version that can be compared        list of the most recent state
-//	had more objects and no continue token:    none, it is the first list; without a selector of
-//	the limit was ignored                      the collection, list of the most recent state
+//	had more objects and no continue token:    none, it is the first list (streaming, and no
+//	the limit was ignored                      selector); otherwise as above
 //	failed with 429, 5xx, a connection error   probe, after the backoff
 //	or without an answer for 30 s
 //	failed with anything else, such as 403     list of the most recent state

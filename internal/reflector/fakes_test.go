@@ -96,6 +96,7 @@ func always(value bool) func() bool { return func() bool { return value } }
 type emptySink struct{ feed.Sink }
 
 func (emptySink) Begin() feed.Replacement { return emptyReplacement{} }
+func (emptySink) AdvanceVersion(string)   {}
 func (emptySink) Quarantined() int        { return 0 }
 func (emptySink) NeedsList() bool         { return false }
 

@@ -187,7 +187,7 @@ func (r *Reflector) pages(ctx context.Context, options metav1.ListOptions, add f
 
 // received passes on an item of a list.
 func (r *Reflector) received(item feed.Item, unversioned bool, add func(feed.Item)) {
-	r.activity.Add(1)
+	r.active()
 	r.lists.received.Add(1)
 	if unversioned {
 		item.ResourceVersion = "" // which is never compared
@@ -200,7 +200,7 @@ func (r *Reflector) received(item feed.Item, unversioned bool, add func(feed.Ite
 // endPage records the end of a page that another one follows. If the page was no progress, the next
 // one costs a token of the budget.
 func (r *Reflector) endPage(ctx context.Context, progress *pageProgress, token string) error {
-	r.activity.Add(1)
+	r.active()
 	isFree, err := progress.endPage(token)
 	if isFree {
 		return err

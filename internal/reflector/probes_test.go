@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // countedProbes answers each probe after a second with the version "1", "2" and so on.
@@ -22,7 +24,7 @@ type countedProbes struct {
 }
 
 func (c *countedProbes) start(ctx context.Context) (startAnswer, error) {
-	return c.do(ctx, func(ctx context.Context) (startAnswer, error) {
+	return c.do(ctx, clock.RealClock{}, func(ctx context.Context) (startAnswer, error) {
 		number := c.sent.Add(1)
 		select {
 		case <-time.After(time.Second): // in the bubble
@@ -98,11 +100,32 @@ func TestFailedProbeIsNotShared(t *testing.T) {
 	})
 }
 
+// TestHangingProbeDelaysOthersByTheirWaitOnly has a server that answers no probe.
+func TestHangingProbeDelaysOthersByTheirWaitOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var probes Probes
+		began := time.Now()
+		for n := range 5 {
+			go func() {
+				_, err := probes.do(t.Context(), clock.RealClock{}, func(context.Context) (startAnswer, error) {
+					<-time.After(probeTimeout)
+					return startAnswer{}, ErrStalled
+				})
+				if took := time.Since(began); !errors.Is(err, ErrStalled) || took > 45*time.Second {
+					t.Errorf("reflector %d: error %v after %v", n, err, took)
+				}
+			}()
+			synctest.Wait()
+		}
+		<-time.After(10 * time.Minute)
+	})
+}
+
 // TestServerThatIgnoresLimitIsProbedOnce checks what a probe of the whole collection saves others.
 func TestServerThatIgnoresLimitIsProbedOnce(t *testing.T) {
 	var probes Probes
 	for range 2 {
-		answer, err := probes.do(t.Context(), func(context.Context) (startAnswer, error) {
+		answer, err := probes.do(t.Context(), clock.RealClock{}, func(context.Context) (startAnswer, error) {
 			if probes.ignoresLimit {
 				t.Error("the server was probed again")
 			}

@@ -108,7 +108,8 @@ type Reflector struct {
 	status status
 
 	synced   chan struct{} // closed when the first list is committed
-	activity atomic.Uint64 // counts what the server has sent, for the watchdog
+	made     time.Time
+	activeAt atomic.Int64 // when the server has sent something last, in nanoseconds after made
 	state    state
 
 	start   startState
@@ -153,6 +154,7 @@ func New(config Config) *Reflector {
 	r := &Reflector{
 		config: config,
 		clock:  config.Clock,
+		made:   config.Clock.Now(),
 		synced: make(chan struct{}),
 		lists:  listState{wantsWatchList: sync.OnceValue(func() bool { return config.WatchList != nil && config.WatchList() })},
 		pacing: pacing{backoff: newBackoff(config.Backoff, config.Clock), budget: config.budget(), ownBackoff: ownBackoff},

@@ -6,8 +6,9 @@ package reflector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"strconv"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -120,21 +121,20 @@ func (s quarantinedSink) Begin() feed.Replacement {
 	*s.lists++
 	return s.emptySink.Begin()
 }
-func (quarantinedSink) Quarantined() int      { return 1 }
-func (quarantinedSink) AdvanceVersion(string) {}
+func (quarantinedSink) Quarantined() int { return 1 }
 
 // TestQuarantinedObjectsAreListedThoughWatchesFail checks that objects which could not be stored
 // are requested again if every watch ends with an error.
 func TestQuarantinedObjectsAreListedThoughWatchesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		version := 10
+		var version atomic.Int64 // of lists, and of probes during a watch
+		version.Store(10)
 		source := &scriptedSource{
-			lists: lists{func() (string, error) { return strconv.Itoa(version), nil }},
+			lists: lists{func() (string, error) { return fmt.Sprint(version.Load()), nil }},
 			watches: watches{func(ctx context.Context, events feed.WatchSink) error {
 				events.Opened()
 				openFor(ctx, 4*time.Minute)
-				version++
-				if err := events.Bookmark(strconv.Itoa(version), false); err != nil {
+				if err := events.Bookmark(fmt.Sprint(version.Add(1)), false); err != nil {
 					return err
 				}
 				return syscall.ECONNRESET

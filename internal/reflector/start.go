@@ -4,6 +4,7 @@
 package reflector
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -30,7 +32,8 @@ type Start struct {
 // the same Probes, which may be nil.
 func NewStart(probes *Probes) *Start { return &Start{probes: probes, lock: make(chan struct{}, 1)} }
 
-// startAnswer is what a probe has found out. The zero value is nothing.
+// startAnswer is what a probe has found out. The zero value is nothing: the probe was refused, or
+// its answer had no version.
 type startAnswer struct {
 	version      string // of the most recent state; empty if it cannot be used
 	ignoresLimit bool   // the server sends whole collections, so that further probes are in vain
@@ -38,7 +41,7 @@ type startAnswer struct {
 
 // get returns the answer, and calls probe if it is not known. If the probe of another reflector
 // fails while the caller waits, get returns that error.
-func (s *Start) get(ctx context.Context, probe probeFunc) (startAnswer, error) {
+func (s *Start) get(ctx context.Context, clock clock.Clock, probe probeFunc) (startAnswer, error) {
 	failures := s.failures.Load()
 	select {
 	case s.lock <- struct{}{}:
@@ -52,7 +55,7 @@ func (s *Start) get(ctx context.Context, probe probeFunc) (startAnswer, error) {
 	case s.failures.Load() != failures:
 		return startAnswer{}, s.err
 	}
-	answer, err := s.probes.do(ctx, probe)
+	answer, err := s.probes.do(ctx, clock, probe)
 	if err != nil && ctx.Err() == nil {
 		s.err = err
 		s.failures.Add(1)
@@ -86,7 +89,7 @@ func (r *Reflector) findStart(ctx context.Context) (first *firstList, err error)
 		return nil, nil
 	}
 	r.status.listing()
-	answer, err := r.config.Start.get(ctx, func(ctx context.Context) (answer startAnswer, err error) {
+	answer, err := r.config.Start.get(ctx, r.clock, func(ctx context.Context) (answer startAnswer, err error) {
 		answer, first, err = r.probeStart(ctx)
 		return answer, err
 	})
@@ -98,15 +101,16 @@ func (r *Reflector) findStart(ctx context.Context) (first *firstList, err error)
 	return first, nil
 }
 
-// errLimitIgnored ends the answer to a probe that has objects which the collection may not have.
+// errLimitIgnored ends the answer to a probe of which more is not needed.
 var errLimitIgnored = errors.New("the server ignores limit")
 
-// probeStart requests one object, for the version of the most recent state. It is empty if the
-// server refuses the probe, or has no version that can be compared.
+// probeStart requests one object, for the version of the most recent state. The version is empty if
+// the server refuses the probe, or has no version that can be compared.
 //
 // An answer with more objects than requested and no continue token is the whole collection, of the
-// most recent state. It is returned as the first list, unless the probe lacks a selector of the
-// collection: then the rest is not read.
+// most recent state. It is returned as the first list if the objects were split from the server's
+// response: a function of the program may join answers, and drop their tokens. If the probe lacks a
+// selector of the collection, the rest is not read.
 func (r *Reflector) probeStart(ctx context.Context) (answer startAnswer, first *firstList, err error) {
 	if err := r.awaitBudget(ctx); err != nil {
 		return answer, nil, err
@@ -115,21 +119,25 @@ func (r *Reflector) probeStart(ctx context.Context) (answer startAnswer, first *
 	watched, stop := r.watchIdle(ctx, polling{timeout: func() time.Duration { return probeTimeout }})
 	defer stop()
 	probe, lacksSelector := feed.WithProbe(watched)
-	replacement, items, unversioned := r.begin(), 0, r.isUnversioned()
-	pipeline := newDecodePipeline(replacement, r.config.InFlight)
+	received := probedItems{reflector: r}
 	page, err := r.page(probe, metav1.ListOptions{Limit: 1}, func(item feed.Item) error {
-		if items++; items > 1 && lacksSelector() {
+		r.active()
+		if received.n++; received.n > 1 && !item.IsDecoded() && lacksSelector() {
 			return errLimitIgnored
 		}
-		r.received(item, unversioned, pipeline.add)
+		received.add(item)
 		return nil
 	})
-	answer.ignoresLimit = items > 1 && page.Continue == ""
-	isWhole := err == nil && answer.ignoresLimit
-	if failed := pipeline.finish(!isWhole); isWhole {
+	if err != nil {
+		err = orCause(watched, err)
+	}
+	stop()
+	hasAll := received.n > 1 && page.Continue == ""
+	isWhole := err == nil && hasAll && received.pipeline != nil
+	if failed := received.finish(!isWhole); isWhole {
 		err = failed
 	}
-	err = orCause(watched, err)
+	answer.ignoresLimit = hasAll && (err == nil || errors.Is(err, errLimitIgnored))
 	switch {
 	case ctx.Err() != nil:
 		return startAnswer{}, nil, ctx.Err()
@@ -139,10 +147,43 @@ func (r *Reflector) probeStart(ctx context.Context) (answer startAnswer, first *
 		return answer, nil, nil
 	case isWhole:
 		r.listAnswered(requested)
-		first = &firstList{replacement, page.ResourceVersion, requested}
+		first = &firstList{received.replacement, page.ResourceVersion, requested}
 	}
 	if isValid(page.ResourceVersion) {
 		answer.version = page.ResourceVersion
 	}
 	return answer, first, nil
+}
+
+// probedItems are the items of the answer to a probe. With the second one, they become a list.
+type probedItems struct {
+	reflector   *Reflector
+	n           int
+	one         feed.Item // the first, if its bytes were split from the response
+	replacement feed.Replacement
+	pipeline    *decodePipeline // nil before the second item, and for decoded items
+}
+
+func (p *probedItems) add(item feed.Item) {
+	switch {
+	case item.IsDecoded() || p.n > 1 && p.one.Raw == nil:
+		return
+	case p.n == 1:
+		p.one = item
+		p.one.Raw = bytes.Clone(item.Raw)
+		return
+	case p.pipeline == nil:
+		p.replacement = p.reflector.begin()
+		p.pipeline = newDecodePipeline(p.replacement, p.reflector.config.InFlight)
+		p.reflector.received(p.one, p.reflector.isUnversioned(), p.pipeline.add)
+	}
+	p.reflector.received(item, p.reflector.isUnversioned(), p.pipeline.add)
+}
+
+// finish is decodePipeline.finish.
+func (p *probedItems) finish(discard bool) error {
+	if p.pipeline == nil {
+		return nil
+	}
+	return p.pipeline.finish(discard)
 }

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/feed"
 )
@@ -35,7 +36,7 @@ func (s *startSource) List(_ context.Context, options metav1.ListOptions, add fu
 		s.requests = append(s.requests, "probe")
 		version, items, err := s.probe()
 		for range items {
-			if err := add(feed.Item{Key: "a", ResourceVersion: "7"}); err != nil {
+			if err := add(feed.Item{Key: "a", ResourceVersion: "7", Raw: []byte("{}")}); err != nil {
 				return metav1.ListMeta{}, err
 			}
 		}
@@ -150,7 +151,7 @@ func TestOneProbeForAllReflectorsOfAStart(t *testing.T) {
 		}{{"", failure, 1}, {"163", nil, 2}, {"163", nil, 2}} {
 			for range 3 {
 				go func() {
-					answer, err := start.get(t.Context(), probe(c.version, c.err))
+					answer, err := start.get(t.Context(), clock.RealClock{}, probe(c.version, c.err))
 					if answer.version != c.version || !errors.Is(err, c.err) {
 						t.Errorf("version %q, error %v, want %q, %v", answer.version, err, c.version, c.err)
 					}

@@ -131,7 +131,7 @@ func (s *watchSession) Opened() {
 	s.opened.Store(true)
 	s.inOrder = s.r.isUnversioned()
 	s.proof.opened(s.inOrder)
-	s.r.activity.Add(1)
+	s.r.active()
 	s.r.watchAnswered()
 	if s.initial == nil {
 		if s.r.watches.open {
@@ -150,7 +150,7 @@ func (s *watchSession) Event(eventType watch.EventType, item feed.Item) error {
 		s.addInitial(eventType, item)
 		return nil
 	}
-	s.r.activity.Add(1)
+	s.r.active()
 	if s.inOrder {
 		item.InOrder = true
 		s.apply(eventType, item)
@@ -203,7 +203,7 @@ func (s *watchSession) Unreadable(eventType watch.EventType, item feed.Item) err
 		s.initial.Update(item)
 		return nil
 	}
-	s.r.activity.Add(1)
+	s.r.active()
 	if s.proof.isProved(); s.proof.overlap != nil {
 		version := item.ResourceVersion
 		if !isValid(version) { // it may be none of the changes that were received
@@ -255,7 +255,7 @@ func (s *watchSession) addInitial(eventType watch.EventType, item feed.Item) {
 		s.initial.Update(item)
 		return
 	}
-	s.r.activity.Add(1)
+	s.r.active()
 	s.r.lists.received.Add(1)
 	s.initial.Add(item)
 }
@@ -343,7 +343,7 @@ func (s *watchSession) Bookmark(version string, initialEventsEnd bool) error {
 		}
 		return nil
 	}
-	s.r.activity.Add(1)
+	s.r.active()
 	s.clockRead = s.r.clock.Now() // wall time may have been set, or the machine suspended
 	s.bookmarks.record(s.clockRead)
 	if proved := s.proof.isProved(); s.proof.overlap != nil {
@@ -385,7 +385,7 @@ func (s *watchSession) commit(version string) error {
 	if err := s.r.commit(s.ctx, s.initial, version, consistentRead, s.now()); err != nil {
 		return err
 	}
-	s.r.activity.Add(1)
+	s.r.active()
 	s.initial, s.advanced, s.reached = nil, true, version
 	s.initialDone.Store(true)
 	s.r.watches.unread.Store(s.missedInitial)

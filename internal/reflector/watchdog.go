@@ -27,11 +27,15 @@ const (
 	bookmarkIdleTimeout = 3 * time.Minute
 	// probeInterval is how long a server without activity is assumed not to have regressed.
 	probeInterval = 2 * time.Minute
-	// probeTimeout is how long a probe may take.
+	// probeTimeout is how long a probe may take, or before the first list receive nothing.
 	probeTimeout = 30 * time.Second
 	// askPoll is how often the watchdog checks whether the server is to be asked for the last
 	// changes.
 	askPoll = time.Second
+	// maxPoll is the longest time between two polls.
+	maxPoll = bookmarkIdleTimeout
+	// minProbeSilence is how long nothing must have been received before a probe.
+	minProbeSilence = probeInterval / 4
 	// noIdleTimeout is the idle timeout of a watch that may stay silent.
 	noIdleTimeout = time.Duration(math.MaxInt64)
 )
@@ -70,6 +74,9 @@ type sessionProbes struct {
 
 // pollInterval returns the longest time until the next poll.
 func (p *sessionProbes) pollInterval(limit time.Duration) time.Duration {
+	if p.mustProbe {
+		limit = min(limit, max(p.probeAt.Sub(p.s.r.clock.Now()), minProbeSilence))
+	}
 	if due, scheduled := p.s.r.proof.scheduled.wait(p.s.r.clock.Now()); scheduled {
 		limit = min(limit, due)
 	}
@@ -96,7 +103,7 @@ func (p *sessionProbes) poll(ctx context.Context, idle time.Duration) error {
 		return err
 	}
 	p.mustProbe = p.mustProbe && r.status.confirmedAt().Before(s.started)
-	if !p.mustProbe || idle == 0 || now.Before(p.probeAt) {
+	if !p.mustProbe || idle < minProbeSilence || now.Before(p.probeAt) {
 		return nil
 	}
 	order, answered, err := r.probe(ctx)
@@ -160,10 +167,9 @@ type polling struct {
 	poll     func(ctx context.Context, idle time.Duration) error // called at each poll before the timeout; may be nil
 }
 
-// watchIdle returns a context that is cancelled with ErrStalled once r.activity has not changed for
+// watchIdle returns a context that is cancelled with ErrStalled once nothing was received for
 // p.timeout(), or with an error of p.poll, which is called in between. stop cancels the context and
-// waits for the goroutine that polls r.activity. Polling makes an event cost no more than an atomic
-// addition.
+// waits for the goroutine that polls. Polling makes an event cost no more than a look at the clock.
 func (r *Reflector) watchIdle(ctx context.Context, p polling) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -179,14 +185,17 @@ func (r *Reflector) watchIdle(ctx context.Context, p polling) (_ context.Context
 	}
 }
 
-// pollActivity polls at least three times within the timeout, and within probeInterval, at random
-// intervals.
+// active records that the server has sent something, for the watchdog.
+func (r *Reflector) active() { r.activeAt.Store(int64(r.clock.Since(r.made))) }
+
+// pollActivity polls when the timeout would end if nothing more were received, and at least once in
+// maxPoll, as the timeout may become shorter. A process may have many idle watches, and each poll
+// wakes it up.
 func (r *Reflector) pollActivity(ctx context.Context, p polling) error {
-	seen, since := r.activity.Load(), r.clock.Now()
+	began := r.clock.Since(r.made)
+	idle := func() time.Duration { return r.clock.Since(r.made) - max(began, time.Duration(r.activeAt.Load())) }
 	for {
-		limit := p.timeout()
-		interval := min(limit, probeInterval) / 3
-		interval = min(interval*3/4+jitter(interval/4), limit-r.clock.Since(since))
+		interval := min(p.timeout()-idle(), maxPoll*3/4+jitter(maxPoll/4))
 		if p.interval != nil {
 			interval = p.interval(interval)
 		}
@@ -197,16 +206,14 @@ func (r *Reflector) pollActivity(ctx context.Context, p polling) error {
 			return nil
 		case <-timer.C():
 		}
-		var idle time.Duration
-		if activity := r.activity.Load(); activity != seen {
-			seen, since = activity, r.clock.Now()
-		} else if idle = r.clock.Since(since); idle >= limit {
+		silence := idle()
+		if silence >= p.timeout() {
 			return ErrStalled
 		}
 		if p.poll == nil {
 			continue
 		}
-		if err := p.poll(ctx, idle); err != nil {
+		if err := p.poll(ctx, silence); err != nil {
 			return err
 		}
 	}

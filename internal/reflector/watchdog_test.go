@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
@@ -33,6 +35,40 @@ func TestWatchdogErrorTakesPrecedence(t *testing.T) {
 			}
 			t.Errorf("reported %v, want %v", reported, c.want)
 		})
+	}
+}
+
+// countingClock counts the timers of a reflector.
+type countingClock struct {
+	clock.RealClock
+	timers atomic.Int32
+}
+
+// NewTimer implements clock.Clock.
+func (c *countingClock) NewTimer(d time.Duration) clock.Timer {
+	c.timers.Add(1)
+	return c.RealClock.NewTimer(d)
+}
+
+// TestIdleWatchWakesUpRarely counts the timers of an hour, in which the server sends a bookmark
+// every minute: those of a hundred watches must not wake a process up more than once a second.
+func TestIdleWatchWakesUpRarely(t *testing.T) {
+	counting := &countingClock{}
+	source := listedAt5(func(ctx context.Context, events feed.WatchSink) error {
+		events.Opened()
+		for ctx.Err() == nil {
+			if err := events.Bookmark("5", false); err != nil {
+				return err
+			}
+			openFor(ctx, time.Minute)
+		}
+		return nil
+	})
+	if reported := runFor(t, time.Hour, Config{Source: &source, Clock: counting}); len(reported) > 0 {
+		t.Errorf("reported %v", reported)
+	}
+	if timers := counting.timers.Load(); timers == 0 || timers > 40 {
+		t.Errorf("%d timers in an hour", timers)
 	}
 }
 
