@@ -153,8 +153,8 @@ func TestStartOverKindsOfServers(t *testing.T) {
 	}
 }
 
-// TestAnswerToTheProbeIsTheFirstList reads from a server that ignores limit, with streaming: what it
-// sends to a probe with the selectors of the informer is the first list, and no other object
+// TestAnswerToTheProbeIsTheFirstList reads from a server that ignores limit, with streaming: what
+// it sends to a probe with the selectors of the informer is the first list, and no other object
 // reaches the program.
 func TestAnswerToTheProbeIsTheFirstList(t *testing.T) {
 	f := cachetest.Formats["protobuf"]

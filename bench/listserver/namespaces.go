@@ -26,8 +26,8 @@ func StartNamespaces(namespaces []string, podsPerNamespace int) (*loopback.Serve
 	return loopback.Start(handler)
 }
 
-// StartWithoutPages is StartNamespaces for a server that ignores limit if it is told to. It counts
-// the traffic.
+// StartWithoutPages is StartNamespaces for a server that ignores limit if ignoresLimit is set. It
+// counts the traffic.
 func StartWithoutPages(namespaces []string, podsPerNamespace int, ignoresLimit bool, traffic *Traffic) (*loopback.Server, error) {
 	handler, err := ofNamespaces(namespaces, podsPerNamespace)
 	if err != nil {

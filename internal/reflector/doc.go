@@ -22,9 +22,9 @@
 //     otherwise.
 //   - An event that cannot be read is passed over. It may be a deletion, so that a list follows the
 //     watch. Its version is not reached, and is compared only with that of a repeated change.
-//   - A list or watch that receives nothing for longer than its idle timeout is cancelled, and so is
-//     the probe before the first list. Other probes have a deadline. A watch of a fake of client-go
-//     has no idle timeout.
+//   - A list or watch that receives nothing for longer than its idle timeout is cancelled, and so
+//     is the probe before the first list. Other probes have a deadline. A watch of a fake of
+//     client-go has no idle timeout.
 //
 // # When a request follows
 //

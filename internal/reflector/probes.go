@@ -66,8 +66,8 @@ func (p *Probes) do(ctx context.Context, clock clock.Clock, send probeFunc) (sta
 	return send(ctx)
 }
 
-// join returns a probe that is not sent yet, and the one that the caller must await first: the probe
-// itself or, if the caller sends it, the one before, which may be nil.
+// join returns a probe that is not sent yet, and the one that the caller must await first: the
+// probe itself or, if the caller sends it, the one before, which may be nil.
 func (p *Probes) join() (probe, before *sharedProbe, sends bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,7 +23,7 @@ type countedProbes struct {
 	err  error // of the first probe
 }
 
-func (c *countedProbes) start(ctx context.Context) (startAnswer, error) {
+func (c *countedProbes) startOne(ctx context.Context) (startAnswer, error) {
 	return c.do(ctx, clock.RealClock{}, func(ctx context.Context) (startAnswer, error) {
 		number := c.sent.Add(1)
 		select {
@@ -38,11 +38,11 @@ func (c *countedProbes) start(ctx context.Context) (startAnswer, error) {
 	})
 }
 
-// expect starts a reflector that must receive a version.
-func (c *countedProbes) expect(t *testing.T, version string) {
+// expectVersion starts a reflector that must receive a version.
+func (c *countedProbes) expectVersion(t *testing.T, version string) {
 	t.Helper()
 	go func() {
-		if answer, err := c.start(t.Context()); answer.version != version || err != nil {
+		if answer, err := c.startOne(t.Context()); answer.version != version || err != nil {
 			t.Errorf("version %q, error %v, want %q", answer.version, err, version)
 		}
 	}()
@@ -54,14 +54,14 @@ func (c *countedProbes) expect(t *testing.T, version string) {
 func TestProbeServesReflectorsThatStartedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		probes := &countedProbes{}
-		probes.expect(t, "1")
+		probes.expectVersion(t, "1")
 		for range 499 {
-			probes.expect(t, "2")
+			probes.expectVersion(t, "2")
 		}
 		<-time.After(time.Second + time.Millisecond)
-		probes.expect(t, "3")
+		probes.expectVersion(t, "3")
 		<-time.After(time.Minute)
-		probes.expect(t, "4")
+		probes.expectVersion(t, "4")
 		<-time.After(time.Minute)
 		if sent := probes.sent.Load(); sent != 4 {
 			t.Errorf("%d probes, want 4", sent)
@@ -75,22 +75,22 @@ func TestFailedProbeIsNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		probes := &countedProbes{err: errors.New("refused")}
 		go func() {
-			if _, err := probes.start(t.Context()); !errors.Is(err, probes.err) {
+			if _, err := probes.startOne(t.Context()); !errors.Is(err, probes.err) {
 				t.Errorf("error %v, want %v", err, probes.err)
 			}
 		}()
 		synctest.Wait()
 		stopped, stop := context.WithCancel(t.Context())
 		go func() {
-			if _, err := probes.start(stopped); !errors.Is(err, context.Canceled) {
+			if _, err := probes.startOne(stopped); !errors.Is(err, context.Canceled) {
 				t.Errorf("error %v of the sender that was stopped", err)
 			}
 		}()
 		synctest.Wait()
-		probes.expect(t, "2")
+		probes.expectVersion(t, "2")
 		stop()
 		synctest.Wait()
-		probes.expect(t, "3") // the one before sends its own, and this one waits for the first
+		probes.expectVersion(t, "3") // the one before sends its own, and this one waits for the first
 		<-time.After(time.Minute)
 		probes.mu.Lock()
 		defer probes.mu.Unlock()
