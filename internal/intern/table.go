@@ -58,9 +58,11 @@ const (
 func (s TableSize) sets(large int) int { return max(large/int(s), minSets) }
 
 const (
-	minSets      = 32 // at least one per stripe, so that the writers of a set share a lock
-	stripes      = minSets
-	growthFactor = 2
+	minSets = 32 // at least one per stripe, so that the writers of a set share a lock
+	stripes = minSets
+	// growthFactor is that of tables from smallSets on. Smaller ones double, since most tables stay
+	// small.
+	growthFactor = 4
 	// smallSets is the number of sets below which any eviction makes a table grow. Smaller tables
 	// take at most 24 KiB.
 	smallSets = 512
@@ -112,6 +114,14 @@ func (g *generation[V]) recordGhost(tag uint32) (recurs bool) {
 
 // isTooSmall reports whether the table must grow after a number of misses.
 func (g *generation[V]) isTooSmall(misses int32) bool { return int(misses) > len(g.sets)/2 }
+
+// grownSets returns the number of sets after the table has grown.
+func (g *generation[V]) grownSets() int {
+	if len(g.sets) < smallSets {
+		return 2 * len(g.sets)
+	}
+	return growthFactor * len(g.sets)
+}
 
 // find returns the entry of a key, or nil.
 func (t *table[V]) find(tag uint32, key []byte) *entry[V] {
@@ -177,7 +187,7 @@ func (t *table[V]) grow() {
 	if !old.isTooSmall(t.misses.Load()) { // another goroutine has grown the table
 		return
 	}
-	g := newGeneration[V](min(growthFactor*len(old.sets), t.limits.maxSets), t.limits)
+	g := newGeneration[V](min(old.grownSets(), t.limits.maxSets), t.limits)
 	for i := range old.sets {
 		old.sets[i].each(func(tag uint32, e *entry[V]) {
 			g.recordGhost(tag)
