@@ -65,13 +65,21 @@ func TestInformersFollowVersion(t *testing.T) {
 		}
 	}
 	writer.stop()
-	if err := c.APIServer().Restart(t.Context()); err != nil { // which lists definitions before it serves their objects
+	if err := c.APIServer().Stop(); err != nil {
 		t.Fatal(err)
 	}
-	restarted := time.Now()
+	stopped := time.Now()
+	if err := c.APIServer().Start(t.Context()); err != nil { // it lists definitions before it serves their objects
+		t.Fatal(err)
+	}
+	await(t, "an object is updated", func(ctx context.Context) error {
+		namespaced := client.Resource(gadgets).Namespace("default")
+		_, err := namespaced.Patch(ctx, "gadget-0", types.MergePatchType, []byte(`{"spec": {"restarted": true}}`), metav1.PatchOptions{})
+		return err
+	})
 	for _, s := range h.subjects {
 		await(t, s.name+" watches again", func(context.Context) error {
-			if status := s.status(); status.Phase != cache.PhaseWatching || status.FreshAt.Before(restarted) {
+			if status := s.status(); status.Phase != cache.PhaseWatching || status.FreshAt.Before(stopped) {
 				return fmt.Errorf("status %+v", status)
 			}
 			return nil
