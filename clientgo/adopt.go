@@ -25,12 +25,11 @@ import (
 // An informer that was started, has handlers, or is not of a type of client-go is returned
 // unchanged, with a warning in the log unless it is of this package.
 func Adopt(informer clientcache.SharedIndexInformer, options Options) clientcache.SharedIndexInformer {
-	return adopt(informer, options, true)
+	return adopt(informer, settings{Options: options, unchanged: true})
 }
 
-// adopt implements Adopt. unchanged says that the informer's functions are known to return the
-// server's response.
-func adopt(informer clientcache.SharedIndexInformer, options Options, unchanged bool) clientcache.SharedIndexInformer {
+// adopt implements Adopt with settings that have no options of client-go.
+func adopt(informer clientcache.SharedIndexInformer, more settings) clientcache.SharedIndexInformer {
 	config, ok := extractConfig(informer)
 	if !ok {
 		if ownInformer(informer) == nil {
@@ -40,9 +39,8 @@ func adopt(informer clientcache.SharedIndexInformer, options Options, unchanged 
 		return informer
 	}
 	config.options.Indexers = informer.GetIndexer().GetIndexers()
-	adopted := newInformer(config.listerWatcher, config.example, settings{
-		SharedIndexInformerOptions: config.options, Options: options, unchanged: unchanged,
-	})
+	more.SharedIndexInformerOptions = config.options
+	adopted := newInformer(config.listerWatcher, config.example, more)
 	adopted.setTransform(config.transform)
 	adopted.watchErrors.handler = config.watchErrorHandler
 	return adopted

@@ -65,15 +65,13 @@ func (c Constructors) NewFilteredSharedInformerFactory(client kubernetes.Interfa
 // of client-go. ForResource returns this package's informers for all groups.
 func (c Constructors) NewSharedInformerFactoryWithOptions(client kubernetes.Interface, defaultResync time.Duration, options ...informers.SharedInformerOption) informers.SharedInformerFactory {
 	options = slices.Clone(options) // the caller may change the slice
-	makeFactory := func(more ...informers.SharedInformerOption) informers.SharedInformerFactory {
-		return informers.NewSharedInformerFactoryWithOptions(client, defaultResync, slices.Concat(options, more)...)
-	}
-	f := &factory{
-		SharedInformerFactory: makeFactory(),
-		template:              makeFactory(informers.WithInformerName(nil)),
-		makeFactory:           makeFactory,
-	}
+	f := &factory{SharedInformerFactory: informers.NewSharedInformerFactoryWithOptions(client, defaultResync, options...)}
 	f.generated = Generated(f.SharedInformerFactory, c.options)
+	f.generated.copyClient(client)
+	f.makeFactory = func(more ...informers.SharedInformerOption) informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactoryWithOptions(f.generated.client, defaultResync, slices.Concat(options, more)...)
+	}
+	f.template = f.makeFactory(informers.WithInformerName(nil))
 	f.generated.warned = true // the accessors pass on the selection
 	if !f.generated.selectionKnown {
 		klog.Background().Info("Warning: factory not adopted: the options of this version of client-go are unknown")
@@ -113,7 +111,8 @@ type factory struct {
 
 	generated *GeneratedFactory[kubernetes.Interface, internalinterfaces.NewInformerFunc]
 
-	// template makes informers to read the type of their objects; unnamed, and never started.
+	// makeFactory returns another factory of client-go, with the client of the accessors' informers.
+	// template is an unnamed one for informers whose type of objects is read, and never started.
 	template    informers.SharedInformerFactory
 	makeFactory func(...informers.SharedInformerOption) informers.SharedInformerFactory
 }

@@ -54,6 +54,10 @@ type GeneratedFactory[Client any, NewFunc ~func(Client, time.Duration) clientcac
 	tweakListOptions func(*metav1.ListOptions)
 	selectionKnown   bool // whether both could be read from the factory
 
+	copyOnce sync.Once // sets the fields below
+	client   Client    // that the accessors' informers use
+	tap      clientTap
+
 	mu        sync.Mutex // guards the fields below
 	informers map[reflect.Type]clientcache.SharedIndexInformer
 	// Whether the methods were called, and whether a warning that one was not has been logged.
@@ -117,22 +121,33 @@ func selectionOf(factory any) (namespace string, tweakListOptions func(*metav1.L
 }
 
 // InformerFor returns the informer of the generated factory for objects of obj's type. If there is
-// none, it makes one with newFunc and replaces it as [Adopt] does.
+// none, it makes one with newFunc and replaces it as [Adopt] does. The client that newFunc receives
+// is a copy of the factory's, by which the informer streams; see [Options].DisableStreaming.
 func (f *GeneratedFactory[Client, NewFunc]) InformerFor(obj runtime.Object, newFunc NewFunc) clientcache.SharedIndexInformer {
 	return f.informerFor(obj, newFunc, true)
 }
 
 // informerFor implements InformerFor. unchanged says that the informer's functions are known to
-// return the server's response.
+// return the server's response. Otherwise newFunc receives the factory's own client.
 func (f *GeneratedFactory[Client, NewFunc]) informerFor(obj runtime.Object, newFunc NewFunc, unchanged bool) clientcache.SharedIndexInformer {
 	f.warnOnce()
 	informer := f.factory.InformerFor(obj, func(client Client, resyncPeriod time.Duration) clientcache.SharedIndexInformer {
-		return adopt(newFunc(client, resyncPeriod), f.options, unchanged)
+		more := settings{Options: f.options, unchanged: unchanged}
+		if unchanged {
+			f.copyClient(client)
+			client, more.tap = f.client, f.tap
+		}
+		return adopt(newFunc(client, resyncPeriod), more)
 	})
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.informers[reflect.TypeOf(obj)] = informer
 	return informer
+}
+
+// copyClient sets the client of the accessors' informers from that of the factory, once.
+func (f *GeneratedFactory[Client, NewFunc]) copyClient(client Client) {
+	f.copyOnce.Do(func() { f.client, f.tap = withTap(client, f.options) })
 }
 
 // Start starts the informers of the generated factory that were not started before. They run until

@@ -26,12 +26,15 @@ func TestOmitFields(t *testing.T) {
 	config := startCluster(t)
 	tapped := rest.CopyConfig(config)
 	cache.EnableStreaming(tapped)
-	whole := contents(t, config, clientgo.Options{}, false)
+	whole := contents(t, config, clientgo.Options{}, true)
 	omitted := clientgo.Options{OmitFields: []string{"metadata.labels", "metadata.managedFields"}, NeverWritten: true}
 	packed := omitted
 	packed.Packed = true
+	decoded, packedDecoded := omitted, packed
+	decoded.DisableStreaming, packedDecoded.DisableStreaming = true, true
 	for _, stored := range []map[string]map[string]any{
-		contents(t, tapped, omitted, true), contents(t, tapped, packed, true), contents(t, config, omitted, false), contents(t, config, packed, false),
+		contents(t, tapped, omitted, true), contents(t, tapped, packed, true), contents(t, config, omitted, true),
+		contents(t, config, decoded, false), contents(t, config, packedDecoded, false),
 	} {
 		for client, objects := range stored {
 			for name, obj := range objects {

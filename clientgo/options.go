@@ -132,6 +132,7 @@ type settings struct {
 	clientcache.SharedIndexInformerOptions
 	Options
 	unchanged       bool // the list and watch function are known to return the server's response unchanged
+	tap             clientTap
 	minWatchTimeout time.Duration
 	resource        schema.GroupVersionResource // empty if it is not known
 }
@@ -143,6 +144,8 @@ func (s settings) streaming() source.Streaming {
 		return source.Disabled
 	case s.Streaming:
 		return source.Requested
+	case s.unchanged && s.tap.isOwn:
+		return source.ByDefault
 	case s.unchanged:
 		return source.Unchanged
 	}
@@ -157,6 +160,7 @@ func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectT
 			Objects:       objects,
 			Streaming:     s.streaming(),
 			NoContext:     hasNoContext(lw),
+			NoTap:         s.tap.missing,
 			Fake:          watchlist.DoesClientNotSupportWatchListSemantics(lw), // as client-go's fakes declare
 			Unnamed:       true,
 		},

@@ -36,16 +36,22 @@ func (c Constructors) NewDynamicSharedInformerFactory(client dynamic.Interface, 
 // NewFilteredDynamicSharedInformerFactory replaces the function of package dynamicinformer. See
 // [Constructors.NewDynamicSharedInformerFactory].
 func (c Constructors) NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration, namespace string, tweakListOptions dynamicinformer.TweakListOptionsFunc) dynamicinformer.DynamicSharedInformerFactory {
+	client, t := withTap(client, c.options)
 	return newResourceFactory(func(resource schema.GroupVersionResource) informers.GenericInformer {
-		return c.NewFilteredDynamicInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
+		return c.newDynamicInformer(client, t, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
 	})
 }
 
 // NewFilteredDynamicInformer replaces the function of package dynamicinformer. It returns an
 // informer of unstructured objects.
 func (c Constructors) NewFilteredDynamicInformer(client dynamic.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions dynamicinformer.TweakListOptionsFunc) informers.GenericInformer {
+	client, t := withTap(client, c.options)
+	return c.newDynamicInformer(client, t, resource, namespace, resyncPeriod, indexers, tweakListOptions)
+}
+
+func (c Constructors) newDynamicInformer(client dynamic.Interface, t clientTap, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions dynamicinformer.TweakListOptionsFunc) informers.GenericInformer {
 	lw := newListerWatcher[*unstructured.UnstructuredList](client.Resource(resource).Namespace(namespace), client, tweakListOptions)
-	informer := newInformer(lw, &unstructured.Unstructured{}, c.resourceSettings(resource, resyncPeriod, indexers))
+	informer := newInformer(lw, &unstructured.Unstructured{}, c.resourceSettings(t, resource, resyncPeriod, indexers))
 	return &genericInformer{informer, func() clientcache.GenericLister {
 		return dynamiclister.NewRuntimeObjectShim(dynamiclister.New(informer.GetIndexer(), resource))
 	}}
@@ -84,8 +90,9 @@ func (c MetadataConstructors) NewSharedInformerFactoryWithOptions(client metadat
 }
 
 func (c MetadataConstructors) newFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions metadatainformer.TweakListOptionsFunc, transform clientcache.TransformFunc) metadatainformer.SharedInformerFactory {
+	client, t := withTap(client, c.constructors.options)
 	return newResourceFactory(func(resource schema.GroupVersionResource) informers.GenericInformer {
-		generic := c.NewFilteredMetadataInformer(client, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
+		generic := c.newMetadataInformer(client, t, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
 		_ = generic.Informer().SetTransform(transform) // fails only after Run
 		return generic
 	})
@@ -99,8 +106,13 @@ func (c MetadataConstructors) WithTransform(transform clientcache.TransformFunc)
 // NewFilteredMetadataInformer replaces the function of package metadatainformer. It returns an
 // informer of the metadata of objects.
 func (c MetadataConstructors) NewFilteredMetadataInformer(client metadata.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) informers.GenericInformer {
+	client, t := withTap(client, c.constructors.options)
+	return c.newMetadataInformer(client, t, resource, namespace, resyncPeriod, indexers, tweakListOptions)
+}
+
+func (c MetadataConstructors) newMetadataInformer(client metadata.Interface, t clientTap, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) informers.GenericInformer {
 	lw := newListerWatcher[*metav1.PartialObjectMetadataList](client.Resource(resource).Namespace(namespace), client, tweakListOptions)
-	informer := newInformer(lw, &metav1.PartialObjectMetadata{}, c.constructors.resourceSettings(resource, resyncPeriod, indexers))
+	informer := newInformer(lw, &metav1.PartialObjectMetadata{}, c.constructors.resourceSettings(t, resource, resyncPeriod, indexers))
 	return &genericInformer{informer, func() clientcache.GenericLister {
 		return metadatalister.NewRuntimeObjectShim(metadatalister.New(informer.GetIndexer(), resource))
 	}}
@@ -204,7 +216,7 @@ func (f *resourceFactory) Shutdown() {
 	f.running.Wait()
 }
 
-func (c Constructors) resourceSettings(resource schema.GroupVersionResource, resyncPeriod time.Duration, indexers clientcache.Indexers) settings {
+func (c Constructors) resourceSettings(t clientTap, resource schema.GroupVersionResource, resyncPeriod time.Duration, indexers clientcache.Indexers) settings {
 	return settings{
 		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{
 			ResyncPeriod:      resyncPeriod,
@@ -213,6 +225,7 @@ func (c Constructors) resourceSettings(resource schema.GroupVersionResource, res
 		},
 		Options:   c.options,
 		unchanged: true,
+		tap:       t,
 		resource:  resource,
 	}
 }

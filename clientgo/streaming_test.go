@@ -41,18 +41,20 @@ func informersOf(config *rest.Config, options clientgo.Options) map[string]clien
 }
 
 // TestStreamingAndPacking checks, for each type of client, that informers with and without
-// streaming and packing store the same objects, and that they stream only if EnableStreaming has
-// prepared the client.
+// streaming and packing store the same objects, whether EnableStreaming has prepared the client or
+// not, and that they stream unless that is disabled.
 func TestStreamingAndPacking(t *testing.T) {
 	config := startCluster(t)
 	tapped := rest.CopyConfig(config)
 	cache.EnableStreaming(tapped)
-	decoded := contents(t, config, clientgo.Options{}, false) // without EnableStreaming
+	decoded := contents(t, config, clientgo.Options{DisableStreaming: true}, false)
 	for _, options := range []clientgo.Options{{}, {Packed: true}, {ShareEqual: true}, {DisableStreaming: true}, {DisableStreaming: true, Packed: true}} {
 		t.Run(fmt.Sprintf("%+v", options), func(t *testing.T) {
-			for name, objects := range contents(t, tapped, options, !options.DisableStreaming) {
-				if want := decoded[name]; !reflect.DeepEqual(objects, want) {
-					t.Errorf("%s: the store has\n%#v, want\n%#v", name, objects, want)
+			for _, config := range []*rest.Config{config, tapped} {
+				for name, objects := range contents(t, config, options, !options.DisableStreaming) {
+					if want := decoded[name]; !reflect.DeepEqual(objects, want) {
+						t.Errorf("%s: the store has\n%#v, want\n%#v", name, objects, want)
+					}
 				}
 			}
 		})

@@ -53,6 +53,10 @@ type Traits struct {
 // ErrNoInitialEvents is the error of a Watch whose source does not know sendInitialEvents.
 var ErrNoInitialEvents = errors.New("no initial events from a fake client that does not support WatchList")
 
+// ErrNotSplit reports a list that the source could not read from the stream. The client decodes the
+// next one.
+var ErrNotSplit = errors.New("the list could not be read from the stream")
+
 // WatchSink receives the events of a watch. Its methods are called in order by one goroutine.
 type WatchSink interface {
 	// Opened is called once the server has accepted the watch.

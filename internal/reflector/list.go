@@ -86,14 +86,17 @@ func needsConsistentRead(err error) bool {
 }
 
 // listWithFallbacks lists. If a continue token expires, it lists again from the first page, and at
-// last in one piece. If the server refuses resourceVersionMatch, it lists once more without it.
+// last in one piece. If the server refuses resourceVersionMatch, it lists once more without it, and
+// if a list could not be read from the stream, once more as the client decodes it.
 // Pages of different snapshots are never combined.
 func (r *Reflector) listWithFallbacks(ctx context.Context) error {
-	for {
+	for notSplit := false; ; {
 		err := r.listFrom(ctx, r.listVersion())
 		switch {
 		case ctx.Err() != nil:
 			return err
+		case errors.Is(err, feed.ErrNotSplit) && !notSplit:
+			notSplit = true
 		case errors.Is(err, errMatchRefused):
 			r.lists.matchRefusedAt = r.clock.Now()
 		case errors.Is(err, errExpiredToken) && r.lists.expiredTokens < maxExpiredTokens:

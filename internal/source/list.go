@@ -22,8 +22,13 @@ import (
 // List makes one list request. Where the response can be split, wire.List passes each item on as it
 // arrives; otherwise the items are those of the list that the client decoded.
 func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	if s.mode.isDisabled() {
-		return s.decoded.List(ctx, options, add)
+	trial := s.mode.takeTrial()
+	if trial != "" || s.mode.isDisabled() {
+		meta, err := s.decoded.List(ctx, options, add)
+		if trial != "" && err == nil {
+			s.mode.disable(ctx, trial)
+		}
+		return meta, err
 	}
 	request := &listRequest{source: s, isPage: options.Continue != "", codecs: s.decoders.ForList(), add: add, logger: klog.FromContext(ctx)}
 	t := s.tap(request.consume)
@@ -36,10 +41,13 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	}
 	s.record(ctx, response, err)
 	s.decoded.traffic.record(verbList, response, err)
-	if reason := s.reasonToDisable(request, list); reason != "" {
-		s.mode.disable(ctx, reason)
+	disabled := s.reasonToDisable(request, list)
+	if disabled != "" {
+		s.mode.disable(ctx, disabled)
 	}
 	switch {
+	case disabled != "" || request.notSplit && s.mode.notSplit(request.err):
+		return metav1.ListMeta{}, fmt.Errorf("%w: %w", feed.ErrNotSplit, request.err)
 	case request.read: // the client's result is that of the placeholder
 		return request.header.Meta, request.err
 	case err != nil:
@@ -85,16 +93,20 @@ type listRequest struct {
 	add    func(feed.Item) error
 	logger klog.Logger
 
-	read   bool // to the end or to an error; the fields below are set then
-	header wire.ListHeader
-	err    error
+	sinkErr  error // returned by add
+	read     bool  // to the end or to an error; the fields below are set then
+	header   wire.ListHeader
+	err      error
+	notSplit bool // err is of the bytes, not of the connection or of add
 }
 
 // consume splits the body and returns its placeholder, whose format may be another.
 func (r *listRequest) consume(format wire.Format, body io.Reader, placeholderFormat wire.Format) []byte {
-	header, err := r.split(format, r.source.decoded.traffic.reader(body))
+	connection := &connection{Reader: r.source.decoded.traffic.reader(body)}
+	header, err := r.split(format, connection)
 	if r.push(func() error {
 		r.read, r.header, r.err = true, header, err
+		r.notSplit = err != nil && r.sinkErr == nil && !feed.IsPanic(err) && !connection.broke(err)
 		return nil
 	}) != nil {
 		feed.LogPanic(r.logger, err)
@@ -138,6 +150,7 @@ func (r *listRequest) addItem(split *wire.Item) error {
 		if errors.Is(err, errNoKind) {
 			return fmt.Errorf("item %d of the list: %w", split.Index, err)
 		}
-		return r.add(inList(item, split.Index, err))
+		r.sinkErr = r.add(inList(item, split.Index, err))
+		return r.sinkErr
 	})
 }

@@ -4,6 +4,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -24,8 +25,11 @@ type mode struct {
 	streaming bool
 	reason    string // for not streaming; empty before the first response
 	disabled  bool   // streaming was tried and cannot work for this collection
+	trial     string // why a list could not be split, if the client is to decode the next one
 	requested bool   // the program has asked for streaming
+	byDefault bool   // the program has not, and a list that cannot be split is decoded by the client
 	noContext bool   // the functions do not pass the context with the tap on
+	noTap     string // why the client has no tap, if that is known
 	warned    bool
 }
 
@@ -49,7 +53,7 @@ func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 	case !response.Intercepted && err == nil && m.noContext:
 		reason = reasonNoContext
 	case !response.Intercepted && err == nil:
-		reason = reasonNoTap
+		reason = cmp.Or(m.noTap, reasonNoTap)
 	case response.StatusCode != http.StatusOK: // no response to a list or watch
 		return
 	case err != nil && m.streams():
@@ -124,6 +128,26 @@ func (m *mode) disable(ctx context.Context, reason string) {
 	m.mu.Unlock()
 	logMode(klog.FromContext(ctx), false, reason)
 	m.warn(ctx, true)
+}
+
+// notSplit records why a list could not be split, if the client is to decode the next one for that
+// reason.
+func (m *mode) notSplit(err error) (isTrial bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.byDefault {
+		m.trial = fmt.Sprintf("a list could not be read from the stream: %v", err)
+	}
+	return m.byDefault
+}
+
+// takeTrial returns why the client is to decode one list, or "" if it is not.
+func (m *mode) takeTrial() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	trial := m.trial
+	m.trial = ""
+	return trial
 }
 
 func (m *mode) isDisabled() bool {

@@ -27,6 +27,8 @@ type Config struct {
 	Streaming     Streaming
 	// NoContext says that the functions cannot pass their context on, so that a tap has no effect.
 	NoContext bool
+	// NoTap is why the client's transport has no tap, if that is known.
+	NoTap string
 	// NoClientRetries says that the functions' client does not repeat a refused request.
 	NoClientRetries bool
 	// Unnamed says that objects without a name that the client has decoded are items, with the key
@@ -63,6 +65,9 @@ const (
 	Unknown Streaming = iota
 	// Unchanged responses are split if the client's transport has the tap.
 	Unchanged
+	// ByDefault is Unchanged, and the program has not asked for streaming. If a list cannot be split,
+	// it is requested again as the client decodes it, and so are all later ones if that succeeds.
+	ByDefault
 	// Requested is Unchanged, and the program has asked for streaming.
 	Requested
 	// Disabled responses are not split, as the program has asked for.
@@ -84,7 +89,7 @@ func New(config Config) Source {
 	}
 	config.Codec.Decoded = codec.NewDecodedLimit(config.Limits.Decoded)
 	s := Source{
-		mode:    &mode{requested: config.Streaming == Requested, noContext: config.NoContext},
+		mode:    &mode{requested: config.Streaming == Requested, byDefault: config.Streaming == ByDefault, noContext: config.NoContext, noTap: config.NoTap},
 		traffic: new(traffic),
 		timing:  config.Codec.Timing,
 	}

@@ -88,11 +88,11 @@ func WithPath(ctx context.Context, record func(path string)) context.Context {
 
 type pathKey struct{}
 
-// Wrap returns a transport that serves the taps in the contexts of its requests. If next is wrapped
-// already, the outer transport serves the tap.
-func Wrap(next http.RoundTripper) http.RoundTripper { return NewWrap()(next) }
+// Wrap returns a transport that serves the taps in the contexts of its requests, without their
+// guards. If next is wrapped already, the outer transport serves the tap.
+func Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next: next} }
 
-// NewWrap returns a function like Wrap, for several transports that share their guards.
+// NewWrap returns a function like Wrap, for several transports that share the guards of their taps.
 func NewWrap() func(next http.RoundTripper) http.RoundTripper {
 	shared := new(guards)
 	return func(next http.RoundTripper) http.RoundTripper {
@@ -101,14 +101,29 @@ func NewWrap() func(next http.RoundTripper) http.RoundTripper {
 	}
 }
 
+// In reports whether a transport, or one that it wraps, serves taps. A transport shows what it
+// wraps by the method WrappedRoundTripper.
+func In(t http.RoundTripper) bool {
+	for {
+		if _, ok := t.(*transport); ok {
+			return true
+		}
+		wrapper, ok := t.(utilnet.RoundTripperWrapper)
+		if !ok {
+			return false
+		}
+		t = wrapper.WrappedRoundTripper()
+	}
+}
+
 var wrapped atomic.Bool //nolint:gochecknoglobals // only read to decide about a warning
 
-// Wrapped reports whether the program has called Wrap.
+// Wrapped reports whether the program has wrapped a transport.
 func Wrapped() bool { return wrapped.Load() }
 
 type transport struct {
 	next   http.RoundTripper
-	guards *guards
+	guards *guards // nil if updates are not checked
 }
 
 // WrappedRoundTripper returns the wrapped transport. It implements
