@@ -85,7 +85,8 @@ func isClientset(t reflect.Type) bool {
 	}
 	for i := range t.NumField() {
 		field := t.Field(i)
-		if isDiscovery := field.Anonymous && field.Type == reflect.TypeFor[*discovery.DiscoveryClient](); !isDiscovery && !isGroupClient(field.Type) {
+		isDiscovery := field.Anonymous && field.Type == reflect.TypeFor[*discovery.DiscoveryClient]()
+		if isGroup := !field.Anonymous && isGroupClient(field.Type); !isDiscovery && !isGroup {
 			return false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -136,6 +137,11 @@ func newExamplePods(client exampleClient, resync time.Duration) clientcache.Shar
 	}, &corev1.Pod{}, resync, nil)
 }
 
+// otherClientset has another name than client-gen's, and may be anything.
+type otherClientset struct{ exampleV1 *ExampleV1Client }
+
+func (c *otherClientset) ExampleV1() rest.Interface { return c.exampleV1.restClient }
+
 // embeddingClient is a client of the program.
 type embeddingClient struct{ kubernetes.Interface }
 
@@ -161,7 +167,8 @@ func TestClientsOfPrograms(t *testing.T) {
 	expectStreaming(t, "prepared and embedded", ofTyped(embeddingClient{kubernetes.NewForConfigOrDie(tapped)}), "")
 	const reason = "not one of client-go's or client-gen's"
 	expectStreaming(t, "embedded", ofTyped(embeddingClient{client}), "clientgo_test.embeddingClient, "+reason)
-	expectStreaming(t, "embedded in a generated one's name", ofGenerated(&struct{ *Clientset }{generated}), reason)
+	expectStreaming(t, "of another name", ofGenerated(&otherClientset{generated.exampleV1}), reason)
+	expectStreaming(t, "embedded, generated", ofGenerated(&struct{ *Clientset }{generated}), reason)
 	expectStreaming(t, "fake", ofTyped(clientfake.NewClientset()), "*fake.Clientset, "+reason)
 	fakeDynamic := dynamicfake.NewSimpleDynamicClient(scheme.Scheme)
 	expectStreaming(t, "fake, dynamic", plain.NewDynamicSharedInformerFactory(fakeDynamic, 0).ForResource(podResource).Informer(), reason)
@@ -288,7 +295,9 @@ func TestCopiedClientSendsTheProgramsRequests(t *testing.T) {
 			front, config := startFront(t, true)
 			c.configure(t, front, config)
 			client := kubernetes.NewForConfigOrDie(config)
-			use := func(ctx context.Context) { _, _ = client.CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{}) }
+			use := func(ctx context.Context) {
+				_, _ = client.CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{})
+			}
 			use(t.Context())                                  // before others, which would dial as well
 			stop := background(t, func(ctx context.Context) { // the race detector watches
 				for ctx.Err() == nil {
@@ -393,6 +402,77 @@ func TestTimeoutOfClientDoesNotIncludeDecoding(t *testing.T) {
 			t.Errorf("status %+v", status)
 		}
 	})
+}
+
+// TestListThatCannotBeSplitIsDecoded replaces the server's first responses to lists. Where the
+// client can decode what the informer could not split, and the program has not asked for streaming,
+// the client decodes from then on.
+func TestListThatCannotBeSplitIsDecoded(t *testing.T) {
+	const (
+		twice  = `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [], "items": [{"metadata": {"namespace": "ns", "name": "a", "uid": "u", "resourceVersion": "1"}}]}`
+		broken = `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [}`
+		status = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500}`
+	)
+	asked := clientgo.Options{Streaming: true}
+	for name, c := range map[string]struct {
+		options   clientgo.Options
+		responses []string
+		lists     int    // until one succeeds
+		reason    string // for not streaming afterwards
+	}{
+		"only the client can":       {clientgo.Options{}, []string{twice, twice}, 2, "items: duplicate member"},
+		"the second time it can":    {clientgo.Options{}, []string{twice}, 2, "items: duplicate member"},
+		"neither can":               {clientgo.Options{}, []string{broken, broken}, 3, ""},
+		"neither can, repeatedly":   {clientgo.Options{}, []string{broken, broken, status, status}, 5, ""},
+		"the connection breaks":     {clientgo.Options{}, []string{twice[:80]}, 2, ""},
+		"streaming is asked for":    {asked, []string{twice, twice, twice}, 4, ""},
+		"streaming is not possible": {clientgo.Options{DisableStreaming: true}, []string{twice}, 1, "disable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true, NoWatchTimeout: true})
+				cachetest.Must(t, server.Create, cachetest.Pod("a"))
+				config, lists := server.Config(), 0
+				config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+					return roundTripper(func(r *http.Request) (*http.Response, error) {
+						switch query := r.URL.Query(); {
+						case query.Has("sendInitialEvents"):
+							return respond(http.StatusBadRequest, "not supported"), nil
+						case query.Has("watch"):
+						default:
+							lists++
+							if lists <= len(c.responses) {
+								return respond(http.StatusOK, c.responses[lists-1]), nil
+							}
+						}
+						return next.RoundTrip(r)
+					})
+				})
+				informer := clientgo.With(c.options).NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer()
+				logged := runLogged(t, informer)
+				cachetest.Advance(2 * time.Minute)
+				status := clientgo.StatusOf(informer)
+				if !informer.HasSynced() || lists != c.lists || status.Streaming != (c.reason == "") || !strings.Contains(status.NotStreamingReason, c.reason) {
+					t.Errorf("after %d lists, want %d, streaming is %v, %q, %v; want the reason %q", lists, c.lists, status.Streaming, status.NotStreamingReason, status.Err, c.reason)
+				}
+				warned := logged.count("Warning: lists and watches are not read from the stream")
+				isDecoded := strings.Contains(c.reason, "duplicate")
+				if isDecoded != (warned == 1) || warned > 1 || isDecoded && logged.count("Failed to watch") > 0 {
+					t.Errorf("want one warning if the client decodes, and no error then:\n%s", &logged.log)
+				}
+				cachetest.Must(t, server.Create, cachetest.Pod("b"))
+				cachetest.Advance(time.Minute)
+				if keys := informer.GetStore().ListKeys(); len(keys) != 2 {
+					t.Errorf("the store has %v", keys)
+				}
+			})
+		})
+	}
+}
+
+func respond(code int, body string) *http.Response {
+	header := http.Header{"Content-Type": {runtime.ContentTypeJSON}}
+	return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader(body))}
 }
 
 // roundTripper is a transport of the program.

@@ -90,13 +90,12 @@ func needsConsistentRead(err error) bool {
 // if a list could not be read from the stream, once more as the client decodes it.
 // Pages of different snapshots are never combined.
 func (r *Reflector) listWithFallbacks(ctx context.Context) error {
-	for notSplit := false; ; {
+	for {
 		err := r.listFrom(ctx, r.listVersion())
 		switch {
 		case ctx.Err() != nil:
 			return err
-		case errors.Is(err, feed.ErrNotSplit) && !notSplit:
-			notSplit = true
+		case errors.Is(err, feed.ErrNotSplit): // which the next one will not be
 		case errors.Is(err, errMatchRefused):
 			r.lists.matchRefusedAt = r.clock.Now()
 		case errors.Is(err, errExpiredToken) && r.lists.expiredTokens < maxExpiredTokens:

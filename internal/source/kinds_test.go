@@ -240,3 +240,21 @@ func answering(t *testing.T, answer func(*http.Request) (contentType string, lis
 	t.Cleanup(server.Close)
 	return &rest.Config{Host: server.URL, QPS: -1}
 }
+
+// TestRefusedItemIsNoReasonToDecode lists with a function that refuses an item, which says nothing
+// about the response.
+func TestRefusedItemIsNoReasonToDecode(t *testing.T) {
+	config := answering(t, func(*http.Request) (string, []byte, []byte) {
+		return runtime.ContentTypeJSON, []byte(thingListInOrder), nil
+	})
+	cache.EnableStreaming(config)
+	objects, refused := codec.TypeOf(reflect.TypeOf(thing), thing), errors.New("refused")
+	lw := cache.ListWatchOf(dynamic.NewForConfigOrDie(config).Resource(things))
+	stream := source.New(source.Config{ListerWatcher: lw, Objects: objects, Streaming: source.ByDefault})
+	if _, err := stream.List(t.Context(), metav1.ListOptions{}, func(feed.Item) error { return refused }); !errors.Is(err, refused) || errors.Is(err, feed.ErrNotSplit) {
+		t.Errorf("error %v", err)
+	}
+	if listed(t, stream); !stream.Streams() {
+		t.Error("the source does not stream after an item was refused")
+	}
+}
