@@ -9,3 +9,9 @@ import clientcache "k8s.io/client-go/tools/cache"
 func Streaming(informer clientcache.SharedIndexInformer) (bool, string) {
 	return unwrap(informer).(*sharedIndexInformer).source.Mode()
 }
+
+// CopiedClients returns the number of clients of which copies exist.
+func CopiedClients() (n int) {
+	clientCopies.Range(func(any, any) bool { n++; return true })
+	return n
+}

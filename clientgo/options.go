@@ -174,7 +174,7 @@ func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectT
 		OnlyStreamsOverlap: true,
 	}
 	if s.Start == cache.StartConsistent { // client-go's first list may be of any version
-		collection.Reflector.Start = reflector.NewStart(nil)
+		collection.Reflector.Start = s.tap.start(objects, s.resource)
 	}
 	if s.Served != nil {
 		collection.Reflector.Served = requests.found.Load

@@ -11,14 +11,19 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"runtime"
+	"sync"
 	"unsafe"
+	"weak"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/internal/codec"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/tap"
 )
 
@@ -26,6 +31,24 @@ import (
 type clientTap struct {
 	isOwn   bool   // the tap is in a copy of the program's client, which has not asked for it
 	missing string // why there is no tap; empty if that is not known
+	client  *clientCopy
+}
+
+// start returns the start of an informer that asks for the most recent version first. The informers
+// of a resource share what the server answers, whatever factories of the client have made them.
+func (t clientTap) start(objects codec.ObjectType, resource schema.GroupVersionResource) *reflector.Start {
+	if t.client == nil {
+		return reflector.NewStart(nil)
+	}
+	probes, _ := t.client.probes.LoadOrStore(collection{objects.GoType, objects.GVK, resource}, &reflector.Probes{})
+	return reflector.NewStart(probes.(*reflector.Probes))
+}
+
+// collection is what informers of one resource have in common.
+type collection struct {
+	goType   reflect.Type
+	kind     schema.GroupVersionKind
+	resource schema.GroupVersionResource
 }
 
 // withTap returns a copy of a client whose responses informers can read. The copy is of the same
@@ -47,34 +70,67 @@ func withTap[C any](client C, options Options) (C, clientTap) {
 	if codec.IsNil(client) {
 		return client, clientTap{missing: "the client is nil"}
 	}
-	of := clientCopy{reason: fmt.Sprintf("the client is a %T, not one of client-go's or client-gen's", client)}
-	copied, ok := reflect.TypeAssert[C](of.client(reflect.ValueOf(client)))
-	switch {
-	case ok && of.replaced > 0:
-		return copied, clientTap{isOwn: true}
-	case of.hasTap:
-		return client, clientTap{}
+	found := copyOf(reflect.ValueOf(client))
+	t := clientTap{missing: found.reason, client: found}
+	if copied, ok := found.client.(C); ok {
+		t.isOwn = true
+		return copied, t
 	}
-	return client, clientTap{missing: of.reason}
+	if t.missing == "" && !found.hasTap {
+		t.missing = fmt.Sprintf("the client is a %T, not one of client-go's or client-gen's", client)
+	}
+	return client, t
 }
 
-// clientCopy is what was found out about a client while it was copied.
+// clientCopies are the copies of clients that are in use, by the client. The factories of one client
+// share its copy, and what it has found out about the server.
+var clientCopies sync.Map //nolint:gochecknoglobals // from weak.Pointer[byte] to *clientCopy
+
+// copyOf returns what is known of a client, which is not nil.
+func copyOf(client reflect.Value) *clientCopy {
+	if client.Kind() != reflect.Pointer || !isKnown(client.Type()) {
+		return &clientCopy{}
+	}
+	address := (*byte)(client.UnsafePointer())
+	key := weak.Make(address)
+	if found, ok := clientCopies.Load(key); ok {
+		return found.(*clientCopy)
+	}
+	made := &clientCopy{}
+	if copied := made.copy(client); made.replaced > 0 {
+		made.client = copied.Interface()
+	}
+	found, loaded := clientCopies.LoadOrStore(key, made)
+	if !loaded {
+		runtime.AddCleanup(address, func(key weak.Pointer[byte]) { clientCopies.Delete(key) }, key)
+	}
+	return found.(*clientCopy)
+}
+
+// clientCopy is the copy of a client, and what was found out about it. It does not refer to the
+// client itself.
 type clientCopy struct {
-	replaced int    // REST clients in the copy that have a tap of their own
-	hasTap   bool   // a REST client of the client has one
-	reason   string // why there is no copy
+	client   any      // nil if there is no copy
+	replaced int      // REST clients in the copy that have a tap of their own
+	hasTap   bool     // a REST client of the client has one
+	reason   string   // why a REST client could not be copied
+	probes   sync.Map // *reflector.Probes by collection
 }
 
-// client returns a copy of a client, or the client if its type is not known.
-func (c *clientCopy) client(client reflect.Value) reflect.Value {
-	switch client.Type() {
-	case reflect.TypeFor[*dynamic.DynamicClient](), reflect.TypeFor[*metadata.Client]():
+// isKnown reports whether clients of a type can be copied.
+func isKnown(t reflect.Type) bool { return hasOneClient(t) || isClientset(t.Elem()) }
+
+// hasOneClient reports whether a client has a REST client in its field "client".
+func hasOneClient(t reflect.Type) bool {
+	return t == reflect.TypeFor[*dynamic.DynamicClient]() || t == reflect.TypeFor[*metadata.Client]()
+}
+
+// copy returns a copy of a client.
+func (c *clientCopy) copy(client reflect.Value) reflect.Value {
+	if hasOneClient(client.Type()) {
 		return c.holder(client, "client")
 	}
-	if client.Kind() == reflect.Pointer && isClientset(client.Type().Elem()) {
-		return c.clientset(client)
-	}
-	return client
+	return c.clientset(client)
 }
 
 // isClientset reports whether a type is that of a clientset of client-gen. Its fields are the

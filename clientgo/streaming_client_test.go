@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -402,6 +403,52 @@ func TestTimeoutOfClientDoesNotIncludeDecoding(t *testing.T) {
 			t.Errorf("status %+v", status)
 		}
 	})
+}
+
+// TestFactoriesOfOneClientShareProbes starts ten factories of one client with StartConsistent, on a
+// server without WatchList.
+func TestFactoriesOfOneClientShareProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true, NoWatchTimeout: true})
+		config, probes := server.Config(), atomic.Int64{}
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Query().Has("sendInitialEvents") {
+					return respond(http.StatusBadRequest, "not supported"), nil
+				}
+				if r.URL.Query().Get("limit") == "1" {
+					probes.Add(1)
+					time.Sleep(time.Second) // so that the others start meanwhile
+				}
+				return next.RoundTrip(r)
+			})
+		})
+		client, constructors := kubernetes.NewForConfigOrDie(config), clientgo.With(clientgo.Options{Start: cache.StartConsistent})
+		for i := range 10 {
+			namespace := constructors.WithNamespace(fmt.Sprintf("ns-%d", i))
+			informer := constructors.NewSharedInformerFactoryWithOptions(client, 0, namespace).Core().V1().Pods().Informer()
+			background(t, informer.RunWithContext)
+		}
+		cachetest.Advance(time.Minute)
+		if n := probes.Load(); n != 2 {
+			t.Errorf("%d probes were sent, want that of the first informer and one for the others", n)
+		}
+	})
+}
+
+// TestCopiesLiveAsLongAsTheirClients makes factories of clients that are dropped.
+func TestCopiesLiveAsLongAsTheirClients(t *testing.T) {
+	before := clientgo.CopiedClients()
+	for range 100 {
+		plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:1"}), 0)
+		plain.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:1"}), 0)
+	}
+	for deadline := time.Now().Add(cachetest.Timeout); clientgo.CopiedClients() > before; goruntime.Gosched() {
+		goruntime.GC()
+		if time.Now().After(deadline) {
+			t.Fatalf("%d clients are copied, want %d", clientgo.CopiedClients(), before)
+		}
+	}
 }
 
 // TestListThatCannotBeSplitIsDecoded replaces the server's first responses to lists. Where the
