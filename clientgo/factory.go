@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,7 +72,7 @@ func (c Constructors) NewSharedInformerFactoryWithOptions(client kubernetes.Inte
 	f.makeFactory = func(more ...informers.SharedInformerOption) informers.SharedInformerFactory {
 		return informers.NewSharedInformerFactoryWithOptions(f.generated.client, defaultResync, slices.Concat(options, more)...)
 	}
-	f.template = f.makeFactory(informers.WithInformerName(nil))
+	f.template = sync.OnceValue(func() informers.SharedInformerFactory { return f.makeFactory(informers.WithInformerName(nil)) })
 	f.generated.warned = true // the accessors pass on the selection
 	if !f.generated.selectionKnown {
 		klog.Background().Info("Warning: factory not adopted: the options of this version of client-go are unknown")
@@ -111,9 +112,10 @@ type factory struct {
 
 	generated *GeneratedFactory[kubernetes.Interface, internalinterfaces.NewInformerFunc]
 
-	// makeFactory returns another factory of client-go, with the client of the accessors' informers.
-	// template is an unnamed one for informers whose type of objects is read, and never started.
-	template    informers.SharedInformerFactory
+	// makeFactory returns another factory of client-go, with the client of the accessors'
+	// informers. template is an unnamed one that is never started: the types of objects are read
+	// from its informers.
+	template    func() informers.SharedInformerFactory
 	makeFactory func(...informers.SharedInformerOption) informers.SharedInformerFactory
 }
 
@@ -122,7 +124,7 @@ func (f *factory) InformerFor(obj runtime.Object, newFunc internalinterfaces.New
 }
 
 func (f *factory) ForResource(resource schema.GroupVersionResource) (informers.GenericInformer, error) {
-	generic, err := f.template.ForResource(resource)
+	generic, err := f.template().ForResource(resource)
 	if err != nil {
 		return nil, err
 	}

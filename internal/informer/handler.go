@@ -90,6 +90,9 @@ type Handler struct {
 // and few enough to be kept alive by a handler that blocks.
 const batchSize = 32
 
+// idleBatchSize is the number of changes for which a handler keeps memory while it waits.
+const idleBatchSize = 4
+
 func newHandler(config HandlerConfig, i *Informer) *Handler {
 	h := &Handler{
 		config: config, informer: i, store: i.store, clock: i.config.Clock,

@@ -32,6 +32,9 @@ func (h *Handler) read() <-chan struct{} {
 			return nil
 		}
 		h.lag.markCaughtUp()
+		if cap(h.batch) > idleBatchSize {
+			h.batch = nil
+		}
 		return h.cursor.Ready()
 	}
 	h.lag.markBehind(h.informer.log.Appended(), h.timer.begin) // begin returns the time: one read of the clock serves both

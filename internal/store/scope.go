@@ -65,7 +65,9 @@ func (k *scopes) add(added *Scope) {
 	added.id, added.restores = strconv.Itoa(k.last), k.restores
 	k.held = append(k.held, added)
 	k.byNamespace[added.Name.Namespace] = append(k.byNamespace[added.Name.Namespace], added)
-	k.selectors[added.Name.Selectors()]++
+	if !added.whole { // which is the only one
+		k.selectors[added.Name.Selectors()]++
+	}
 	k.oldest = nil
 }
 
