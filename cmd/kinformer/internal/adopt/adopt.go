@@ -7,13 +7,16 @@
 // files. Each way in which programs make informers has a file that edits the sources, or lists a
 // note with what to write: clientgo.go the packages of client-go, generated.go and factory.go those
 // of code-generator, manager.go controller-runtime, and knative.go injection. requirement.go adds
-// kinformer to go.mod, and result.go shows and writes the result.
+// kinformer to go.mod, and result.go shows and writes the result. site.go finds the call sites of
+// informers, and streaming.go prints which of them stream.
 package adopt
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/types"
 	"os"
 	"os/exec"
 	"slices"
@@ -50,14 +53,11 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
-	a := &adopter{program: p, injected: map[string]bool{}}
-	if a.dropIns, err = readDropIns(required.dir); err != nil {
+	a, err := rewrite(p, required.dir)
+	if err != nil {
 		return err
 	}
-	if err := a.adopt(); err != nil {
-		return err
-	}
-	r := &result{program: p, scratch: scratch, options: o, streams: streams, notes: a.notes}
+	r := &result{program: p, scratch: scratch, options: o, streams: streams, notes: a.notes, streaming: a.streaming()}
 	return r.finish(ctx, required)
 }
 
@@ -67,6 +67,10 @@ type adopter struct {
 	dropIns  map[string]*dropIn // by import path of client-go
 	notes    []note
 	injected map[string]bool // clientsets of injected informers that have a note
+	sites    []site
+	prepared bool // the program calls EnableStreaming
+	// The options of variables whose value is that of clientgo.With.
+	constructors map[types.Object]ast.Expr
 }
 
 // note is an edit to make by hand.
@@ -75,6 +79,16 @@ type note struct {
 	line  int
 	what  string
 	write []string // lines of Go
+}
+
+// rewrite edits the sources of a program in memory. kinformer is the folder of kinformer's source.
+func rewrite(p *program, kinformer string) (*adopter, error) {
+	dropIns, err := readDropIns(kinformer)
+	if err != nil {
+		return nil, err
+	}
+	a := &adopter{program: p, dropIns: dropIns, injected: map[string]bool{}, constructors: map[types.Object]ast.Expr{}}
+	return a, a.adopt()
 }
 
 func (a *adopter) adopt() error {
@@ -86,6 +100,10 @@ func (a *adopter) adopt() error {
 	for _, p := range a.program.packages {
 		a.adoptClientGo(p)
 		for _, s := range p.sources {
+			a.findConstructors(s)
+		}
+		for _, s := range p.sources {
+			a.addSites(s)
 			a.adoptInformerFor(s)
 			if s.generated {
 				continue
@@ -102,7 +120,11 @@ func (a *adopter) adopt() error {
 	return nil
 }
 
-// note adds a note for a node of a source.
+// note adds a note for a node of a source, which makes informers of client-go if there is anything
+// to write.
 func (a *adopter) note(s *source, at node, what string, write ...string) {
+	if len(write) > 0 {
+		a.addSite(s, at, needsEdit)
+	}
 	a.notes = append(a.notes, note{s.name, s.line(at.Pos()), what, write})
 }

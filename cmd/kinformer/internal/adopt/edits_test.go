@@ -14,9 +14,10 @@ import (
 
 // miniature is a program of one package, which the command edits without go.mod.
 type miniature struct {
-	t     *testing.T
-	pkg   *pkg
-	notes []string
+	t         *testing.T
+	pkg       *pkg
+	notes     []string
+	streaming *Streaming
 }
 
 // adoptFiles edits the files of a package. Those in ignored are not built on this platform.
@@ -41,14 +42,11 @@ func adoptFiles(t *testing.T, files map[string]string, ignored ...string) *minia
 		p.listed[path] = &listed{Dir: filepath.Join(here, "testdata", "modules", "clientset", name), ImportPath: path, Name: filepath.Base(path), GoFiles: []string{file}}
 	}
 	p.packages = []*pkg{m.pkg}
-	dropIns, err := readDropIns(filepath.Join(here, "..", "..", "..", ".."))
+	a, err := rewrite(p, filepath.Join(here, "..", "..", "..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &adopter{program: p, dropIns: dropIns, injected: map[string]bool{}}
-	if err := a.adopt(); err != nil {
-		t.Fatal(err)
-	}
+	m.streaming = a.streaming()
 	for _, n := range a.notes {
 		m.notes = append(m.notes, fmt.Sprintf("%s:%d: %s: %s", n.file, n.line, n.what, strings.Join(n.write, "; ")))
 	}

@@ -31,9 +31,13 @@ func (a *adopter) adoptFactories(s *source) {
 		}
 		switch l := a.program.listed[i.path]; {
 		case !l.inMain():
-			a.adoptFactory(s, call, i)
+			notes := len(a.notes)
+			if a.adoptFactory(s, call, i); len(a.notes) == notes {
+				a.addSite(s, call, needsNothing)
+			}
 		case l.DepOnly: // its InformerFor is not edited
 			a.note(s, call, "the factory's package belongs to this module and was not named: kinformer adopt "+l.ImportPath)
+			a.addSite(s, call, needsEdit)
 		}
 		return true
 	})

@@ -27,6 +27,7 @@ func (a *adopter) adoptInformerFor(s *source) {
 				return true
 			}
 			s.wrap(assignment.Rhs[0], s.nearest(toolsCache))
+			a.addSite(s, assignment, needsClient)
 			if s.generated {
 				a.note(s, assignment, "generated: run this command again after each generation")
 			}
@@ -91,6 +92,7 @@ func (a *adopter) adoptInformerFuncs(s *source) {
 				fmt.Sprintf("cache.NewTypedSharedIndexInformer[T](clientgo.Adopt(%s.New%s(client, namespace, resyncPeriod, indexers), clientgo.Options{}))", i.name, name[2]))
 		default:
 			s.wrap(call, i)
+			a.addSite(s, call, needsClient)
 		}
 		return true
 	})

@@ -10,9 +10,10 @@ line before and after.
 
 Usage: kinformer adopt PACKAGE... [flags]       such as: kinformer adopt ./...
 
-The command shows a diff of the Go files and of go.mod, and lists what it cannot rewrite, with the lines to write. It
-writes nothing before a yes, and needs git for the diff. Only files of the module in the current directory are changed,
-and of generated files only the factories of informer-gen: run the command again after each generation.
+The command shows a diff of the Go files and of go.mod, and lists what it cannot rewrite, with the lines to write, and
+the informers that will not stream, which decode each list as a whole. It writes nothing before a yes, and needs git for
+the diff. Only files of the module in the current directory are changed, and of generated files only the factories of
+informer-gen: run the command again after each generation.
 
   --diff           print the diff, and write nothing
   -y, --yes        do not ask

@@ -68,6 +68,7 @@ func (a *adopter) adoptCalls(c *cacheCall, calls map[ast.Expr]bool) {
 		if c.runtime = c.source.importOf(call.Fun); c.runtime == nil {
 			return true
 		}
+		notes := len(a.notes)
 		path, ok := optionPath(c.runtime.path, call.Fun.(*ast.SelectorExpr).Sel.Name)
 		switch {
 		case !ok:
@@ -80,6 +81,9 @@ func (a *adopter) adoptCalls(c *cacheCall, calls map[ast.Expr]bool) {
 			return true
 		}
 		calls[call.Fun] = true
+		if len(a.notes) == notes {
+			a.addSite(c.source, call, needsClient)
+		}
 		return true
 	})
 }

@@ -42,8 +42,9 @@ type listed struct {
 // inMain reports whether a package belongs to the program's module.
 func (l *listed) inMain() bool { return l.Module != nil && l.Module.Main }
 
-// load lists the packages that the patterns match, and all that they import.
-func load(ctx context.Context, patterns []string) (*program, error) {
+// load lists the packages that the patterns match, and all that they import. flags are those of go
+// list.
+func load(ctx context.Context, patterns []string, flags ...string) (*program, error) {
 	environment, err := gomod.Go(ctx, "env", "-json", "GOMOD", "GOWORK")
 	if err != nil {
 		return nil, err
@@ -59,9 +60,9 @@ func load(ctx context.Context, patterns []string) (*program, error) {
 		return nil, fmt.Errorf("%s is in use: run GOWORK=off kinformer adopt in the folder of each module", env.GOWORK)
 	}
 	p := &program{root: filepath.Dir(env.GOMOD), listed: map[string]*listed{}}
-	out, err := gomod.Go(ctx, append([]string{
+	out, err := gomod.Go(ctx, slices.Concat([]string{
 		"list", "-deps", "-test", "-json=Dir,ImportPath,Name,ForTest,Module,DepOnly,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles",
-	}, patterns...)...)
+	}, flags, patterns)...)
 	if err != nil {
 		return nil, err
 	}

@@ -24,13 +24,14 @@ import (
 // result is what the command changes. It is prepared in a folder for temporary files, which has the
 // files before and after, below a and b.
 type result struct {
-	program *program
-	scratch string
-	options *options
-	streams command.Streams
-	notes   []note
-	raised  string // a message about versions in go.mod, or empty
-	changed []changedFile
+	program   *program
+	scratch   string
+	options   *options
+	streams   command.Streams
+	notes     []note
+	streaming *Streaming
+	raised    string // a message about versions in go.mod, or empty
+	changed   []changedFile
 }
 
 // changedFile is a file before and after.
@@ -55,6 +56,7 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 	if r.raised != "" {
 		fmt.Fprintln(r.streams.Err, r.raised)
 	}
+	r.streaming.Print(r.streams.Err)
 	switch {
 	case len(r.changed) == 0:
 		fmt.Fprintln(r.streams.Err, "Nothing to rewrite.")

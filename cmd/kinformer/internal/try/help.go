@@ -13,7 +13,8 @@ The tests are compiled once, with a temporary go.mod that requires kinformer, an
 constructors of informers, also for the code of other modules. Each test binary then runs on either side.
 For each package the report has the number of informers made, of tests, of failures, the time, and the peak resident
 memory. A package whose tests make no informer is not tried. If the outcome of a test differs, both sides run three
-times. The exit code is 1 if a difference remains, or if nothing was tried.
+times. The exit code is 1 if a difference remains, or if nothing was tried. The report also lists the informers of the
+program that will not stream after kinformer adopt.
 
   --run REGEXP          run only these tests, as in go test
   --packed              kinformer's informers store objects as bytes

@@ -4,11 +4,15 @@
 package try_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/try"
 )
 
 // TestErrorsNameTheCommandThatHelps starts the command where no module can be added.
@@ -106,5 +110,19 @@ func TestTemporaryFilesAreRemoved(t *testing.T) {
 	left, err := os.ReadDir(temporary)
 	if err != nil || len(left) > 0 {
 		t.Errorf("error %v, left %v", err, left)
+	}
+}
+
+// TestProgramThatDoesNotParseIsTried has a file that go list accepts.
+func TestProgramThatDoesNotParseIsTried(t *testing.T) {
+	repository := inProgram(t)
+	write(t, filepath.Join("broken", "broken.go"), "package broken\n\nfunc {\n")
+	var out, progress bytes.Buffer
+	err := try.Run(t.Context(), []string{"./broken", "--kinformer", repository}, command.Streams{In: strings.NewReader(""), Out: &out, Err: &progress})
+	if err == nil || !strings.HasPrefix(err.Error(), "nothing was tried: ") || strings.Contains(out.String(), "stream") {
+		t.Errorf("error %v, output:\n%s", err, out.String())
+	}
+	if want := "find the informers that stream: parse broken/broken.go: "; !strings.Contains(progress.String(), want) {
+		t.Errorf("no %q in:\n%s", want, progress.String())
 	}
 }

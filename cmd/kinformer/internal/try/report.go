@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/adopt"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/internal/units"
 )
@@ -30,9 +31,10 @@ const notLinked = "no informers linked"
 
 // report is the result of the command, and its form in JSON.
 type report struct {
-	Kinformer string          `json:"kinformer"` // its version, or the folder or module that replaces it
-	Packages  []packageResult `json:"packages"`
-	Upgraded  []upgrade       `json:"upgraded,omitempty"`
+	Kinformer string           `json:"kinformer"` // its version, or the folder or module that replaces it
+	Packages  []packageResult  `json:"packages"`
+	Upgraded  []upgrade        `json:"upgraded,omitempty"`
+	Streaming *adopt.Streaming `json:"streaming,omitempty"` // absent if it is not known
 }
 
 // packageResult is the result of a package.
@@ -168,6 +170,9 @@ func (r *report) writeTable(out io.Writer) error {
 	fmt.Fprintf(out, "kinformer: %s\n", r.Kinformer)
 	for _, m := range r.Upgraded {
 		fmt.Fprintf(out, "upgraded on both sides: %s %s to %s\n", m.Module, m.From, m.To)
+	}
+	if r.Streaming != nil {
+		r.Streaming.Print(out)
 	}
 	_, err := io.WriteString(out, legend)
 	return err

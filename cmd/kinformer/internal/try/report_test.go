@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/adopt"
 )
 
 func TestResultsOfComparisons(t *testing.T) {
@@ -90,6 +92,7 @@ func TestTableShowsDifferences(t *testing.T) {
 		},
 		Kinformer: "../kinformer",
 		Upgraded:  []upgrade{{"k8s.io/api", "v0.36.2", "v0.36.3"}},
+		Streaming: &adopt.Streaming{Informers: 2, NotStreaming: []adopt.NotStreaming{{File: "a/a.go", Line: 7, Write: "one line"}}},
 	}
 	var out strings.Builder
 	err := r.finish("table", &out)
@@ -119,6 +122,8 @@ func TestTableShowsDifferences(t *testing.T) {
 not tried: 1 package whose tests do not contain client-go's informers
 kinformer: ../kinformer
 upgraded on both sides: k8s.io/api v0.36.2 to v0.36.3
+1 of 2 informers stream. These do not:
+a/a.go:7: one line
 `
 	if diff := cmp.Diff(want+legend, out.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)

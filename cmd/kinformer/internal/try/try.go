@@ -9,7 +9,8 @@
 // test binary is compiled with: a go.mod that requires kinformer, and the files of overlay.go.
 // These make client-go's constructors call a variable, which the test binary sets if the
 // environment selects kinformer, so both sides run the same binary. execution.go runs a binary
-// once, trial.go runs it on both sides and compares the results, report.go prints them.
+// once, trial.go runs it on both sides and compares the results, report.go prints them. Package
+// adopt finds which informers of the program stream.
 package try
 
 import (
@@ -18,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/adopt"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 )
 
@@ -48,6 +50,9 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 		return err
 	}
 	result := &report{Kinformer: w.kinformer, Upgraded: w.upgraded}
+	if result.Streaming, err = adopt.FindStreaming(ctx, w.source, o.patterns, p.modFile); err != nil { // such as a file that does not parse
+		fmt.Fprintf(streams.Err, "find the informers that stream: %v\n", err)
+	}
 	for _, pkg := range p.packages {
 		if !pkg.hasCache {
 			result.Packages = append(result.Packages, packageResult{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})

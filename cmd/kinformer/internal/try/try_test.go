@@ -68,6 +68,10 @@ type report struct {
 		ClientGo, Kinformer     *struct{ Informers, Tests, Failed, Skipped int }
 		Tests                   []comparison
 	}
+	Streaming struct {
+		Informers    int
+		NotStreaming []struct{ File, Write string }
+	}
 }
 
 type comparison struct {
@@ -115,13 +119,21 @@ func TestTestsRunOnBothSides(t *testing.T) {
 	]}`), &want); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(comparison{}, "Output")); diff != "" {
+	if diff := cmp.Diff(want.Packages, got.Packages, cmpopts.IgnoreFields(comparison{}, "Output")); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	for test, text := range map[string]string{"TestOfClientGo/fails": "differs_test.go:", "TestOfKinformer": "differs_test.go:", "TestA": "panic: on kinformer"} {
 		if output := strings.Join(outputOf(got, test), "\n"); !strings.Contains(output, text) {
 			t.Errorf("%s: output %q", test, output)
 		}
+	}
+	for _, informer := range got.Streaming.NotStreaming {
+		if informer.File != "equal/equal.go" || !strings.HasPrefix(informer.Write, "list functions of the program: ") {
+			t.Errorf("an informer of other functions: %+v", informer)
+		}
+	}
+	if got.Streaming.Informers != 9 || len(got.Streaming.NotStreaming) != 8 {
+		t.Errorf("informers that stream: %+v", got.Streaming)
 	}
 	if read(t, "go.mod") != goMod {
 		t.Error("go.mod has changed")

@@ -25,6 +25,7 @@ type workspace struct {
 	upgraded []upgrade
 	// kinformer is the version of kinformer, or what replaces it.
 	kinformer string
+	source    string // the folder of kinformer's source
 	// clientGo is the version of client-go, or "" if the program replaces it by a folder.
 	clientGo string
 }
@@ -134,9 +135,8 @@ func (w *workspace) readKinformer(ctx context.Context) (minimum string, err erro
 	if err != nil {
 		return "", err
 	}
-	folder, selected, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	w.kinformer = selected
-	goMod := filepath.Join(folder, "go.mod")
+	w.source, w.kinformer, _ = strings.Cut(strings.TrimSpace(string(out)), "\n")
+	goMod := filepath.Join(w.source, "go.mod")
 	file, err := gomod.Read(ctx, goMod)
 	if err != nil {
 		return "", err

@@ -1,11 +1,13 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package equal makes an informer with each constructor of client-go's tools/cache.
+// Package equal makes an informer with each constructor of client-go's tools/cache, and a factory.
 package equal
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	clientcache "k8s.io/client-go/tools/cache"
 )
 
@@ -24,4 +26,9 @@ func Make(lw clientcache.ListerWatcher) []clientcache.Store {
 	return []clientcache.Store{
 		shared.GetStore(), indexed.GetStore(), options.GetStore(), store, indexer, transforming, transformingIndexer, withOptions,
 	}
+}
+
+// Factory returns a factory, whose informers stream.
+func Factory(client dynamic.Interface) dynamicinformer.DynamicSharedInformerFactory {
+	return dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 }
