@@ -37,8 +37,9 @@ import (
 // alone. Objects are equal to those that the client would have decoded. Objects of types with
 // protobuf methods, as those of k8s.io/api, are requested as protobuf, whatever the client's
 // configuration, and no object as CBOR. Authentication, TLS, proxies, timeouts and rate limits
-// remain the client's. Other requests are not affected, except for the updates that
-// InformerOptions.NeverWritten describes.
+// remain the client's; a Timeout of config includes the time in which a list's objects are decoded.
+// Other requests are not affected, except for the updates that InformerOptions.NeverWritten
+// describes.
 //
 // Without streaming, one object that cannot be decoded makes the client refuse the whole list, and
 // the informer does not sync; see SharedInformer.WaitForSync. Also, most clients of client-go

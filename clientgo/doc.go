@@ -17,9 +17,13 @@
 // a health check, and waits for a written object. [Views] and [Options].Group are for packages
 // metrics and debug.
 //
-// An informer streams, that is, reads lists and watches straight from the response, if
-// cache.EnableStreaming has prepared the client's config and the list and watch functions are known
-// to return the response unchanged; see [Options].Streaming. Otherwise the client decodes them.
+// An informer streams, that is, it reads lists and watches straight from the response. Those of
+// factories, of [Generated], and of dynamic and metadata clients do so by themselves: they use a
+// copy of the client, whose requests pass through the program's transport, rate limiter and warning
+// handler. The program's client is not changed. Other informers stream if cache.EnableStreaming has
+// prepared the client's config and the list and watch functions are known to return the response
+// unchanged; see [Options].Streaming. Otherwise, and with [Options].DisableStreaming, the client
+// decodes lists and watches, as it does for client-go's informers.
 //
 // # Transforms
 //
@@ -61,6 +65,24 @@
 //     than the informer's.
 //   - A FilteringResourceEventHandler receives the deletion of an object if it has received the
 //     object, whatever its FilterFunc makes of the final state.
+//
+// Streaming. An informer that streams decodes objects itself. Objects are equal to those that the
+// client would have decoded, and the list below says what happens to one that cannot be decoded.
+// Besides:
+//
+//   - Lists and watches of types with protobuf methods are requested as protobuf, whatever the
+//     client's configuration, and none as CBOR. A transport of the program sees these requests, and
+//     their responses as the server sent them.
+//   - The client does not repeat a request that was refused with a Retry-After, or whose connection
+//     broke: the informer does, within its limits.
+//   - A list that an informer of a factory cannot split into objects is requested again, and
+//     decoded by the client. If that succeeds, the client decodes all later ones as well. A line in
+//     the log and Status.NotStreamingReason have the reason. If the program has called
+//     EnableStreaming or set Options.Streaming, such a list is an error.
+//   - If the program's http.Client has a Timeout, a list is read whole before its first object is
+//     decoded, as the time to decode it does not count. Without one, a list is never in memory as a
+//     whole.
+//   - Equal strings and equal managedFields of objects are stored once.
 //
 // Objects that cannot be stored:
 //

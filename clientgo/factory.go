@@ -56,11 +56,13 @@ func (c Constructors) NewFilteredSharedInformerFactory(client kubernetes.Interfa
 }
 
 // NewSharedInformerFactoryWithOptions replaces the function of package informers. It returns a
-// factory of client-go whose accessors make this package's informers.
+// factory of client-go whose accessors make this package's informers. They stream by a copy of
+// client, unless Options.DisableStreaming is set or client is not one of client-go's; see the
+// package comment.
 //
 // A function passed to InformerFor may return an informer of client-go, as the functions of
-// generated code do. It is replaced as by [Adopt], but streams only with Options.Streaming, as the
-// function may filter.
+// generated code do. It is replaced as by [Adopt], but streams only with Options.Streaming and
+// cache.EnableStreaming, as the function may filter. It receives client itself.
 //
 // Accessors of API groups that client-go v0.36 does not have, such as Lifecycle, return informers
 // of client-go. ForResource returns this package's informers for all groups.

@@ -41,18 +41,18 @@ type Options struct {
 	NeverWritten bool
 	// Streaming declares that the program's own list and watch functions return the server's
 	// response unchanged. The informer then streams if cache.EnableStreaming has prepared the
-	// client's config. [Generated], [Adopt], [Options.NewInformer], dynamic and metadata informers,
-	// and the factories of this package stream without it, since their functions are known to
-	// return the response unchanged. InformerFor of a factory does not: its function is the
-	// program's.
+	// client's config. [Adopt] and [Options.NewInformer] need EnableStreaming alone, since their
+	// functions are known to return the response unchanged, and factories, [Generated], and dynamic
+	// and metadata informers need neither. InformerFor of a factory needs both: its function is the
+	// program's, and receives the program's client.
 	//
 	// If the informer does not stream although Streaming is set or the config was prepared, a
 	// warning with the reason is logged once. Status.NotStreamingReason has the reason, too; see
 	// [StatusOf].
 	Streaming bool
 	// DisableStreaming makes the client decode the objects in any case. Set it if an informer
-	// passed to [Adopt] filters or changes the server's response. The client then repeats some
-	// failed requests by itself; see cache.EnableStreaming.
+	// passed to [Adopt], or a function of [Generated], filters or changes the server's response.
+	// The client then repeats some failed requests by itself; see cache.EnableStreaming.
 	DisableStreaming bool
 	// Delivery selects which events a slow handler receives. The default is cache.EveryEvent, as
 	// client-go never coalesces events: the backlog of a blocked handler is not bounded.
@@ -82,12 +82,12 @@ type Options struct {
 	// Served, if set, makes informers follow their resources, which the server may begin and cease
 	// to serve. Use method Resource of a follow.Follower, or a function that returns nil for
 	// resources that are always served. The informers of dynamic and metadata factories follow from
-	// the start, as their resource is known. Others follow from their first request on, if
-	// cache.EnableStreaming has prepared the client's config. HasSynced stays true once it was
-	// true, as in client-go, and Get, GetByKey and reads by an index return an error that wraps
-	// cache.ErrNotServed while the objects may exist; see cache.InformerOptions. An object that the
-	// program writes into the store meanwhile is read by its key, until a list, or a change of what
-	// is served, removes it.
+	// the start, as their resource is known. Others follow from their first request on, if they are
+	// of a factory or cache.EnableStreaming has prepared the client's config. HasSynced stays true
+	// once it was true, as in client-go, and Get, GetByKey and reads by an index return an error
+	// that wraps cache.ErrNotServed while the objects may exist; see cache.InformerOptions. An
+	// object that the program writes into the store meanwhile is read by its key, until a list, or
+	// a change of what is served, removes it.
 	Served func(schema.GroupVersionResource) *cache.Served
 	// Group, if set, receives every informer that is made with these options, so that packages
 	// metrics and debug can show them. The factory or manager runs them, not the group: the program

@@ -82,8 +82,8 @@ func withTap[C any](client C, options Options) (C, clientTap) {
 	return client, t
 }
 
-// clientCopies are the copies of clients that are in use, by the client. The factories of one client
-// share its copy, and what it has found out about the server.
+// clientCopies are the copies of clients that are in use, by the client. The factories of one
+// client share its copy, and what it has found out about the server.
 var clientCopies sync.Map //nolint:gochecknoglobals // from weak.Pointer[byte] to *clientCopy
 
 // copyOf returns what is known of a client, which is not nil.
@@ -230,8 +230,8 @@ func shallowCopy(p reflect.Value) reflect.Value {
 	return copied
 }
 
-// accessible returns a field of an addressable struct so that it can be read and set, although it is
-// private.
+// accessible returns a field of an addressable struct so that it can be read and set, although it
+// is private.
 func accessible(field reflect.Value) reflect.Value {
 	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem() //nolint:gosec // the field is addressable
 }

@@ -375,8 +375,8 @@ func TestCopiedClientSharesLimiterAndWarnings(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfClientDoesNotIncludeDecoding has a client whose Timeout is shorter than the time that
-// it takes to transform a list, and longer than that in which the server sends it.
+// TestTimeoutOfClientDoesNotIncludeDecoding has a client whose Timeout is shorter than the time
+// that it takes to transform a list, and longer than that in which the server sends it.
 func TestTimeoutOfClientDoesNotIncludeDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const objects = 1000

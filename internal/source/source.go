@@ -65,8 +65,9 @@ const (
 	Unknown Streaming = iota
 	// Unchanged responses are split if the client's transport has the tap.
 	Unchanged
-	// ByDefault is Unchanged, and the program has not asked for streaming. If a list cannot be split,
-	// it is requested again as the client decodes it, and so are all later ones if that succeeds.
+	// ByDefault is Unchanged, and the program has not asked for streaming. If a list cannot be
+	// split, it is requested again as the client decodes it, and so are all later ones if that
+	// succeeds.
 	ByDefault
 	// Requested is Unchanged, and the program has asked for streaming.
 	Requested
