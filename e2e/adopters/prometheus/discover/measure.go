@@ -28,10 +28,11 @@ type measurement struct {
 
 // cost is the result of a measurement.
 type cost struct {
-	PeakRSS    float64 // bytes above the idle process, until all Pods were discovered
-	SyncCPU    float64 // seconds, until all Pods were discovered
-	Heap       float64 // bytes, after garbage collection, above the idle process
-	UpdatesCPU float64 // seconds, for all updates
+	PeakRSS      float64 // bytes above the idle process, until all Pods were discovered
+	SyncCPU      float64 // seconds, until all Pods were discovered
+	Heap         float64 // bytes, after garbage collection, above the idle process
+	UpdatesCPU   float64 // seconds, for all updates
+	UpdateAllocs float64 // for each update
 }
 
 // do measures a discovery and writes its cost in JSON. It keeps the newest group of each source, as
@@ -72,7 +73,7 @@ func (m measurement) do(ctx context.Context, discoverer discovery.Discoverer, ou
 	}
 	result.PeakRSS, result.Heap = peak-idle, liveHeap()-heapBefore
 
-	before = cpu()
+	before, allocsBefore := cpu(), allocs()
 	requested := make(chan error, 1)
 	go func() { requested <- m.requestUpdates(ctx) }()
 	if err := receive(m.updates); err != nil {
@@ -81,7 +82,7 @@ func (m measurement) do(ctx context.Context, discoverer discovery.Discoverer, ou
 	if err := <-requested; err != nil {
 		return err
 	}
-	result.UpdatesCPU = cpu() - before
+	result.UpdatesCPU, result.UpdateAllocs = cpu()-before, (allocs()-allocsBefore)/float64(m.updates)
 	cancel()
 	<-stopped
 	if len(newest) != m.pods {
@@ -116,6 +117,13 @@ func liveHeap() float64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return float64(stats.HeapAlloc)
+}
+
+// allocs returns the number of allocations since the start.
+func allocs() float64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return float64(stats.Mallocs)
 }
 
 // cpu returns the processor time of this process in seconds.

@@ -106,6 +106,7 @@ func (s scale) experiment(ctx context.Context, programs []program, folder string
 		Metrics: []harness.Metric{
 			{Name: "peak RSS above idle until synced", Unit: "MB"}, {Name: "heap", Unit: "MB"},
 			{Name: "CPU until synced", Unit: "s"}, {Name: "CPU of updates", Unit: "s"},
+			{Name: "allocations of an update"},
 		},
 	}
 	for _, p := range programs {
@@ -140,17 +141,17 @@ func (s scale) measure(ctx context.Context, p program, pods *dataset.Encoded, fo
 	if err != nil {
 		return nil, err
 	}
-	var cost struct{ PeakRSS, Heap, SyncCPU, UpdatesCPU float64 }
+	var cost struct{ PeakRSS, Heap, SyncCPU, UpdatesCPU, UpdateAllocs float64 }
 	err = json.Unmarshal(output, &cost)
-	return []float64{cost.PeakRSS / 1e6, cost.Heap / 1e6, cost.SyncCPU, cost.UpdatesCPU}, err
+	return []float64{cost.PeakRSS / 1e6, cost.Heap / 1e6, cost.SyncCPU, cost.UpdatesCPU, cost.UpdateAllocs}, err
 }
 
 func writeTable(out io.Writer, s scale, programs []program, result harness.Result) {
-	fmt.Fprintf(out, "| %d Pods | lines changed | peak RSS above idle until synced | heap afterwards | CPU until synced | CPU of %d updates |\n", s.pods, s.updates)
-	fmt.Fprintln(out, "|---|---|---|---|---|---|")
+	fmt.Fprintf(out, "| %d Pods | lines changed | peak RSS above idle until synced | heap afterwards | CPU until synced | CPU of %d updates | allocations of each |\n", s.pods, s.updates)
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
 	for side, p := range programs {
-		fmt.Fprintf(out, "| %s | %v | %s MB | %s MB | %s s | %s s |\n", p.name, p.diff,
-			spread(result, 0, side, "%.0f"), spread(result, 1, side, "%.0f"), spread(result, 2, side, "%.2f"), spread(result, 3, side, "%.2f"))
+		fmt.Fprintf(out, "| %s | %v | %s MB | %s MB | %s s | %s s | %s |\n", p.name, p.diff,
+			spread(result, 0, side, "%.0f"), spread(result, 1, side, "%.0f"), spread(result, 2, side, "%.2f"), spread(result, 3, side, "%.2f"), spread(result, 4, side, "%.0f"))
 	}
 	fmt.Fprintln(out)
 }
