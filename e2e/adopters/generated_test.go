@@ -28,7 +28,7 @@ import (
 
 const namespace = "team-a"
 
-// startServer starts a server of custom resources. It returns a config for it that streams.
+// startServer starts a server of custom resources. It returns a config for it, as programs have it.
 func startServer(t *testing.T, resources ...fake.CustomResource) *rest.Config {
 	t.Helper()
 	server, err := fake.StartAPIServer(fake.APIServerOptions{CustomResources: resources})
@@ -40,7 +40,13 @@ func startServer(t *testing.T, resources ...fake.CustomResource) *rest.Config {
 			t.Error(err)
 		}
 	})
-	config := server.Config()
+	return server.Config()
+}
+
+// startPrepared is startServer with a config for which EnableStreaming was called.
+func startPrepared(t *testing.T, resources ...fake.CustomResource) *rest.Config {
+	t.Helper()
+	config := startServer(t, resources...)
 	cache.EnableStreaming(config)
 	return config
 }
@@ -140,7 +146,7 @@ func createCertificate(t *testing.T, client certclient.Interface, i int) {
 }
 
 // TestGeneratedFactoryOfCertManager checks that a factory of cert-manager's clientset has this
-// module's informers once they were asked for through Generated.
+// module's informers once they were asked for through Generated, and that they stream.
 func TestGeneratedFactoryOfCertManager(t *testing.T) {
 	eachVariant(t, func(t *testing.T, options clientgo.Options) {
 		client := certclient.NewForConfigOrDie(startServer(t, certificates()))
@@ -237,7 +243,7 @@ func changed(store clientcache.Store) bool {
 // TestAdoptedCertificateInformer checks that an informer that generated code has made is replaced
 // with its indexes.
 func TestAdoptedCertificateInformer(t *testing.T) {
-	client := certclient.NewForConfigOrDie(startServer(t, certificates()))
+	client := certclient.NewForConfigOrDie(startPrepared(t, certificates()))
 	for i := range 20 {
 		createCertificate(t, client, i)
 	}

@@ -119,7 +119,7 @@ func TestGeneratedFactoryOfIstio(t *testing.T) {
 // client-go decodes them.
 func TestIstioObjectsStream(t *testing.T) {
 	eachVariant(t, func(t *testing.T, options clientgo.Options) {
-		client := istioclient.NewForConfigOrDie(startServer(t, istioResources()...))
+		client := istioclient.NewForConfigOrDie(startPrepared(t, istioResources()...))
 		for i := range 20 {
 			createIstioObjects(t, client, i)
 		}
