@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 
+	"k8s.io/client-go/features"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/internal/testing/footprint"
@@ -48,14 +49,25 @@ func addMemProfile(flags *flag.FlagSet) *string {
 	return &file
 }
 
-// run runs this program as a child process and reads its result. watchList enables client-go's
-// feature gate WatchListClient.
-func run(ctx context.Context, watchList bool, result any, args ...string) error {
+// run runs this program as a child process with the feature gates of a side, and reads its result.
+func run(ctx context.Context, side string, result any, args ...string) error {
 	return process.Child{
 		Args:   append([]string{Arg}, args...),
-		Env:    append(os.Environ(), "KUBE_FEATURE_WatchListClient="+strconv.FormatBool(watchList)),
+		Env:    append(os.Environ(), featureGates(side)...),
 		Stderr: os.Stderr,
 	}.Run(ctx, result)
+}
+
+// featureGates returns the environment variables that set client-go's feature gates for a side.
+func featureGates(side string) (variables []string) {
+	for gate, enabled := range map[features.Feature]bool{
+		features.WatchListClient:   side == ClientGoWatchList,
+		features.ClientsAllowCBOR:  side == PrefersCBOR,
+		features.ClientsPreferCBOR: side == PrefersCBOR,
+	} {
+		variables = append(variables, "KUBE_FEATURE_"+string(gate)+"="+strconv.FormatBool(enabled))
+	}
+	return variables
 }
 
 // Server is the address of the server of the objects. Over plain HTTP only the URL is needed.
@@ -65,9 +77,11 @@ type Server struct {
 	Token  string
 }
 
-// config returns the configuration of a client without rate limit that prefers protobuf.
+// config returns the configuration of a client without rate limit that prefers protobuf. Like that
+// of most programs, it has no timeout. With a timeout, net/http runs a goroutine for each request,
+// and informers that have their own tap read a whole list before they decode it.
 func (s Server) config() *rest.Config {
 	config := footprint.Config(s.URL, s.Token)
-	config.CAFile = s.CAFile
+	config.CAFile, config.Timeout = s.CAFile, 0
 	return config
 }

@@ -23,7 +23,7 @@ import (
 // FootprintJob is a child process whose informer syncs a collection and is then read.
 type FootprintJob struct {
 	Side    string
-	Kind    string // Pods, Nodes or CustomResources
+	Kind    string // of the objects, or the program whose informers run
 	URL     string // of a listserver
 	Objects int    // that the server has
 }
@@ -33,6 +33,10 @@ const (
 	Pods            = "Pods"
 	Nodes           = "Nodes"
 	CustomResources = "CustomResources"
+
+	// Programs with informers of several resources. Objects is the number of the Pods.
+	MetricsServer = "metrics-server"
+	Descheduler   = "descheduler"
 )
 
 // Footprint is the result of a FootprintJob.
@@ -49,7 +53,7 @@ const footprintArg = "footprint"
 
 // RunFootprint runs the job in a child process.
 func RunFootprint(ctx context.Context, job FootprintJob) (result Footprint, err error) {
-	err = run(ctx, false, &result, footprintArg, "-side", job.Side, "-kind", job.Kind, "-url", job.URL, "-objects", strconv.Itoa(job.Objects))
+	err = run(ctx, job.Side, &result, footprintArg, "-side", job.Side, "-kind", job.Kind, "-url", job.URL, "-objects", strconv.Itoa(job.Objects))
 	if err != nil {
 		return Footprint{}, fmt.Errorf("%s of %d %s: %w", job.Side, job.Objects, job.Kind, err)
 	}
@@ -60,7 +64,7 @@ func footprintMain(args []string, out io.Writer) error {
 	var job FootprintJob
 	flags := flag.NewFlagSet(footprintArg, flag.ContinueOnError)
 	flags.StringVar(&job.Side, "side", Packed, "informer to run")
-	flags.StringVar(&job.Kind, "kind", Pods, "kind of objects: "+Pods+", "+Nodes+" or "+CustomResources)
+	flags.StringVar(&job.Kind, "kind", Pods, "kind of objects: "+Pods+", "+Nodes+" or "+CustomResources+"; or a program: "+MetricsServer+" or "+Descheduler)
 	flags.StringVar(&job.URL, "url", "", "URL of the server")
 	flags.IntVar(&job.Objects, "objects", 0, "number of objects on the server")
 	cpuProfile := flags.String("cpuprofile", "", "write a CPU profile of the sync to this file")

@@ -25,6 +25,7 @@ func storages() map[string]footprint.Storage {
 	managedFields := []string{"metadata.managedFields"}
 	return map[string]footprint.Storage{
 		Kinformer:      {},
+		PrefersCBOR:    {},
 		ShareEqual:     {ShareEqual: true},
 		Packed:         {Packed: true},
 		Omitting:       {OmitFields: managedFields},
@@ -70,7 +71,7 @@ func stripManagedFields(obj any) (any, error) {
 // resource returns the resource and the kind of the objects.
 func (job FootprintJob) resource() (schema.GroupVersionResource, string, error) {
 	switch job.Kind {
-	case Pods:
+	case Pods, MetricsServer, Descheduler:
 		return schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod", nil
 	case Nodes:
 		return schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, "Node", nil
@@ -90,7 +91,9 @@ func (job FootprintJob) informer() (*footprint.Informer, error) {
 	config := Server{URL: job.URL}.config()
 	switch job.Side {
 	case ClientGo:
-		return footprint.ClientGo(config, resource, kind)
+		return clientGoFactories().informer(config, job.Kind, resource)
+	case Imported:
+		return importedFactories().informer(config, job.Kind, resource)
 	case ClientGoStripped:
 		return fromFactory(config, newTransformingFactory(stripManagedFields), resource)
 	case ClientGoCleared:

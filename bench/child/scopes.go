@@ -23,11 +23,12 @@ import (
 
 // ScopesJob is a child process that holds the Pods of many namespaces.
 type ScopesJob struct {
-	Side       string // a key of scopesInformers
-	URL        string // of a server of the namespaces of Namespace
-	Namespaces int    // that are held
-	Pods       int    // in each namespace
-	Added      int    // further namespaces, which are added one after the other
+	Side       string        // a key of scopesInformers
+	URL        string        // of a server of the namespaces of Namespace
+	Namespaces int           // that are held
+	Pods       int           // in each namespace
+	Added      int           // further namespaces, which are added one after the other
+	Idle       time.Duration // for which the synced informers are measured; if zero, they are not
 }
 
 // Namespace returns the name of the n-th namespace.
@@ -40,6 +41,7 @@ type ScopesCost struct {
 	Allocs     float64 // allocations on the heap, until synced
 	CPU        float64 // seconds, until synced
 	Time       float64 // seconds, until synced
+	Switches   float64 // context switches a second while idle
 
 	// Medians of the seconds until the Pods of a further namespace are delivered: by adding it, and
 	// by an informer of it alone, ours and client-go's. They are zero if Added is.
@@ -51,8 +53,8 @@ const scopesArg = "scopes"
 
 // RunScopes runs the job in a child process.
 func RunScopes(ctx context.Context, job ScopesJob) (cost ScopesCost, err error) {
-	err = run(ctx, false, &cost, scopesArg, "-side", job.Side, "-url", job.URL,
-		"-namespaces", strconv.Itoa(job.Namespaces), "-pods", strconv.Itoa(job.Pods), "-added", strconv.Itoa(job.Added))
+	err = run(ctx, job.Side, &cost, scopesArg, "-side", job.Side, "-url", job.URL,
+		"-namespaces", strconv.Itoa(job.Namespaces), "-pods", strconv.Itoa(job.Pods), "-added", strconv.Itoa(job.Added), "-idle", job.Idle.String())
 	if err != nil {
 		return ScopesCost{}, fmt.Errorf("%s of %d namespaces: %w", job.Side, job.Namespaces, err)
 	}
@@ -66,6 +68,7 @@ func scopesMain(args []string, out io.Writer) error {
 	flags.StringVar(&job.URL, "url", "", "URL of the server")
 	flags.IntVar(&job.Namespaces, "namespaces", 0, "number of namespaces to hold")
 	flags.IntVar(&job.Pods, "pods", 0, "number of Pods in each namespace")
+	flags.DurationVar(&job.Idle, "idle", 0, "time to measure the synced informers for")
 	flags.IntVar(&job.Added, "added", 0, "number of namespaces to add then")
 	memProfile := addMemProfile(flags)
 	if err := flags.Parse(args); err != nil {
@@ -104,7 +107,7 @@ func (job ScopesJob) do(ctx context.Context, memProfile string) (cost ScopesCost
 		return cost, fmt.Errorf("%d of %d watches are open: %w", inf.watches.n.Load(), job.Namespaces, err)
 	}
 	cost.Goroutines, cost.Heap = float64(runtime.NumGoroutine()-goroutines), process.LiveHeap()-heap
-	err = errors.Join(harness.WriteHeapProfile(memProfile), job.measureAdded(ctx, inf, counts, &cost))
+	err = errors.Join(harness.WriteHeapProfile(memProfile), job.measureIdle(ctx, &cost), job.measureAdded(ctx, inf, counts, &cost))
 	inf.stop()
 	<-stopped
 	return cost, err

@@ -65,8 +65,13 @@ func scopesInformers() map[string]newScopesInformer {
 
 		Informers:         informerOfEach(true, sharedInformerOf(options{}, addEventHandler)),
 		PackedInformers:   informerOfEach(true, sharedInformerOf(options{Packed: true}, addKeyHandler)),
-		AdapterInformers:  informerOfEach(false, sharedIndexInformerOf(clientgo.With(clientgo.Options{}).NewSharedInformerFactoryWithOptions)),
-		ClientGoInformers: informerOfEach(false, sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions)),
+		AdapterInformers:  informerOfEach(false, sharedIndexInformerOf(clientgo.With(clientgo.Options{}).NewSharedInformerFactoryWithOptions, nil)),
+		ClientGoInformers: informerOfEach(false, sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions, nil)),
+
+		InformersStartAny:       informerOfEach(true, sharedInformerOf(options{Start: cache.StartAny}, addEventHandler)),
+		PackedInformersStartAny: informerOfEach(true, sharedInformerOf(options{Packed: true, Start: cache.StartAny}, addKeyHandler)),
+		PackedInformersByNode:   informerOfEach(true, sharedInformerOf(options{Packed: true, Indexers: byNamespaceAndNode()}, addKeyHandler)),
+		ClientGoInformersByNode: informerOfEach(false, sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions, clientGoByNode())),
 	}
 }
 
@@ -98,7 +103,7 @@ func overScopes(options options, add addHandler) newScopesInformer {
 		}
 		scopes := cache.NewScopes(namespaces...)
 		options.Scopes = scopes
-		options.Indexers = cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)}
+		options.Indexers = byNamespace()
 		pods := cache.NewSharedInformer(cache.ListWatchByNamespace(clientset.CoreV1().Pods), &corev1.Pod{}, options)
 		err = add(pods, counts.handlers[0])
 		run := stoppable(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, nil)
@@ -146,12 +151,13 @@ func sharedInformerOf(options options, add addHandler) newNamespaceInformer {
 	}
 }
 
-// sharedIndexInformerOf returns the SharedIndexInformers of factories of one namespace.
-func sharedIndexInformerOf(newFactory func(kubernetes.Interface, time.Duration, ...informers.SharedInformerOption) informers.SharedInformerFactory) newNamespaceInformer {
+// sharedIndexInformerOf returns the SharedIndexInformers of factories of one namespace, with
+// further indexes.
+func sharedIndexInformerOf(newFactory func(kubernetes.Interface, time.Duration, ...informers.SharedInformerOption) informers.SharedInformerFactory, indexers clientcache.Indexers) newNamespaceInformer {
 	return func(client kubernetes.Interface, namespace string, count *handlerCount) (syncInformer, error) {
 		pods := newFactory(client, 0, informers.WithNamespace(namespace)).Core().V1().Pods().Informer()
 		_, err := pods.AddEventHandler(clientcache.ResourceEventHandlerFuncs{AddFunc: func(any) { count.add() }})
-		return stoppable(pods.RunWithContext, pods.HasSynced, nil), err
+		return stoppable(pods.RunWithContext, pods.HasSynced, nil), errors.Join(err, pods.AddIndexers(indexers))
 	}
 }
 
@@ -205,5 +211,5 @@ func loneInformer(namespace string) newSyncInformer {
 
 // loneClientGo returns client-go's informer of one namespace.
 func loneClientGo(namespace string) newSyncInformer {
-	return alone(sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions), namespace)
+	return alone(sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions, nil), namespace)
 }

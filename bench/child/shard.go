@@ -55,7 +55,7 @@ const shardArg = "shard"
 
 // RunShard runs the job in a child process.
 func RunShard(ctx context.Context, job ShardJob) (cost ShardCost, err error) {
-	err = run(ctx, false, &cost, shardArg, "-side", job.Side, "-url", job.URL,
+	err = run(ctx, job.Side, &cost, shardArg, "-side", job.Side, "-url", job.URL,
 		"-replicas", strconv.Itoa(job.Replicas), "-pods", strconv.Itoa(job.Pods))
 	if err != nil {
 		return ShardCost{}, fmt.Errorf("%s, one of %d replicas: %w", job.Side, job.Replicas, err)

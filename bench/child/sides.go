@@ -40,6 +40,12 @@ const (
 	PackedInformers   = "kinformer, packed informers" // with key handlers
 	AdapterInformers  = "clientgo, informers"
 	ClientGoInformers = "client-go, informers"
+	// With StartAny, as package clientgo and client-go start by default.
+	InformersStartAny       = "kinformer, informers, StartAny"
+	PackedInformersStartAny = "kinformer, packed informers, StartAny" // with key handlers
+	// With an index by the node's name beside that by namespace.
+	PackedInformersByNode   = "kinformer, packed informers, index by node" // with key handlers
+	ClientGoInformersByNode = "client-go, informers, index by node"
 
 	// ClientGoFilteringStore is client-go's Reflector with a store that keeps a replica's own
 	// objects. ClientGoFilteringHandler is an informer of all objects whose handler passes over the
@@ -50,6 +56,11 @@ const (
 	// Package clientgo's informers, in the program of ClientGo.
 	Adapter       = "clientgo"
 	AdapterPacked = "clientgo, packed"
+	// Imported is made by the import alone: without a call of EnableStreaming.
+	Imported = "clientgo, by the import alone"
+
+	// PrefersCBOR is Kinformer with the feature gates that make dynamic clients prefer CBOR.
+	PrefersCBOR = "kinformer, CBOR preferred"
 
 	// A packed informer with event handlers, and client-go's, and a Get after each event.
 	PackedReconciler   = "kinformer, packed, with a reconciler"

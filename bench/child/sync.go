@@ -48,7 +48,7 @@ type SyncCost struct {
 
 // RunSync runs the job in a child process.
 func RunSync(ctx context.Context, job SyncJob) (cost SyncCost, err error) {
-	err = run(ctx, job.Side == ClientGoWatchList, &cost,
+	err = run(ctx, job.Side, &cost,
 		"-side", job.Side, "-url", job.Server.URL, "-ca", job.Server.CAFile, "-token", job.Server.Token, "-pods", strconv.Itoa(job.Pods),
 		"-handlers", strconv.Itoa(max(1, job.Handlers)), "-events", strconv.Itoa(job.Events), "-burst", strconv.Itoa(job.Burst), "-change", string(job.Change), "-stale", strconv.Itoa(job.Stale))
 	if err != nil {

@@ -42,9 +42,7 @@ func syncInformers() map[string]newSyncInformer {
 		List:              streaming(withEventHandlers(options{ListMode: cache.ListModeList})),
 		WatchList:         streaming(withEventHandlers(options{ListMode: cache.ListModeWatchList})),
 
-		PackedByNode: streaming(withKeyHandlers(options{
-			Packed: true, Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName")},
-		})),
+		PackedByNode: streaming(withKeyHandlers(options{Packed: true, Indexers: byNode()})),
 
 		Partial:           streaming(eventHandlersOf(cache.InformerOptions[*partialPod]{})),
 		PartialShareEqual: streaming(eventHandlersOf(cache.InformerOptions[*partialPod]{ShareEqual: true})),

@@ -22,6 +22,8 @@ const (
 	streamPod
 	streamNode
 	streamCustom
+	streamNamespace
+	streamPriorityClass
 )
 
 func newRandom(seed uint64, stream, number int) random {

@@ -52,7 +52,7 @@ func randomWorkload(r random, number int) *workload {
 	w := &workload{number: number, created: r.moment(60), scheduled: r.chance(25), network: r.chance(25)}
 	w.meta = metav1.ObjectMeta{
 		GenerateName:    set + "-",
-		Namespace:       fmt.Sprintf("%s-%03d", pick(r, "prod", "staging", "batch"), number/25),
+		Namespace:       fmt.Sprintf("%s-%03d", pick(r, namespacePrefixes()...), number/25),
 		Generation:      1,
 		Labels:          randomLabels(r, app, hash),
 		Annotations:     randomAnnotations(r),
@@ -65,6 +65,9 @@ func randomWorkload(r random, number int) *workload {
 	w.byController, w.byKubelet = w.controllerFields(), w.kubeletFields()
 	return w
 }
+
+// namespacePrefixes returns what the names of namespaces begin with.
+func namespacePrefixes() []string { return []string{"prod", "staging", "batch"} }
 
 func randomLabels(r random, app, hash string) map[string]string {
 	labels := map[string]string{"app.kubernetes.io/name": app, "pod-template-hash": hash}

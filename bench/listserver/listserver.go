@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package listserver serves a list of any length over plain HTTP as an API server does. It unpacks
-// each object when it sends it. The list never changes, and watches receive no events.
+// each object when it sends it. The list never changes, and watches receive no events. A request
+// that does not accept the encoding of the objects, protobuf or JSON, fails.
 package listserver
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/kinformer/kinformer/bench/dataset"
 	"github.com/kinformer/kinformer/internal/testing/loopback"
@@ -15,11 +17,25 @@ import (
 // Start serves the first n objects. Every request that is not a watch receives their list, whatever
 // its path.
 func Start(objects *dataset.Packed, n int) (*loopback.Server, error) {
-	return loopback.Start(handler(objects, n))
+	return StartBeside(objects, n, nil)
+}
+
+// StartBeside is Start for a server that has further collections, by path.
+func StartBeside(objects *dataset.Packed, n int, others map[string]*dataset.Packed) (*loopback.Server, error) {
+	mux := http.NewServeMux()
+	mux.Handle("/", handler(objects, n))
+	for path, other := range others {
+		mux.Handle(path, handler(other, other.Len()))
+	}
+	return loopback.Start(mux)
 }
 
 func handler(objects *dataset.Packed, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept"), objects.ListContentType()) {
+			http.Error(w, "not acceptable", http.StatusNotAcceptable)
+			return
+		}
 		if watch := r.FormValue("watch"); watch != "true" && watch != "1" {
 			w.Header().Set("Content-Type", objects.ListContentType())
 			_ = objects.WriteList(w, n, dataset.PageOf(r, n)) // fails if the client has disconnected

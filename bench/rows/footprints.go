@@ -13,14 +13,18 @@ import (
 	"github.com/kinformer/kinformer/bench/listserver"
 )
 
-// footprints measures informers of one collection, each in a child process. Several experiments may
-// use the same runs: the first that needs one starts the process.
+// footprints measures informers of one collection, or of a program, each in a child process.
+// Several experiments may use the same runs: the first that needs one starts the process.
 type footprints struct {
 	kind    string
 	pack    func(n int) (*dataset.Packed, error)
 	objects int // size of the largest collection
+	// packOthers, if not nil, returns the other collections that a program's informers list, by
+	// path.
+	packOthers func() (map[string]*dataset.Packed, error)
 
 	packed *dataset.Packed
+	others map[string]*dataset.Packed
 	runs   map[sizedSide][]child.Footprint
 }
 
@@ -33,11 +37,8 @@ type sizedSide struct {
 // prepare returns an experiment's Prepare function. figures returns the figures of one run.
 func (f *footprints) prepare(figures func(run child.Footprint, objects float64) []float64, sides ...sizedSide) func() ([]harness.Measure, error) {
 	return func() (measures []harness.Measure, err error) {
-		if f.packed == nil {
-			if f.packed, err = f.pack(f.objects); err != nil {
-				return nil, err
-			}
-			f.runs = make(map[sizedSide][]child.Footprint)
+		if err := f.packAll(); err != nil {
+			return nil, err
 		}
 		for _, side := range sides {
 			round := 0
@@ -57,9 +58,24 @@ func (f *footprints) prepare(figures func(run child.Footprint, objects float64) 
 	}
 }
 
+// packAll makes the objects, unless another experiment has made them.
+func (f *footprints) packAll() (err error) {
+	if f.packed != nil {
+		return nil
+	}
+	if f.packOthers != nil {
+		if f.others, err = f.packOthers(); err != nil {
+			return err
+		}
+	}
+	f.packed, err = f.pack(f.objects)
+	f.runs = make(map[sizedSide][]child.Footprint)
+	return err
+}
+
 // run measures a side in a child process.
 func (f *footprints) run(side sizedSide) (run child.Footprint, err error) {
-	server, err := listserver.Start(f.packed, side.objects)
+	server, err := listserver.StartBeside(f.packed, side.objects, f.others)
 	if err != nil {
 		return run, err
 	}
@@ -77,7 +93,7 @@ func (f *footprints) ofAllObjects(sides []string) (sized []sizedSide) {
 
 // release frees the objects and the results of the runs.
 func (f *footprints) release() error {
-	f.packed, f.runs = nil, nil
+	f.packed, f.others, f.runs = nil, nil, nil
 	return nil
 }
 

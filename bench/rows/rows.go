@@ -23,6 +23,7 @@ type Scale struct {
 	StoreSizes  []int         // entries of stores whose memory is measured
 	Pods        int           // Pods that a server has
 	MillionPods int           // Pods of the largest packed collection
+	Idle        time.Duration // for which idle informers are measured
 	Namespaces  int           // that an informer holds as scopes, or that have an informer each
 	SmallSizes  []int         // Pods of informers whose heap is measured
 	ShardedPods int           // that replicas share
@@ -42,6 +43,7 @@ func FullScale() Scale {
 		StoreSizes:  []int{20_000, 200_000, 1_000_000},
 		Pods:        20_000,
 		MillionPods: 1_000_000,
+		Idle:        30 * time.Second,
 		Namespaces:  500,
 		SmallSizes:  []int{20, 100, 1000, 20_000},
 		ShardedPods: 100_000,
@@ -95,9 +97,12 @@ func All() []Row {
 		{Store, snapshotMap},
 		{Store, packing},
 		{Adapter, adapter},
+		{Adapter, importAlone},
+		{Adapter, preferCBOR},
 		{Million, million},
 		{Small, smallInformers},
 		{Small, startRequests},
+		{Small, idleInformers},
 		{Scopes, scopes},
 		{Scopes, scopeCommit},
 		{Sharding, sharding},

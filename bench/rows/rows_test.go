@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // smallScale is large enough for every row to work.
 func smallScale() Scale {
 	return Scale{
-		Window: 20 * time.Millisecond, Listed: 50, Keys: 500, Gets: 4000, Events: 300, Updates: 15_000, Informed: 500,
+		Window: 20 * time.Millisecond, Idle: 50 * time.Millisecond, Listed: 50, Keys: 500, Gets: 4000, Events: 300, Updates: 15_000, Informed: 500,
 		StoreSizes: []int{200}, Pods: 100, MillionPods: 2000, Namespaces: 10, SmallSizes: []int{2, 200}, ShardedPods: 200, PartialPods: 200,
 	}
 }
