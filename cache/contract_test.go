@@ -93,7 +93,7 @@ func TestErrorsAreQuotedInTheirDocumentation(t *testing.T) {
 	for _, err := range []error{
 		cache.ErrAlreadyRunning, cache.ErrStopped, cache.ErrHandlerBlocked, cache.ErrFunctionBlocked,
 		cache.ErrVersionRegressed, cache.ErrHistoryChanged, cache.ErrStalled, cache.ErrMutated,
-		cache.ErrOmittedFields, cache.ErrNotStored, cache.ErrNoScope, cache.ErrNotSelected, cache.ErrSkip,
+		cache.ErrNotStored, cache.ErrNoScope, cache.ErrNotSelected, cache.ErrSkip,
 	} {
 		if !strings.Contains(text, `("`+err.Error()+`")`) {
 			t.Errorf("the documentation of the error %q does not quote it", err)

@@ -14,7 +14,6 @@ import (
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/served"
-	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/store"
 )
 
@@ -56,11 +55,6 @@ var (
 	// although it belongs to the cache; see InformerOptions.DetectMutations.
 	ErrMutated error = mutation.ErrMutated
 )
-
-// ErrOmittedFields ("the update would delete fields that the informer omits") is wrapped by the
-// error of an Update that was refused; see InformerOptions.NeverWritten. A program that means to
-// delete such a field sends a patch, which is not refused.
-var ErrOmittedFields error = source.ErrOmittedFields
 
 // ErrNotStored ("the object's newest state could not be stored") reports that the state could not
 // be decoded, was too large, or made Transform, Filter or the key function fail. The errors of

@@ -38,8 +38,7 @@ import (
 // protobuf methods, as those of k8s.io/api, are requested as protobuf, whatever the client's
 // configuration, and no object as CBOR. Authentication, TLS, proxies, timeouts and rate limits
 // remain the client's; a Timeout of config includes the time in which a list's objects are decoded.
-// Other requests are not affected, except for the updates that InformerOptions.NeverWritten
-// describes.
+// Other requests are not affected.
 //
 // Without streaming, one object that cannot be decoded makes the client refuse the whole list, and
 // the informer does not sync; see SharedInformer.WaitForSync. Also, most clients of client-go
@@ -52,7 +51,7 @@ import (
 //
 // A streamed list must state its kind. Versions need not be numbers: if that of the list is none,
 // events are applied in the order of arrival (docs/contract.md, 5).
-func EnableStreaming(config *rest.Config) { config.Wrap(tap.NewWrap()) }
+func EnableStreaming(config *rest.Config) { config.Wrap(tap.WrapRequested) }
 
 // ListerWatcher lists and watches a collection of the API. Both methods must pass the context and
 // the options on to the server.

@@ -4,7 +4,6 @@
 package cache_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -193,142 +191,27 @@ func TestUpdateOfOmittedFieldsIsDelivered(t *testing.T) {
 	}
 }
 
-// TestUpdateOfObjectWithoutOmittedFieldsIsSent removes a finalizer from an object that never had
-// one of the omitted fields: nothing was cut from it, and the update loses nothing.
-func TestUpdateOfObjectWithoutOmittedFieldsIsSent(t *testing.T) {
-	for name, packed := range map[string]bool{"live": false, "packed": true} {
+// TestUpdateOfCachedObjectsIsSent writes cached objects back: the server keeps the managedFields
+// that they lack, and other fields are erased, as NeverWritten says.
+func TestUpdateOfCachedObjectsIsSent(t *testing.T) {
+	config, _ := startPodServer(t)
+	cache.EnableStreaming(config)
+	client := kubernetes.NewForConfigOrDie(config).CoreV1().Pods("ns0")
+	for name, options := range map[string]cache.InformerOptions[*corev1.Pod]{
+		"managedFields": {OmitFields: omittedOfPods[:1]},
+		"other fields":  {OmitFields: []string{"spec.containers.args"}, NeverWritten: true},
+	} {
 		t.Run(name, func(t *testing.T) {
-			config, unprepared := startPodServer(t)
-			cache.EnableStreaming(config)
-			client := kubernetes.NewForConfigOrDie(config)
-			created, err := unprepared.CoreV1().Pods("ns0").Create(t.Context(), &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: "plain", Finalizers: []string{"example.com/held", "example.com/other"}},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
-			}, metav1.CreateOptions{})
+			informer := runInformer(t, cache.ListWatchOf(client), &corev1.Pod{}, options)
+			cached, _ := informer.Store().GetByKey("ns0/pod-02")
+			updated, err := client.Update(t.Context(), cached.DeepCopy(), metav1.UpdateOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			informer := runInformer(t, cache.ListWatchOf(client.CoreV1().Pods("ns0")), &corev1.Pod{},
-				cache.InformerOptions[*corev1.Pod]{OmitFields: []string{"spec.containers.args", "status.podIP"}, NeverWritten: true, Packed: packed})
-			if err := informer.WaitForObject(testContext(t), created); err != nil {
-				t.Fatal(err)
-			}
-			for _, finalizers := range [][]string{{"example.com/held"}, nil} { // after the list, and after an event
-				cached, _ := informer.Store().GetByKey("ns0/plain")
-				pod := cached.DeepCopy()
-				pod.Finalizers = finalizers
-				pod, err = client.CoreV1().Pods("ns0").Update(t.Context(), pod, metav1.UpdateOptions{})
-				if err != nil {
-					t.Fatalf("the update to the finalizers %q: %v", finalizers, err)
-				}
-				if err := informer.WaitForObject(testContext(t), pod); err != nil {
-					t.Fatal(err)
-				}
+			if hasArgs := len(updated.Spec.Containers[0].Args) > 0; len(updated.ManagedFields) == 0 || hasArgs == options.NeverWritten {
+				t.Errorf("the server has %v", updated)
 			}
 		})
-	}
-}
-
-// TestUpdateWithOmittedFieldsIsRefused covers updates by typed and dynamic clients, of the object
-// and of its status.
-func TestUpdateWithOmittedFieldsIsRefused(t *testing.T) {
-	config, unprepared := startPodServer(t)
-	cache.EnableStreaming(config)
-	client, dynamicClient := kubernetes.NewForConfigOrDie(config), dynamic.NewForConfigOrDie(config)
-	protobuf := rest.CopyConfig(config)
-	protobuf.ContentType = "application/vnd.kubernetes.protobuf"
-	informer := runInformer(t, cache.ListWatchOf(client.CoreV1().Pods("ns0")), &corev1.Pod{},
-		cache.InformerOptions[*corev1.Pod]{OmitFields: append(omittedOfPods, "spec.containers.args", "status.podIP"), NeverWritten: true})
-	cached := func() *corev1.Pod {
-		pod, _ := informer.Store().GetByKey("ns0/pod-02")
-		return pod.DeepCopy()
-	}
-	refused := func(name string, err error) {
-		t.Helper()
-		if !errors.Is(err, cache.ErrOmittedFields) || !strings.Contains(err.Error(), `"ns0/pod-02"`) || !strings.Contains(err.Error(), "spec.containers.args") {
-			t.Errorf("%s: the update was not refused: %v", name, err)
-		}
-	}
-	sent := func(name string, pod *corev1.Pod, err error) {
-		t.Helper()
-		if errors.Is(err, cache.ErrOmittedFields) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err == nil && informer.WaitForObject(testContext(t), pod) != nil {
-			t.Errorf("%s: the update does not arrive", name)
-		}
-	}
-	update := func(client kubernetes.Interface, pod *corev1.Pod) (*corev1.Pod, error) {
-		return client.CoreV1().Pods("ns0").Update(t.Context(), pod, metav1.UpdateOptions{})
-	}
-	_, err := update(client, cached())
-	refused("typed", err)
-	_, err = update(kubernetes.NewForConfigOrDie(protobuf), cached())
-	refused("protobuf", err)
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{
-			"name": "pod-02", "namespace": "ns0", "uid": string(cached().UID), "resourceVersion": cached().ResourceVersion,
-		},
-	}}
-	_, err = dynamicClient.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace("ns0").Update(t.Context(), object, metav1.UpdateOptions{})
-	refused("dynamic", err)
-	_, err = client.CoreV1().Pods("ns0").UpdateStatus(t.Context(), cached(), metav1.UpdateOptions{})
-	if !errors.Is(err, cache.ErrOmittedFields) || strings.Contains(err.Error(), "args") {
-		t.Errorf("an update of the status without status.podIP returned %v", err)
-	}
-
-	own, err := client.CoreV1().Pods("ns0").Get(t.Context(), "pod-02", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	own.Labels["own"] = "1"
-	own, err = update(client, own)
-	sent("read from the server", own, err)
-	if err != nil || len(own.Spec.Containers[0].Args) == 0 {
-		t.Errorf("the server has %v, %v", own, err)
-	}
-	withField := cached()
-	withField.Spec.Containers[0].Args = []string{"set by the program"}
-	withField, err = update(client, withField)
-	sent("with one of the fields", withField, err)
-	withoutVersion := cached()
-	withoutVersion.ResourceVersion = ""
-	withoutVersion, err = update(client, withoutVersion)
-	sent("without a version", withoutVersion, err)
-	outdated := cached()
-	outdated.ResourceVersion = "1"
-	if _, err = update(client, outdated); !apierrors.IsConflict(err) {
-		t.Errorf("an update with another version returned %v, want a conflict", err)
-	}
-	other, err := update(unprepared, cached())
-	sent("by another client", other, err)
-}
-
-// TestUpdateWithoutManagedFieldsIsSent covers the one field that is safe to omit, and the time
-// after the informer has stopped.
-func TestUpdateWithoutManagedFieldsIsSent(t *testing.T) {
-	config, _ := startPodServer(t)
-	cache.EnableStreaming(config)
-	client := kubernetes.NewForConfigOrDie(config)
-	lw := cache.ListWatchOf(client.CoreV1().Pods("ns0"))
-	var pod *corev1.Pod
-	t.Run("informer that omits managedFields", func(t *testing.T) {
-		informer := runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods[:1]})
-		stored, _ := informer.Store().GetByKey("ns0/pod-02")
-		pod = stored.DeepCopy()
-		pod.Labels["changed"] = "1"
-		updated, err := client.CoreV1().Pods("ns0").Update(t.Context(), pod, metav1.UpdateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		pod = updated
-	})
-	t.Run("informer that stops", func(t *testing.T) {
-		runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: omittedOfPods, NeverWritten: true})
-	})
-	pod.ManagedFields, pod.Annotations, pod.Labels = nil, nil, nil
-	if _, err := client.CoreV1().Pods("ns0").Update(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
-		t.Errorf("an update after the informer has stopped returned %v", err)
 	}
 }
 

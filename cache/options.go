@@ -79,21 +79,11 @@ type InformerOptions[T Object] struct {
 	// an empty configuration without it.
 	OmitFields []string
 	// NeverWritten declares that the program does not write the objects that it reads from the
-	// informer. OmitFields requires it for all fields but metadata.managedFields, because two kinds
-	// of writes lose data at the server: an Update of a cached object deletes the omitted fields
-	// that the resource lets it write, and a JSON merge patch with a list, computed from a cached
-	// object, deletes the omitted fields of the list's elements. Read an object from the server
-	// before writing it.
-	//
-	// While an informer runs and streams, the clients made of the same config refuse some Updates,
-	// with an error that wraps ErrOmittedFields. They refuse an Update if the store has an object
-	// with the same UID and resourceVersion, fields were cut from that object, and the Update has
-	// none of the omitted fields. For an Update of the status, only the fields of status and
-	// metadata count: it may be refused although the server has none of the omitted ones. Use a
-	// patch then.
-	//
-	// The clients do not check patches, requests of other clients, protobuf if the informer's
-	// objects are unstructured, and formats other than JSON and protobuf.
+	// informer: an Update of a cached object, even if it was only modified, erases the omitted
+	// fields at the server, and so does a JSON merge patch with a list, computed from a cached
+	// object, for the omitted fields of the list's elements. Nothing prevents such a write. Prefer
+	// a PartialObject, which cannot be written. Otherwise, read an object from the server before
+	// writing it. OmitFields requires NeverWritten for all fields but metadata.managedFields.
 	NeverWritten bool
 	// Transform changes objects before they are stored. Its result should depend on the object
 	// alone. If it also depends on something else, such as the time, the store keeps the result of

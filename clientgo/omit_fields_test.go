@@ -4,15 +4,12 @@
 package clientgo_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 
@@ -51,51 +48,20 @@ func TestOmitFields(t *testing.T) {
 // why, and the error of the factory's wait does, too.
 func TestInvalidOmitFieldsOfAFactory(t *testing.T) {
 	config := startCluster(t)
-	for _, options := range []clientgo.Options{
-		{OmitFields: []string{"spec.colour"}, NeverWritten: true},
-		{OmitFields: []string{"spec.nodeName"}},
+	for option, options := range map[string]clientgo.Options{
+		"OmitFields":   {OmitFields: []string{"spec.colour"}, NeverWritten: true},
+		"NeverWritten": {OmitFields: []string{"spec.nodeName"}},
 	} {
 		factory := clientgo.With(options).NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0)
 		informer := factory.Core().V1().Pods().Informer()
 		logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 		informer.RunWithContext(klog.NewContext(t.Context(), logger)) // returns at once
 		status, log := clientgo.StatusOf(informer), logger.GetSink().(ktesting.Underlier).GetBuffer().String()
-		if status.Phase != cache.PhaseInvalid || !strings.Contains(status.Err.Error(), options.OmitFields[0]) || !strings.Contains(log, options.OmitFields[0]) {
+		if status.Phase != cache.PhaseInvalid || !strings.Contains(status.Err.Error(), options.OmitFields[0]) || !strings.Contains(log, options.OmitFields[0]) || !strings.Contains(log, option) {
 			t.Errorf("status %+v, log %s", status, log)
 		}
 		if informer.HasSynced() {
 			t.Error("the informer has synced")
 		}
-	}
-}
-
-// TestUpdateWithObjectOfAdapterIsRefused covers updates with objects of an adapted informer.
-func TestUpdateWithObjectOfAdapterIsRefused(t *testing.T) {
-	config := startCluster(t)
-	cache.EnableStreaming(config)
-	client := kubernetes.NewForConfigOrDie(config)
-	factory := clientgo.With(clientgo.Options{OmitFields: []string{"metadata.labels"}, NeverWritten: true, Packed: true}).NewSharedInformerFactory(client, 0)
-	pods := factory.Core().V1().Pods()
-	informer := pods.Informer()
-	if !clientcache.WaitForCacheSync(startFactory(t, factory), informer.HasSynced) {
-		t.Fatal("the informer has not synced")
-	}
-	cached, err := pods.Lister().Pods("default").Get("web-0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	update := func(pod *corev1.Pod) error {
-		_, err := client.CoreV1().Pods("default").Update(t.Context(), pod, metav1.UpdateOptions{})
-		return err
-	}
-	if err := update(cached.DeepCopy()); !errors.Is(err, cache.ErrOmittedFields) {
-		t.Errorf("an update with a cached object returned %v", err)
-	}
-	current, err := client.CoreV1().Pods("default").Get(t.Context(), "web-0", metav1.GetOptions{})
-	if err != nil || len(current.Labels) == 0 {
-		t.Fatalf("the server has %v, %v", current, err)
-	}
-	if err := update(current); err != nil {
-		t.Errorf("an update with the server's object returned %v", err)
 	}
 }

@@ -36,8 +36,10 @@ type Options struct {
 	// field. An informer with an invalid path logs an error and does not run.
 	OmitFields []string
 	// NeverWritten declares that the program does not write the objects that it reads from the
-	// informer. It allows OmitFields to have other fields than metadata.managedFields; see
-	// cache.InformerOptions for the writes that would lose data, and for those that are refused.
+	// informer: a Get from the cache, a modification and an Update of the object erase the omitted
+	// fields at the server, and nothing prevents that. Prefer a PartialObject of package cache,
+	// which cannot be written. OmitFields requires NeverWritten for all fields but
+	// metadata.managedFields.
 	NeverWritten bool
 	// Streaming declares that the program's own list and watch functions return the server's
 	// response unchanged. The informer then streams if cache.EnableStreaming has prepared the

@@ -78,7 +78,7 @@ func (c *omittingCodec) Edit(dst []byte, item feed.Item) (edited []byte, of feed
 		result, ok = c.fields.AppendJSON(dst, item.Raw, item.Layout)
 	}
 	if ok {
-		item.Codec, item.Layout, item.Omitted = c.codec, result.Layout, result.Lost
+		item.Codec, item.Layout = c.codec, result.Layout
 	}
 	return result.Bytes, item, ok
 }

@@ -24,7 +24,7 @@ type Limits struct {
 // Collection specifies a collection of the API and how it is requested. Informers and reflectors
 // have it in common.
 type Collection struct {
-	// Source describes the objects and the client. The engine sets Codec, Limits and Store.
+	// Source describes the objects and the client. The engine sets Codec and Limits.
 	Source source.Config
 	// Reflector says when to list and to watch. The engine sets Source, Sink, InFlight and
 	// Overlaps.
@@ -40,15 +40,15 @@ type Collection struct {
 
 // NewReflector returns a reflector that writes to sink, and its source.
 func NewReflector(collection Collection, sink feed.Sink) (*reflector.Reflector, source.Source) {
-	config, items := collection.connect(codec.Options{ShareEqual: collection.ShareEqual}, nil)
+	config, items := collection.connect(codec.Options{ShareEqual: collection.ShareEqual})
 	config.Sink = sink
 	return reflector.New(config), items
 }
 
 // connect returns the configuration of a reflector without its sink, and its source.
-func (c Collection) connect(decoding codec.Options, state *source.StoreState) (reflector.Config, source.Source) {
+func (c Collection) connect(decoding codec.Options) (reflector.Config, source.Source) {
 	from := c.Source
-	from.Codec, from.Store = decoding, state
+	from.Codec = decoding
 	from.Limits = source.Limits{Object: c.Limits.Object, Other: c.Limits.Other, Decoded: c.Limits.Decoded}
 	items := source.New(from)
 	config := c.Reflector
@@ -98,15 +98,12 @@ type Engine struct {
 func New(spec Spec) (*Engine, error) {
 	omitted, err := spec.Source.Objects.Omit(spec.OmitFields, spec.NeverWritten)
 	decoding := codec.Options{ShareEqual: spec.ShareEqual, Packed: spec.Packed, Omit: omitted, Timing: new(codec.Timing)}
-	state := &source.StoreState{}
 	config := spec.Informer
 	config.Store = spec.StoreConfig(decoding)
 	config.NotFound = omitted.NotFound
-	requests, items := spec.connect(decoding, state)
+	requests, items := spec.connect(decoding)
 	config.Reflector = requests
-	engine := &Engine{informer.New(config), items, omitted}
-	state.Running, state.Has = engine.StateFuncs()
-	return engine, err
+	return &Engine{informer.New(config), items, omitted}, err
 }
 
 // StoreConfig returns the configuration of the store.

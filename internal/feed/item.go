@@ -42,11 +42,6 @@ type Item struct {
 	// Repeated means that the item is an event of a version that the sink has, by its HasVersion.
 	// The client has decoded it, and the sink applies it only if its content differs.
 	Repeated bool
-	// Omitted means that fields were omitted from the object that an Update with what is left may
-	// delete at the server, or that this is not known. It is false if the object had none of the
-	// fields. It is set until an EditingCodec says otherwise.
-	Omitted bool
-
 	// Known is the sink's own state of the object, as returned by Replacement.Needs. The item then
 	// needs neither Object nor Raw.
 	Known any

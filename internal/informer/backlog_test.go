@@ -4,6 +4,7 @@
 package informer
 
 import (
+	"fmt"
 	"reflect"
 	"runtime"
 	"testing"
@@ -94,4 +95,21 @@ func TestDeliveredChangeKeepsNoLaterStateAlive(t *testing.T) {
 	runtime.KeepAlive(delivering)
 	runtime.KeepAlive(h)
 	runtime.KeepAlive(informer)
+}
+
+// TestIdleHandlerKeepsNoBatch delivers an initial list, after which the handler waits.
+func TestIdleHandlerKeepsNoBatch(t *testing.T) {
+	var list []string
+	for i := range 2 * idleBatchSize {
+		list = append(list, fmt.Sprint(i, "=1"))
+	}
+	var delivered []string
+	var handler *Handler
+	runInformer(t, list, nil, func(h *harness) {
+		handler = h.add(HandlerConfig{Name: "idle", OnEvent: record(&delivered)})
+	}, func(h *harness) {
+		if len(delivered) != len(list) || cap(handler.batch) > idleBatchSize {
+			h.t.Errorf("%d objects are delivered, and the handler has memory for %d changes", len(delivered), cap(handler.batch))
+		}
+	})
 }

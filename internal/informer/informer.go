@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
@@ -168,24 +167,3 @@ func (i *Informer) HasStopped() bool {
 
 // Changes returns the number of changes that were made to the store so far.
 func (i *Informer) Changes() uint64 { return i.log.Appended() }
-
-// StateFuncs returns functions that report whether the informer runs, and whether its store has the
-// state that an object had at a resourceVersion, without fields that the object had. They do not
-// keep the informer alive.
-func (i *Informer) StateFuncs() (running func() bool, state func(key, uid, resourceVersion string) bool) {
-	pointer := weak.Make(i)
-	running = func() bool {
-		informer := pointer.Value()
-		if informer == nil {
-			return false
-		}
-		informer.mu.Lock()
-		defer informer.mu.Unlock()
-		return informer.ctx != nil
-	}
-	state = func(key, uid, resourceVersion string) bool {
-		informer := pointer.Value()
-		return informer != nil && informer.store.HasOmitted(key, uid, resourceVersion)
-	}
-	return running, state
-}

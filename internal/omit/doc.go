@@ -20,11 +20,4 @@
 //
 // What is omitted is not checked: bytes that a decoder would refuse are no error if they are cut
 // out.
-//
-// # What is lost
-//
-// Cutting and clearing report whether an Update of what is left may delete a field at the server:
-// if the object had one of the fields, other than metadata.managedFields, which an Update without
-// them leaves. A field with its zero value is no loss, but a pointer to zero is, and so is any
-// member of an unstructured object. Where the bytes do not tell, a loss is reported.
 package omit

@@ -196,42 +196,9 @@ func (n *node) firstOmitted() (path string, ok bool) {
 	return "", false
 }
 
-// loses reports whether a loss of an object's fields counts.
-func (f *Fields) loses(l loss) bool { return l.lost && !f.root.keep }
-
 // OfMetadata returns the omitted fields of metadata, for objects of type
 // metav1.PartialObjectMetadata. It returns nil if there are none.
 func (f *Fields) OfMetadata() *Fields { return f.metadata }
-
-// LostByUpdate reports whether an Update of an object without the fields deletes any of them at
-// the server. Objects of which only some fields are left are not updated.
-func (f *Fields) LostByUpdate() bool {
-	return !f.root.keep && slices.ContainsFunc(f.paths, func(p *path) bool { return !p.isKept() })
-}
-
-// Paths returns the paths of the fields.
-func (f *Fields) Paths() (paths []string) {
-	for _, p := range f.paths {
-		paths = append(paths, p.text)
-	}
-	return paths
-}
-
-// Under returns the fields whose paths begin with one of some names. It returns nil if an Update of
-// an object without them deletes nothing.
-func (f *Fields) Under(names ...string) *Fields {
-	var paths []string
-	for _, p := range f.paths {
-		if segments, _ := parse(p.text); slices.Contains(names, segments[0].name) {
-			paths = append(paths, p.text)
-		}
-	}
-	under, _ := New(f.goType, paths, true)
-	if under == nil || !under.LostByUpdate() {
-		return nil
-	}
-	return under
-}
 
 // NotFound returns the paths that no object has had so far, except for those that the objects' type
 // has: only a path of unstructured objects may be misspelled, and not in their metadata.

@@ -14,9 +14,6 @@ import (
 type Edited struct {
 	Bytes  []byte        // what they were appended to, and the bytes
 	Layout layout.Object // of the bytes; zero if it is not known
-	// Lost reports whether an Update of the edited object may delete a field at the server. It is
-	// false if the object had none of the fields but metadata.managedFields.
-	Lost bool
 }
 
 // AppendJSON appends an encoded object without the fields to dst. The object must be valid JSON; at
@@ -38,7 +35,7 @@ func (f *Fields) AppendJSON(dst, object []byte, at layout.Object) (edited Edited
 	} else {
 		at = layout.Object{}
 	}
-	return Edited{e.out, at, f.loses(e.loss)}, true
+	return Edited{e.out, at}, true
 }
 
 // jsonEditor copies an object without the fields.
@@ -49,7 +46,6 @@ type jsonEditor struct {
 	cuts   cuts
 	typed  bool // the object is decoded into a Go struct
 	depth  int  // of nested arrays
-	loss
 }
 
 // maxDepth is the maximum nesting depth of arrays, as in package wire.
@@ -145,8 +141,8 @@ func (e *jsonEditor) member(i int, n, child *node) (end int, keeps, ok bool) {
 		return end, child != nil || !n.keep, ok
 	case child.omit != nil:
 		begin := e.skipSpace(i)
-		if end, ok = e.skipValue(begin); ok {
-			e.omit(child, e.in[begin:end])
+		if end, ok = e.skipValue(begin); ok && !isEmptyJSON(e.in[begin:end]) {
+			child.omit.markFound()
 		}
 		return end, false, ok
 	}
@@ -154,19 +150,8 @@ func (e *jsonEditor) member(i int, n, child *node) (end int, keeps, ok bool) {
 	end, emptied, ok := e.editValue(i, child)
 	if emptied { // the caller cuts the whole member
 		e.restore(before)
-		e.lost = true // the map, even if it had no keys
 	}
 	return end, !emptied, ok
-}
-
-// omit records that a value is omitted.
-func (e *jsonEditor) omit(n *node, value []byte) {
-	if !isEmptyJSON(value) {
-		n.omit.markFound()
-	}
-	if !e.typed || !n.zero.isJSON(value) {
-		e.add(n)
-	}
 }
 
 // isEmptyJSON reports whether a value has no content, in the way in which servers and clients write
@@ -200,7 +185,6 @@ func (e *jsonEditor) array(i int, n *node) (end int, ok bool) {
 			e.cut(i, end)
 			e.out = append(e.out, "null"...)
 			e.cuts[len(e.cuts)-1].added = len("null")
-			e.lost = true // the map, even if it had no keys
 		}
 		i = e.skipSpace(end)
 		switch e.at(i) {

@@ -15,7 +15,6 @@ type node struct {
 	omit     *path   // the whole value is omitted
 	keep     bool    // of the value, only children are left
 	whole    bool    // all of the value is left, although its parent has keep
-	zero     zero    // of the field in its Go struct
 	children []*node // the fields, or the keys of a map, of which at least parts are omitted
 	isMap    bool    // children are keys
 

@@ -14,68 +14,46 @@ import (
 // Without returns obj without the fields. It does not modify obj: where something is omitted, the
 // result is a copy along the path, and shares the rest with obj. Without fields, it returns obj.
 func (f *Fields) Without(obj runtime.Object) runtime.Object {
-	left, _ := f.Clear(obj)
-	return left
-}
-
-// Clear is Without. It also reports whether an Update of the result may delete a field at the
-// server, as Edited.Lost does.
-func (f *Fields) Clear(obj runtime.Object) (left runtime.Object, lost bool) {
 	if f == nil {
-		return obj, false
+		return obj
 	}
-	var c clearing
 	if u, ok := obj.(runtime.Unstructured); ok {
-		left = c.unstructured(f.root, u)
-		return left, f.loses(c.loss)
+		return f.root.clearUnstructured(u)
 	}
 	v := reflect.ValueOf(obj)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != f.root.goType {
-		return obj, false // of another type, which the store refuses
+		return obj // of another type, which the store refuses
 	}
-	if cleared, changed := c.value(f.root, v); changed {
-		return cleared.Interface().(runtime.Object), f.loses(c.loss)
+	if cleared, changed := f.root.clear(v); changed {
+		return cleared.Interface().(runtime.Object)
 	}
-	return obj, f.loses(c.loss)
+	return obj
 }
 
-// clearing copies an object without the fields.
-type clearing struct{ loss }
-
-// HasAny reports whether an object has any of the fields, with another value than the zero value.
-func (f *Fields) HasAny(obj runtime.Object) bool {
-	fields, err := New(f.goType, f.Paths(), true) // which have been found in no object
-	if err != nil {
-		return false
-	}
-	fields.Without(obj)
-	return slices.ContainsFunc(fields.paths, func(p *path) bool { return p.found.Load() })
-}
-
-// value returns a value without the omitted parts, and whether it is another one.
-func (c *clearing) value(n *node, v reflect.Value) (left reflect.Value, changed bool) {
+// clear returns a value without the omitted parts, and whether it is another one.
+func (n *node) clear(v reflect.Value) (left reflect.Value, changed bool) {
 	if len(n.children) == 0 {
 		return v, false
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		return c.pointer(n, v)
+		return n.clearPointer(v)
 	case reflect.Struct:
-		return c.fields(n, v)
+		return n.clearFields(v)
 	case reflect.Slice:
-		return c.elements(n, v)
+		return n.clearElements(v)
 	case reflect.Map:
-		return c.keys(n, v)
+		return n.clearKeys(v)
 	default:
 		return v, false
 	}
 }
 
-func (c *clearing) pointer(n *node, v reflect.Value) (left reflect.Value, changed bool) {
+func (n *node) clearPointer(v reflect.Value) (left reflect.Value, changed bool) {
 	if v.IsNil() {
 		return v, false
 	}
-	left, changed = c.value(n, v.Elem())
+	left, changed = n.clear(v.Elem())
 	switch {
 	case !changed:
 		return v, false
@@ -90,16 +68,15 @@ func (c *clearing) pointer(n *node, v reflect.Value) (left reflect.Value, change
 	return pointer, true
 }
 
-func (c *clearing) fields(n *node, v reflect.Value) (left reflect.Value, changed bool) {
+func (n *node) clearFields(v reflect.Value) (left reflect.Value, changed bool) {
 	left = v
 	for _, child := range n.children {
 		field := v.Field(child.index)
 		value, differs := reflect.Zero(field.Type()), child.omit != nil && !field.IsZero()
 		if child.omit == nil {
-			value, differs = c.value(child, field)
+			value, differs = child.clear(field)
 		} else if differs {
 			child.omit.markFound()
-			c.add(child)
 		}
 		if !differs {
 			continue
@@ -113,10 +90,10 @@ func (c *clearing) fields(n *node, v reflect.Value) (left reflect.Value, changed
 	return left, changed
 }
 
-func (c *clearing) elements(n *node, v reflect.Value) (left reflect.Value, changed bool) {
+func (n *node) clearElements(v reflect.Value) (left reflect.Value, changed bool) {
 	left = v
 	for i := range v.Len() {
-		element, differs := c.value(n, v.Index(i))
+		element, differs := n.clear(v.Index(i))
 		if !differs {
 			continue
 		}
@@ -129,8 +106,8 @@ func (c *clearing) elements(n *node, v reflect.Value) (left reflect.Value, chang
 	return left, changed
 }
 
-// keys returns nil for a map without keys, see the documentation of the package.
-func (c *clearing) keys(n *node, v reflect.Value) (left reflect.Value, changed bool) {
+// clearKeys returns nil for a map without keys, see the documentation of the package.
+func (n *node) clearKeys(v reflect.Value) (left reflect.Value, changed bool) {
 	if v.IsNil() {
 		return v, false
 	}
@@ -148,16 +125,14 @@ func (c *clearing) keys(n *node, v reflect.Value) (left reflect.Value, changed b
 		}
 		if child.omit != nil {
 			child.omit.markFound()
-			c.add(child)
 			clone()
 			left.SetMapIndex(key, reflect.Value{})
-		} else if value, differs := c.value(child, value); differs {
+		} else if value, differs := child.clear(value); differs {
 			clone()
 			left.SetMapIndex(key, emptied(child, value))
 		}
 	}
 	if left.Len() == 0 {
-		c.lost = true // the map, even if it had no keys
 		return reflect.Zero(v.Type()), true
 	}
 	return left, changed
@@ -179,9 +154,9 @@ func cloneMap(v reflect.Value) reflect.Value {
 	return clone
 }
 
-// unstructured returns an unstructured object without the fields.
-func (c *clearing) unstructured(root *node, obj runtime.Unstructured) runtime.Object {
-	left, changed := c.untyped(root, obj.UnstructuredContent())
+// clearUnstructured returns an unstructured object without the fields.
+func (n *node) clearUnstructured(obj runtime.Unstructured) runtime.Object {
+	left, changed := n.clearUntyped(obj.UnstructuredContent())
 	if !changed {
 		return obj
 	}
@@ -191,18 +166,18 @@ func (c *clearing) unstructured(root *node, obj runtime.Unstructured) runtime.Ob
 	return edited
 }
 
-// untyped is value for a value of an unstructured object.
-func (c *clearing) untyped(n *node, v any) (left any, changed bool) {
+// clearUntyped is clear for a value of an unstructured object.
+func (n *node) clearUntyped(v any) (left any, changed bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		return c.names(n, v)
+		return n.clearNames(v)
 	case []any:
-		return c.items(n, v)
+		return n.clearItems(v)
 	}
 	return v, false
 }
 
-func (c *clearing) names(n *node, object map[string]any) (left map[string]any, changed bool) {
+func (n *node) clearNames(object map[string]any) (left map[string]any, changed bool) {
 	left = object
 	clone := func() {
 		if !changed {
@@ -218,14 +193,12 @@ func (c *clearing) names(n *node, object map[string]any) (left map[string]any, c
 			if !isEmptyUntyped(value) {
 				child.omit.markFound()
 			}
-			c.add(child)
 			clone()
 			delete(left, child.name)
 			continue
 		}
-		value, differs := c.untyped(child, value)
+		value, differs := child.clearUntyped(value)
 		if inner, ok := value.(map[string]any); ok && child.isMap && len(inner) == 0 {
-			c.lost = true // the map, even if it had no keys
 			clone()
 			delete(left, child.name)
 		} else if differs {
@@ -263,10 +236,10 @@ func isEmptyUntyped(v any) bool {
 	return false
 }
 
-func (c *clearing) items(n *node, list []any) (left []any, changed bool) {
+func (n *node) clearItems(list []any) (left []any, changed bool) {
 	left = list
 	for i, item := range list {
-		item, differs := c.untyped(n, item)
+		item, differs := n.clearUntyped(item)
 		if !differs {
 			continue
 		}

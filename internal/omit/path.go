@@ -18,9 +18,6 @@ type path struct {
 	found   atomic.Bool // an object had the field; not set by cutting protobuf, whose types are known
 }
 
-// isKept reports whether an Update of an object without the field leaves it at the server.
-func (p *path) isKept() bool { return p.text == managedFieldsPath }
-
 // markFound records that an object had the field.
 func (p *path) markFound() {
 	if !p.found.Load() { // a write would take the cache line from the other processors each time

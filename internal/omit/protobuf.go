@@ -27,12 +27,11 @@ func (f *Fields) AppendProtobuf(dst, object []byte, at layout.Object) (edited Ed
 	if f.protobufUnsupported {
 		return Edited{Bytes: dst}, false
 	}
-	e := protobufEditor{}
-	out, ok := e.appendMessage(f.root, dst, object)
+	out, ok := f.root.appendMessage(dst, object)
 	if ok {
 		at = moveInProtobuf(at, object, out[len(dst):])
 	}
-	return Edited{out, at, f.loses(e.loss)}, ok
+	return Edited{out, at}, ok
 }
 
 // metadataTag is the tag of an object's metadata.
@@ -61,11 +60,8 @@ func moveInProtobuf(at layout.Object, object, edited []byte) layout.Object {
 	return moved
 }
 
-// protobufEditor copies an object without the fields.
-type protobufEditor struct{ loss }
-
 // appendMessage appends what is left of a message.
-func (e *protobufEditor) appendMessage(n *node, dst, message []byte) (edited []byte, ok bool) {
+func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
 	copied := 0 // the end of what was appended or cut
 	for i := 0; i < len(message); {
 		start := i
@@ -87,13 +83,12 @@ func (e *protobufEditor) appendMessage(n *node, dst, message []byte) (edited []b
 		case child == nil || child.whole:
 			continue
 		case child.omit != nil:
-			e.omit(child, message[next:i])
 			dst = append(dst, message[copied:start]...)
 		case wire != protowire.TypeBytes: // the decoder refuses it
 			continue
 		default:
 			dst = append(dst, message[copied:start]...)
-			if dst, ok = e.appendField(child, dst, message[start:i], next-start); !ok {
+			if dst, ok = child.appendField(dst, message[start:i], next-start); !ok {
 				return dst, false
 			}
 		}
@@ -102,19 +97,8 @@ func (e *protobufEditor) appendMessage(n *node, dst, message []byte) (edited []b
 	return append(dst, message[copied:]...), true
 }
 
-// omit records that a value is omitted.
-func (e *protobufEditor) omit(n *node, value []byte) {
-	if !n.zero.isProtobuf(value) {
-		e.add(n)
-	}
-}
-
-// isEmpty reports whether a value is the number 0 or has no bytes. Kubernetes' generated code
-// encodes empty strings and numbers, too.
-func isEmpty(value []byte) bool { return len(value) == 1 && value[0] == 0 }
-
 // appendField appends what is left of a field. Its tag has a length of tagSize.
-func (e *protobufEditor) appendField(n *node, dst, field []byte, tagSize int) (edited []byte, ok bool) {
+func (n *node) appendField(dst, field []byte, tagSize int) (edited []byte, ok bool) {
 	from, to, err := protowire.Bounds(field, tagSize)
 	if err != nil {
 		return dst, false
@@ -129,7 +113,6 @@ func (e *protobufEditor) appendField(n *node, dst, field []byte, tagSize int) (e
 		case child == nil:
 			return append(dst, field...), true
 		case child.omit != nil:
-			e.add(child)
 			return dst, true
 		default:
 			content = child.entry
@@ -137,7 +120,7 @@ func (e *protobufEditor) appendField(n *node, dst, field []byte, tagSize int) (e
 	}
 	begin := len(dst) + tagSize
 	dst = append(dst, field[:from]...)
-	if dst, ok = e.appendMessage(content, dst, field[from:to]); !ok {
+	if dst, ok = content.appendMessage(dst, field[from:to]); !ok {
 		return dst, false
 	}
 	return shortenLength(dst, begin, from-tagSize, to-from), true

@@ -129,7 +129,7 @@ func (f *Fields) fieldStep(at *node, name string) *node {
 
 // nodeOf returns the node of a struct's field.
 func nodeOf(field reflect.StructField, name string) node {
-	return node{name: name, number: fieldNumber(field), index: field.Index[0], goType: elementOf(field.Type), zero: zeroOf(field.Type)}
+	return node{name: name, number: fieldNumber(field), index: field.Index[0], goType: elementOf(field.Type)}
 }
 
 // fieldNumber returns the number of a field in protobuf, or 0 if it has none:

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
@@ -85,30 +84,5 @@ func TestUnusualTypes(t *testing.T) {
 			return decoded, kjson.UnmarshalCaseSensitivePreserveInts(raw, decoded)
 		}
 		checkPod(t, fields, []byte(raw), fields.AppendJSON, decode)
-	}
-}
-
-// TestHasAny covers what typed and dynamic clients send of an empty struct.
-func TestHasAny(t *testing.T) {
-	fields, err := omit.New(unstructuredType, []string{"status", "metadata.labels[a]"}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for object, want := range map[string]bool{
-		`{"metadata":{"name":"a"}}`:                                       false,
-		`{"metadata":{"labels":{"b":"c"}},"status":{}}`:                   false,
-		`{"status":{"ready":0,"on":false,"at":null,"name":"","list":[]}}`: false,
-		`{"status":{"nested":{"ready":1}}}`:                               true,
-		`{"status":{"share":0.5}}`:                                        true,
-		`{"status":{"on":true}}`:                                          true,
-		`{"metadata":{"labels":{"a":"b"}}}`:                               true,
-	} {
-		u := &unstructured.Unstructured{}
-		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(object), &u.Object); err != nil {
-			t.Fatal(err)
-		}
-		if got := fields.HasAny(u); got != want {
-			t.Errorf("HasAny(%s) = %v", object, got)
-		}
 	}
 }

@@ -157,10 +157,7 @@ func (s decodedSource) item(obj runtime.Object) (feed.Item, error) {
 	if err != nil {
 		return item, err
 	}
-	if s.omit != nil {
-		obj, item.Omitted = s.omit.Clear(obj) // others may hold it
-	}
-	if item.Object, err = s.objects.Kept(obj); err != nil {
+	if item.Object, err = s.objects.Kept(s.omit.Without(obj)); err != nil { // a copy: others may hold obj
 		item.Codec = feed.ErrorCodec{Err: err} // this object fails alone
 	}
 	return item, nil

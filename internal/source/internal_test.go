@@ -18,7 +18,6 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinformer/kinformer/internal/codec"
-	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/tap"
 	"github.com/kinformer/kinformer/internal/testing/process"
 	"github.com/kinformer/kinformer/internal/testing/randomapi"
@@ -112,33 +111,5 @@ func TestModeIsReadableWhileItIsLogged(t *testing.T) {
 	m.disable(ctx, reasonKindName)
 	if streaming, reason := m.get(); streaming || reason != reasonKindName || !m.isDisabled() {
 		t.Errorf("streaming %v, %q", streaming, reason)
-	}
-}
-
-// TestFieldsOfItemsAreOmittedUntilEdited covers objects whose bytes cannot be edited: an Update of
-// them is refused.
-func TestFieldsOfItemsAreOmittedUntilEdited(t *testing.T) {
-	objects := codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}
-	fields, err := omit.New(objects.GoType, []string{"spec.nodeName"}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, edited := range map[string]bool{
-		`{"metadata":{"name":"a"},"spec":{}}`:                            true,
-		`{"metadata":{"name":"a"},"spec":{},"spec":{}}`:                  false, // twice on the path
-		`{"metadata":{"name":"a"},"metadata":{"name":"a"},"spec":{}}`:    false, // decoded at once
-		`{"metadata":{"name":"a"},"spec":{"nodeName":"","nodeName":""}}`: false,
-	} {
-		split, err := wire.Parse([]byte(text), wire.JSON)
-		if err != nil {
-			t.Fatal(err)
-		}
-		item, err := feedItem(&split, codec.NewDecoders(objects, codec.Options{Omit: fields}).ForList())
-		if err != nil || !item.Omitted {
-			t.Errorf("%s: omitted %v, %v, before the bytes are edited", text, item.Omitted, err)
-		}
-		if item, _ = item.Edited(nil); item.Omitted == edited {
-			t.Errorf("%s: omitted %v", text, item.Omitted)
-		}
 	}
 }

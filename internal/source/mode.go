@@ -67,7 +67,7 @@ func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 		logMode(klog.FromContext(ctx), response.Consumed, reason)
 	}
 	if !response.Consumed {
-		m.warn(ctx, response.Intercepted || m.noContext && tap.Wrapped())
+		m.warn(ctx, response.Intercepted || m.noContext && tap.Requested())
 	}
 }
 

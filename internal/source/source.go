@@ -39,8 +39,6 @@ type Config struct {
 	Fake   bool
 	Codec  codec.Options
 	Limits Limits
-	// Store is the store to which the items go, nil if it is not that of an informer.
-	Store *StoreState
 }
 
 // Limits bound the parts of a response that is split, in bytes. Zero or less selects the default of
@@ -117,7 +115,6 @@ func New(config Config) Source {
 		s.Source = decoded
 	default:
 		stream := streamSource{decoded: decoded, mode: s.mode, decoders: codec.NewDecoders(config.Objects, config.Codec), limits: config.Limits}
-		stream.updates = stream.guard(config.Store)
 		s.Source = stream
 	}
 	return s

@@ -28,7 +28,6 @@ type streamSource struct {
 	mode     *mode
 	decoders *codec.Decoders
 	limits   Limits
-	updates  *tap.Guard // of the clients whose transport has the tap; nil if none is refused
 }
 
 var _ feed.Source = streamSource{}
@@ -49,7 +48,6 @@ func (s streamSource) tap(consume func(format wire.Format, body io.Reader, place
 		Accepts:         s.understands,
 		PlaceholderType: placeholderType,
 		MaxErrorBody:    int64(expected.HeaderLimit()),
-		Guard:           s.updates,
 		Consume: func(contentType string, body io.Reader, placeholderType string) ([]byte, error) {
 			format, _ := wire.FormatOf(contentType)
 			placeholder, _ := wire.FormatOf(placeholderType)
@@ -109,14 +107,13 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 		Codec:           codecs.For(item),
 		Layout:          at,
 	}
-	_, out.Omitted = out.Codec.(feed.EditingCodec)
 	switch {
 	case item.TooLarge != nil: // only this object fails to decode; the stream goes on
 		out.Raw, out.Codec = nil, feed.ErrorCodec{Err: item.TooLarge}
 	case item.HasDuplicates():
 		if obj, err := out.Decoded(); err == nil {
 			decoded, err := decodedSource{objects: codecs.Objects().OfKept()}.item(obj)
-			decoded.Omitted, decoded.Received = out.Omitted, obj
+			decoded.Received = obj
 			return decoded, err
 		}
 	}

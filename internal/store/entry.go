@@ -32,7 +32,6 @@ type entryMeta struct {
 type sharedMeta struct {
 	byIndex [][]string // the values under each index, in the order of the indexSet
 	claim              // zero if the store has the whole collection
-	omitted bool       // see feed.Item.Omitted
 	version string     // if it is a number of 2^63 or more
 }
 
@@ -136,7 +135,7 @@ func (in *metaInterner) intern(meta sharedMeta, old *sharedMeta) *sharedMeta {
 }
 
 func (m *sharedMeta) equal(other *sharedMeta) bool {
-	return m.claim == other.claim && m.omitted == other.omitted && m.version == other.version &&
+	return m.claim == other.claim && m.version == other.version &&
 		slices.EqualFunc(m.byIndex, other.byIndex, slices.Equal[[]string])
 }
 
@@ -146,9 +145,6 @@ func (m *sharedMeta) hash() uint64 {
 	h.SetSeed(hashSeed)
 	if m.scope != nil {
 		maphash.WriteComparable(&h, m.scope)
-	}
-	if m.omitted {
-		h.WriteByte(0xfd)
 	}
 	for _, values := range m.byIndex {
 		h.WriteByte(0xff)

@@ -23,7 +23,7 @@ type maker struct {
 // nil.
 func metaOf(m *maker, item feed.Item, byIndex [][]string, old *Entry) entryMeta {
 	id := identityOf(item.UID, item.ResourceVersion)
-	shared := sharedMeta{byIndex: byIndex, claim: m.claim, omitted: item.Omitted, version: id.text}
+	shared := sharedMeta{byIndex: byIndex, claim: m.claim, version: id.text}
 	var known *sharedMeta
 	if old != nil {
 		known = old.shared

@@ -166,14 +166,6 @@ func (s *published) HasUID(key, uid string) bool {
 	return live != nil && (uid == "" || live.uid == hashUID(uid))
 }
 
-// HasOmitted reports whether the store holds the state that an object had at a resourceVersion, and
-// fields of it were omitted, or may have been.
-func (s *published) HasOmitted(key, uid, resourceVersion string) bool {
-	var entry Entry
-	live := s.liveEntry(key, &entry)
-	return live != nil && live.sameVersion(identityOf(uid, resourceVersion)) && live.common().omitted
-}
-
 // Len returns the number of entries.
 func (s *published) Len() int { return s.entries.Len() }
 

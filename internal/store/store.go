@@ -250,7 +250,7 @@ func (s *Store) makeOwn(pair *entryPair, maker *maker, key string, value *any) (
 	uid, version := s.config.Identity(*value)
 	old = pair.old.fromMap(s.entries.Item(key))
 	maker.claim, maker.keepsDecoded = s.claimOf(uid, old), false // the caller may modify the value
-	item := feed.Item{Key: key, UID: uid, ResourceVersion: version, Omitted: s.isFed()}
+	item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
 	return old, version, s.makeEntry(&pair.next, maker, item, value, old)
 }
 

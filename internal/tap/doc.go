@@ -13,6 +13,5 @@
 // Authentication, TLS, proxies, timeouts and retries remain with the client: the tap replaces only
 // the body of a successful response. The first Read of that body, in the goroutine in which the
 // client reads, runs Consume on the server's body; then the client reads the placeholder that
-// Consume returned. A request without a Tap in its context is not changed; an update may be refused
-// by the [Guard] of a Tap.
+// Consume returned. A request without a Tap in its context is not changed.
 package tap

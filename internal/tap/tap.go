@@ -34,9 +34,6 @@ type Tap struct {
 	// than 200. Clients read such a body whole. The rest is cut off: the status code, which says
 	// what has failed, precedes it. Zero cuts off nothing.
 	MaxErrorBody int64
-	// Guard, if set, checks the updates that pass through the same transport, or through others
-	// that the same function of NewWrap has wrapped, once the request has passed.
-	Guard *Guard
 
 	mu       sync.Mutex // guards the fields below
 	accepted string     // by the client
@@ -88,17 +85,14 @@ func WithPath(ctx context.Context, record func(path string)) context.Context {
 
 type pathKey struct{}
 
-// Wrap returns a transport that serves the taps in the contexts of its requests, without their
-// guards. If next is wrapped already, the outer transport serves the tap.
-func Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next: next} }
+// Wrap returns a transport that serves the taps in the contexts of its requests. If next is wrapped
+// already, the outer transport serves the tap.
+func Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next} }
 
-// NewWrap returns a function like Wrap, for several transports that share the guards of their taps.
-func NewWrap() func(next http.RoundTripper) http.RoundTripper {
-	shared := new(guards)
-	return func(next http.RoundTripper) http.RoundTripper {
-		wrapped.Store(true)
-		return &transport{next, shared}
-	}
+// WrapRequested is Wrap where the program has asked for it. Requested then returns true.
+func WrapRequested(next http.RoundTripper) http.RoundTripper {
+	requested.Store(true)
+	return Wrap(next)
 }
 
 // In reports whether a transport, or one that it wraps, serves taps. A transport shows what it
@@ -116,15 +110,12 @@ func In(t http.RoundTripper) bool {
 	}
 }
 
-var wrapped atomic.Bool //nolint:gochecknoglobals // only read to decide about a warning
+var requested atomic.Bool //nolint:gochecknoglobals // only read to decide about a warning
 
-// Wrapped reports whether the program has wrapped a transport.
-func Wrapped() bool { return wrapped.Load() }
+// Requested reports whether the program has asked for a tap in some transport.
+func Requested() bool { return requested.Load() }
 
-type transport struct {
-	next   http.RoundTripper
-	guards *guards // nil if updates are not checked
-}
+type transport struct{ next http.RoundTripper }
 
 // WrappedRoundTripper returns the wrapped transport. It implements
 // k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
@@ -140,13 +131,8 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	tap, _ := request.Context().Value(contextKey{}).(*Tap)
 	if tap == nil {
-		if err := t.guards.check(request); err != nil {
-			closeBody(request)
-			return nil, err
-		}
 		return t.next.RoundTrip(request)
 	}
-	t.guards.add(tap.Guard)
 	response, err := t.next.RoundTrip(tap.prepare(request))
 	if isRepeated(err) {
 		err = &failure{tap, err}
@@ -156,13 +142,6 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	tap.intercept(response)
 	return response, nil
-}
-
-// closeBody closes the body of a request that is not sent, as a transport must.
-func closeBody(request *http.Request) {
-	if request.Body != nil {
-		_ = request.Body.Close()
-	}
 }
 
 // prepare records a request and returns the request to send. That has no tap in its context.
