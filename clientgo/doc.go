@@ -70,18 +70,21 @@
 // client would have decoded, and the list below says what happens to one that cannot be decoded.
 // Besides:
 //
-//   - Lists and watches of types with protobuf methods are requested as protobuf, whatever the
-//     client's configuration, and none as CBOR. A transport of the program sees these requests, and
-//     their responses as the server sent them.
+//   - Lists and watches of types with protobuf methods are requested as protobuf, if the client
+//     accepts that or the program has asked for streaming, and none as CBOR. A transport of the
+//     program sees these requests, and their responses as the server sent them. client-go's metric
+//     of the size of responses has that of a placeholder.
+//   - A client whose codec sets defaults or converts objects is not copied, and decodes.
 //   - The client does not repeat a request that was refused with a Retry-After, or whose connection
 //     broke: the informer does, within its limits.
 //   - A list that an informer of a factory cannot split into objects is requested again, and
 //     decoded by the client. If that succeeds, the client decodes all later ones as well. A line in
 //     the log and Status.NotStreamingReason have the reason. If the program has called
 //     EnableStreaming or set Options.Streaming, such a list is an error.
-//   - If the program's http.Client has a Timeout, a list is read whole before its first object is
-//     decoded, as the time to decode it does not count. Without one, a list is never in memory as a
-//     whole.
+//   - A list is read as fast as its objects are decoded and stored, so that it is never in memory
+//     as a whole. After 10 s, or half of the Timeout of the program's http.Client if that is less,
+//     the rest of it is read at once, since servers and clients bound the time that a response
+//     takes. A program that has asked for streaming has no such limit.
 //   - Equal strings and equal managedFields of objects are stored once.
 //
 // Objects that cannot be stored:

@@ -154,6 +154,21 @@ func (s settings) streaming() source.Streaming {
 	return source.Unknown
 }
 
+// maxReadTime is the longest source.Config.ReadTime of an informer that streams by default. API
+// servers end a request after a minute.
+const maxReadTime = 10 * time.Second
+
+// readTime returns source.Config.ReadTime.
+func (s settings) readTime() time.Duration {
+	switch timeout := s.tap.timeout(); {
+	case !s.tap.isOwn: // the program has asked for streaming
+		return 0
+	case timeout > 0:
+		return min(maxReadTime, timeout/2)
+	}
+	return maxReadTime
+}
+
 func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectType, report func(context.Context, error)) engine.Collection {
 	requests := &listerWatcher{ListerWatcher: lw}
 	collection := engine.Collection{
@@ -163,6 +178,7 @@ func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectT
 			Streaming:     s.streaming(),
 			NoContext:     hasNoContext(lw),
 			NoTap:         s.tap.missing,
+			ReadTime:      s.readTime(),
 			Fake:          watchlist.DoesClientNotSupportWatchListSemantics(lw), // as client-go's fakes declare
 			Unnamed:       true,
 		},

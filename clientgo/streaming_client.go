@@ -4,21 +4,23 @@
 package clientgo
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"reflect"
-	"runtime"
+	goruntime "runtime"
 	"sync"
+	"time"
 	"unsafe"
 	"weak"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
@@ -35,13 +37,22 @@ type clientTap struct {
 }
 
 // start returns the start of an informer that asks for the most recent version first. The informers
-// of a resource share what the server answers, whatever factories of the client have made them.
+// of a resource share what the server answers, whatever factories of the client have made them. A
+// Go type says what the resource is if it is client-go's.
 func (t clientTap) start(objects codec.ObjectType, resource schema.GroupVersionResource) *reflector.Start {
-	if t.client == nil {
+	if t.client == nil || resource.Empty() && t.client.original.Type() != reflect.TypeFor[kubernetes.Clientset]() {
 		return reflector.NewStart(nil)
 	}
 	probes, _ := t.client.probes.LoadOrStore(collection{objects.GoType, objects.GVK, resource}, &reflector.Probes{})
 	return reflector.NewStart(probes.(*reflector.Probes))
+}
+
+// timeout returns the Timeout of the client's requests, 0 if there is none.
+func (t clientTap) timeout() time.Duration {
+	if t.client == nil {
+		return 0
+	}
+	return t.client.timeout
 }
 
 // collection is what informers of one resource have in common.
@@ -70,55 +81,69 @@ func withTap[C any](client C, options Options) (C, clientTap) {
 	if codec.IsNil(client) {
 		return client, clientTap{missing: "the client is nil"}
 	}
-	found := copyOf(reflect.ValueOf(client))
+	v := reflect.ValueOf(client)
+	if !isKnown(v.Type()) {
+		return client, clientTap{missing: fmt.Sprintf("the client is a %T, not one of client-go's or client-gen's", client)}
+	}
+	found := copyOf(v)
 	t := clientTap{missing: found.reason, client: found}
-	if copied, ok := found.client.(C); ok {
+	if copied, ok := found.copied.(C); ok {
 		t.isOwn = true
 		return copied, t
-	}
-	if t.missing == "" && !found.hasTap {
-		t.missing = fmt.Sprintf("the client is a %T, not one of client-go's or client-gen's", client)
 	}
 	return client, t
 }
 
 // clientCopies are the copies of clients that are in use, by the client. The factories of one
-// client share its copy, and what it has found out about the server.
-var clientCopies sync.Map //nolint:gochecknoglobals // from weak.Pointer[byte] to *clientCopy
+// client share its copy, and what it has found out about the server. Only they keep it alive: a
+// transport of the program may refer to the client.
+var clientCopies sync.Map //nolint:gochecknoglobals // from clientKey to weak.Pointer[clientCopy]
 
-// copyOf returns what is known of a client, which is not nil.
-func copyOf(client reflect.Value) *clientCopy {
-	if client.Kind() != reflect.Pointer || !isKnown(client.Type()) {
-		return &clientCopy{}
-	}
-	address := (*byte)(client.UnsafePointer())
-	key := weak.Make(address)
-	if found, ok := clientCopies.Load(key); ok {
-		return found.(*clientCopy)
-	}
-	made := &clientCopy{}
-	if copied := made.copy(client); made.replaced > 0 {
-		made.client = copied.Interface()
-	}
-	found, loaded := clientCopies.LoadOrStore(key, made)
-	if !loaded {
-		runtime.AddCleanup(address, func(key weak.Pointer[byte]) { clientCopies.Delete(key) }, key)
-	}
-	return found.(*clientCopy)
+// clientKey identifies a client. One of another type may be at the same address.
+type clientKey struct {
+	address weak.Pointer[byte]
+	goType  reflect.Type
 }
 
-// clientCopy is the copy of a client, and what was found out about it. It does not refer to the
-// client itself.
+// copyOf returns the copy of a client whose type is known.
+func copyOf(client reflect.Value) *clientCopy {
+	key := clientKey{weak.Make((*byte)(client.UnsafePointer())), client.Type()}
+	if found, ok := clientCopies.Load(key); ok {
+		if inUse := found.(weak.Pointer[clientCopy]).Value(); inUse != nil && inUse.isOf(client) {
+			return inUse
+		}
+	}
+	made := &clientCopy{original: shallowCopy(client).Elem()}
+	copied := made.copy(client)
+	if made.replaced > 0 {
+		made.copied, made.reason = copied.Interface(), ""
+	}
+	pointer := weak.Make(made)
+	clientCopies.Store(key, pointer)
+	goruntime.AddCleanup(made, func(key clientKey) { clientCopies.CompareAndDelete(key, pointer) }, key)
+	return made
+}
+
+// clientCopy is the copy of a client, and what was found out about it.
 type clientCopy struct {
-	client   any      // nil if there is no copy
-	replaced int      // REST clients in the copy that have a tap of their own
-	hasTap   bool     // a REST client of the client has one
-	reason   string   // why a REST client could not be copied
-	probes   sync.Map // *reflector.Probes by collection
+	original reflect.Value // the struct of the client when it was copied
+	copied   any           // nil if there is no copy
+	replaced int           // REST clients in the copy that have a tap of their own
+	reason   string        // why there is no copy; empty if there is one, or a REST client has a tap
+	timeout  time.Duration // of the requests, 0 if there is none
+	probes   sync.Map      // *reflector.Probes by collection
+}
+
+// isOf reports whether a client has the content that was copied: the program may have overwritten
+// it.
+func (c *clientCopy) isOf(client reflect.Value) bool {
+	return client.Elem().Comparable() && client.Elem().Equal(c.original)
 }
 
 // isKnown reports whether clients of a type can be copied.
-func isKnown(t reflect.Type) bool { return hasOneClient(t) || isClientset(t.Elem()) }
+func isKnown(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer && (hasOneClient(t) || isClientset(t.Elem()))
+}
 
 // hasOneClient reports whether a client has a REST client in its field "client".
 func hasOneClient(t reflect.Type) bool {
@@ -178,6 +203,7 @@ func (c *clientCopy) holder(holder reflect.Value, name string) reflect.Value {
 	}
 	original, ok := accessible(field).Interface().(*rest.RESTClient)
 	if !ok || original == nil {
+		c.reason = fmt.Sprintf("the client's REST client is a %T, not client-go's", accessible(field).Interface())
 		return holder
 	}
 	client := c.restClient(original)
@@ -193,7 +219,7 @@ func (c *clientCopy) holder(holder reflect.Value, name string) reflect.Value {
 func (c *clientCopy) restClient(original *rest.RESTClient) *rest.RESTClient {
 	next := originalTransport{original}
 	if tap.In(next) {
-		c.hasTap = true
+		c.reason = ""
 		return nil
 	}
 	from := reflect.ValueOf(original).Elem()
@@ -205,12 +231,16 @@ func (c *clientCopy) restClient(original *rest.RESTClient) *rest.RESTClient {
 		provider.Kind() == reflect.Struct && readField(provider, "base", &content) && // the rest of it is atomic
 		backoff.IsValid() && backoff.Type() == reflect.TypeFor[func() rest.BackoffManagerWithContext]() &&
 		warnings.IsValid() && warnings.Type() == reflect.TypeFor[rest.WarningHandlerWithContext]()
-	if !known || base == nil {
+	switch {
+	case !known || base == nil:
 		c.reason = "this version of client-go has a REST client that cannot be copied; call EnableStreaming on its config"
+		return nil
+	case !decodesUnchanged(content.Negotiator):
+		c.reason = "the client's codec may set defaults or convert objects; call EnableStreaming on its config if it does not"
 		return nil
 	}
 	client := *next.client()
-	client.Transport = tap.Wrap(next)
+	client.Transport, c.timeout = tap.Wrap(next), client.Timeout
 	copied, err := rest.NewRESTClient(base, versionedAPIPath, content, original.GetRateLimiter(), &client)
 	if err != nil {
 		c.reason = fmt.Sprintf("the REST client cannot be copied: %v", err)
@@ -221,6 +251,23 @@ func (c *clientCopy) restClient(original *rest.RESTClient) *rest.RESTClient {
 	accessible(to.FieldByName("warningHandler")).Set(accessible(warnings))
 	c.replaced++
 	return copied
+}
+
+// decodesUnchanged reports whether a client decodes objects as the server sent them, as those of
+// client-gen and client-go do. A codec with conversion may also set defaults.
+func decodesUnchanged(negotiator runtime.ClientNegotiator) bool {
+	if negotiator == nil {
+		return false
+	}
+	decoder, err := negotiator.Decoder(runtime.ContentTypeJSON, nil)
+	if err != nil {
+		return false
+	}
+	switch decoder.(type) {
+	case runtime.WithoutVersionDecoder, *json.Serializer:
+		return true
+	}
+	return false
 }
 
 // shallowCopy returns a pointer to a copy of the struct to which p points.
@@ -247,34 +294,7 @@ func (t originalTransport) WrappedRoundTripper() http.RoundTripper {
 	return cmp.Or(t.client().Transport, http.DefaultTransport)
 }
 
-// RoundTrip implements http.RoundTripper. The Timeout of an http.Client includes the time in which
-// the body is read. That of a list is read at once then, as by client-go, so that the time does not
-// include that in which objects are decoded and stored.
+// RoundTrip implements http.RoundTripper.
 func (t originalTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := t.WrappedRoundTripper().RoundTrip(request)
-	if err == nil && response.Body != nil && t.client().Timeout > 0 && !request.URL.Query().Has("watch") {
-		response.Body = &wholeBody{ReadCloser: response.Body}
-	}
-	return response, err
-}
-
-// wholeBody is a body that is read to its end, or to an error, by the first Read.
-type wholeBody struct {
-	io.ReadCloser
-
-	content *bytes.Reader // nil before the first Read
-	err     error
-}
-
-func (b *wholeBody) Read(p []byte) (int, error) {
-	if b.content == nil {
-		var content []byte
-		content, b.err = io.ReadAll(b.ReadCloser)
-		b.content = bytes.NewReader(content)
-	}
-	n, err := b.content.Read(p)
-	if err == io.EOF && b.err != nil { //nolint:errorlint // returned as it is by bytes.Reader
-		err = b.err
-	}
-	return n, err
+	return t.WrappedRoundTripper().RoundTrip(request)
 }

@@ -29,6 +29,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -39,6 +40,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	restfake "k8s.io/client-go/rest/fake"
 	clientcache "k8s.io/client-go/tools/cache"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/flowcontrol"
@@ -128,14 +130,19 @@ func (f *exampleFactory) InformerFor(_ runtime.Object, newFunc newExampleInforme
 type newExampleInformer func(exampleClient, time.Duration) clientcache.SharedIndexInformer
 
 func newExamplePods(client exampleClient, resync time.Duration) clientcache.SharedIndexInformer {
+	return newInformerOf(client, "pods", &corev1.Pod{}, resync)
+}
+
+func newInformerOf(client exampleClient, resource string, example runtime.Object, resync time.Duration) clientcache.SharedIndexInformer {
 	return clientcache.NewSharedIndexInformer(&clientcache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return client.ExampleV1().Get().Resource("pods").VersionedParams(&options, scheme.ParameterCodec).Do(ctx).Get()
+			return client.ExampleV1().Get().Resource(resource).VersionedParams(&options, scheme.ParameterCodec).Do(ctx).Get()
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return client.ExampleV1().Get().Resource("pods").VersionedParams(&options, scheme.ParameterCodec).Watch(ctx)
+			options.Watch = true
+			return client.ExampleV1().Get().Resource(resource).VersionedParams(&options, scheme.ParameterCodec).Watch(ctx)
 		},
-	}, &corev1.Pod{}, resync, nil)
+	}, example, resync, nil)
 }
 
 // otherClientset has another name than client-gen's, and may be anything.
@@ -174,6 +181,15 @@ func TestClientsOfPrograms(t *testing.T) {
 	fakeDynamic := dynamicfake.NewSimpleDynamicClient(scheme.Scheme)
 	expectStreaming(t, "fake, dynamic", plain.NewDynamicSharedInformerFactory(fakeDynamic, 0).ForResource(podResource).Informer(), reason)
 
+	endless := rest.CopyConfig(config)
+	endless.Wrap(func(next http.RoundTripper) http.RoundTripper { return selfWrapping{next} })
+	expectStreaming(t, "a transport that wraps itself", ofTyped(kubernetes.NewForConfigOrDie(endless)), "")
+	answer := restfake.CreateHTTPClient(func(*http.Request) (*http.Response, error) {
+		return respond(http.StatusOK, `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}}`), nil
+	})
+	fakeREST := &restfake.RESTClient{Client: answer, NegotiatedSerializer: scheme.Codecs.WithoutConversion(), GroupVersion: corev1.SchemeGroupVersion}
+	expectStreaming(t, "a fake of the REST client", ofGenerated(&Clientset{exampleV1: &ExampleV1Client{fakeREST}}), "REST client is a *fake.RESTClient")
+
 	// These have nothing to send requests with, so that their informers are only made.
 	ofTyped(nil)
 	ofTyped((*kubernetes.Clientset)(nil))
@@ -186,6 +202,11 @@ func TestClientsOfPrograms(t *testing.T) {
 	plain.Metadata().NewSharedInformerFactory(&metadata.Client{}, 0)
 	plain.Metadata().NewSharedInformerFactory((*metadata.Client)(nil), 0)
 }
+
+// selfWrapping is a transport that says that it wraps itself.
+type selfWrapping struct{ http.RoundTripper }
+
+func (t selfWrapping) WrappedRoundTripper() http.RoundTripper { return t }
 
 // frontServer passes requests on to a fake API server, after it has recorded those for Pods. It
 // refuses WatchLists, so that informers list.
@@ -380,21 +401,9 @@ func TestCopiedClientSharesLimiterAndWarnings(t *testing.T) {
 func TestTimeoutOfClientDoesNotIncludeDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const objects = 1000
-		server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true})
-		for i := range objects {
-			pod := cachetest.Pod(fmt.Sprintf("pod-%d", i))
-			pod.Annotations = map[string]string{"data": strings.Repeat("x", 1<<10)}
-			cachetest.Must(t, server.Create, pod)
-		}
-		config := server.Config()
+		config := serverOfLargePods(t, objects)
 		config.Timeout = 2 * time.Second
-		options := clientgo.With(clientgo.Options{Limits: cache.Limits{InFlight: 1}})
-		factory := options.NewSharedInformerFactoryWithOptions(kubernetes.NewForConfigOrDie(config), 0,
-			options.WithTransform(func(obj any) (any, error) {
-				time.Sleep(3 * time.Second / objects)
-				return obj, nil
-			}))
-		informer := factory.Core().V1().Pods().Informer()
+		informer := slowInformer(config, 3*time.Second/objects)
 		expectStreaming(t, "slow", informer, "")
 		if n := len(informer.GetStore().ListKeys()); n != objects {
 			t.Errorf("%d objects", n)
@@ -436,12 +445,20 @@ func TestFactoriesOfOneClientShareProbes(t *testing.T) {
 	})
 }
 
-// TestCopiesLiveAsLongAsTheirClients makes factories of clients that are dropped.
-func TestCopiesLiveAsLongAsTheirClients(t *testing.T) {
+// TestCopiesLiveAsLongAsTheirFactories makes factories of clients that are dropped, with transports
+// that refer to them.
+func TestCopiesLiveAsLongAsTheirFactories(t *testing.T) {
 	before := clientgo.CopiedClients()
 	for range 100 {
-		plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:1"}), 0)
-		plain.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:1"}), 0)
+		own := &owningTransport{}
+		config := &rest.Config{Host: "http://127.0.0.1:1"}
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			own.RoundTripper = next
+			return own
+		})
+		own.client = kubernetes.NewForConfigOrDie(config)
+		plain.NewSharedInformerFactory(own.client, 0)
+		plain.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(config), 0)
 	}
 	for deadline := time.Now().Add(cachetest.Timeout); clientgo.CopiedClients() > before; goruntime.Gosched() {
 		goruntime.GC()
@@ -449,6 +466,262 @@ func TestCopiesLiveAsLongAsTheirClients(t *testing.T) {
 			t.Fatalf("%d clients are copied, want %d", clientgo.CopiedClients(), before)
 		}
 	}
+}
+
+// owningTransport refers to the client that has it.
+type owningTransport struct {
+	http.RoundTripper
+
+	client *kubernetes.Clientset
+}
+
+// TestOverwrittenClientIsCopiedAgain overwrites a client in place, as a program may that reads its
+// kubeconfig again.
+func TestOverwrittenClientIsCopiedAgain(t *testing.T) {
+	config := startCluster(t)
+	_, front := startFront(t, false)
+	client := *kubernetes.NewForConfigOrDie(config)
+	first := plain.NewSharedInformerFactory(&client, 0).Core().V1().Pods().Informer()
+	expectStreaming(t, "first", first, "")
+	client = *kubernetes.NewForConfigOrDie(front)
+	second := plain.NewSharedInformerFactory(&client, 0).Core().V1().Pods().Informer()
+	expectStreaming(t, "second", second, "")
+	if before, after := len(first.GetStore().ListKeys()), len(second.GetStore().ListKeys()); before != 2 || after != 20 {
+		t.Errorf("%d objects of the first server, and %d of the second", before, after)
+	}
+	type other Clientset
+	generated := &Clientset{exampleV1: &ExampleV1Client{client.CoreV1().RESTClient()}}
+	for _, client := range []any{generated, (*other)(generated), generated} { // at one address
+		clientgo.Generated(&anyFactory{client: client}, clientgo.Options{}).InformerFor(&corev1.Pod{}, func(received any, resync time.Duration) clientcache.SharedIndexInformer {
+			if reflect.TypeOf(received) != reflect.TypeOf(client) {
+				t.Errorf("a function receives a %T, want a %T", received, client)
+			}
+			return newExamplePods(generated, resync)
+		})
+	}
+}
+
+// anyFactory is a generated factory whose clients have any type.
+type anyFactory struct{ client any }
+
+func (f *anyFactory) Start(<-chan struct{}) {}
+
+func (f *anyFactory) InformerFor(_ runtime.Object, newFunc func(any, time.Duration) clientcache.SharedIndexInformer) clientcache.SharedIndexInformer {
+	return newFunc(f.client, 0)
+}
+
+// TestClientWithCodecOfProgramDecodes has a codec that sets defaults.
+func TestClientWithCodecOfProgramDecodes(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	scheme.AddTypeDefaultingFunc(&corev1.PodList{}, func(list any) {
+		for i := range list.(*corev1.PodList).Items {
+			list.(*corev1.PodList).Items[i].Spec.SchedulerName = "default"
+		}
+	})
+	_, config := startFront(t, false)
+	config.APIPath, config.GroupVersion, config.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, serializer.NewCodecFactory(scheme)
+	client, err := rest.RESTClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	informer := plain.NewSharedInformerFactory(kubernetes.New(client), 0).Core().V1().Pods().Informer()
+	expectStreaming(t, "codec", informer, "set defaults")
+	for _, pod := range informer.GetStore().List() {
+		if name := pod.(*corev1.Pod).Spec.SchedulerName; name != "default" {
+			t.Errorf("the scheduler is %q", name)
+		}
+	}
+}
+
+// TestClientThatAcceptsJSONAloneReceivesIt has a server that fails to encode protobuf.
+func TestClientThatAcceptsJSONAloneReceivesIt(t *testing.T) {
+	config := startCluster(t)
+	config.AcceptContentTypes = runtime.ContentTypeJSON
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.Contains(r.Header.Get("Accept"), "protobuf") {
+				return respond(http.StatusNotAcceptable, "no protobuf"), nil
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	expectStreaming(t, "JSON", plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer(), "")
+}
+
+// withoutWatchLists refuses WatchLists, and calls a function for the list requests of a config.
+func withoutWatchLists(config *rest.Config, list func(next http.RoundTripper, r *http.Request) (*http.Response, error)) {
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			switch query := r.URL.Query(); {
+			case query.Has("sendInitialEvents"):
+				return respond(http.StatusBadRequest, "not supported"), nil
+			case query.Has("watch"):
+				return next.RoundTrip(r)
+			}
+			return list(next, r)
+		})
+	})
+}
+
+// TestSlowTransformDoesNotOutlastTheResponse has a server that ends a response after a minute, and
+// a transform that takes longer for all objects.
+func TestSlowTransformDoesNotOutlastTheResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const objects = 1000
+		config, lists := serverOfLargePods(t, objects), 0
+		withoutWatchLists(config, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			lists++
+			response, err := next.RoundTrip(r)
+			if err == nil {
+				response.Body = &limitedBody{response.Body, time.Now().Add(time.Minute)}
+			}
+			return response, err
+		})
+		informer := slowInformer(config, 100*time.Second/objects)
+		background(t, informer.RunWithContext)
+		cachetest.Advance(3 * time.Minute)
+		if n := len(informer.GetStore().ListKeys()); lists != 1 || n != objects || !clientgo.StatusOf(informer).Streaming {
+			t.Errorf("%d objects by %d lists: %+v", n, lists, clientgo.StatusOf(informer))
+		}
+	})
+}
+
+// limitedBody is a body that ends at some time.
+type limitedBody struct {
+	io.ReadCloser
+
+	end time.Time
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if time.Now().After(b.end) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return b.ReadCloser.Read(p)
+}
+
+// serverOfLargePods returns a config for a server in memory.
+func serverOfLargePods(t *testing.T, objects int) *rest.Config {
+	t.Helper()
+	server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true, NoWatchTimeout: true})
+	for i := range objects {
+		pod := cachetest.Pod(fmt.Sprintf("pod-%d", i))
+		pod.Annotations = map[string]string{"data": strings.Repeat("x", 1<<10)}
+		cachetest.Must(t, server.Create, pod)
+	}
+	return server.Config()
+}
+
+// slowInformer returns an informer of Pods with a transform that sleeps, and that decodes few
+// objects at a time.
+func slowInformer(config *rest.Config, transform time.Duration) clientcache.SharedIndexInformer {
+	options := clientgo.With(clientgo.Options{Limits: cache.Limits{InFlight: 1}})
+	return options.NewSharedInformerFactoryWithOptions(kubernetes.NewForConfigOrDie(config), 0, options.WithTransform(func(obj any) (any, error) {
+		time.Sleep(transform)
+		return obj, nil
+	})).Core().V1().Pods().Informer()
+}
+
+// TestPageThatCannotBeSplitIsATrialOfTheWholeList has a second page that neither the informer nor
+// the client can read, and later ones that both can.
+func TestPageThatCannotBeSplitIsATrialOfTheWholeList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const (
+			first  = `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1", "continue": "c"}, "items": [{"metadata": {"namespace": "ns", "name": "b", "uid": "u", "resourceVersion": "1"}}]}`
+			broken = `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [}`
+		)
+		config := serverOfLargePods(t, 1)
+		responses := []string{first, broken, first, broken}
+		withoutWatchLists(config, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			if len(responses) == 0 {
+				return next.RoundTrip(r)
+			}
+			response := respond(http.StatusOK, responses[0])
+			responses = responses[1:]
+			return response, nil
+		})
+		informer := plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer()
+		background(t, informer.RunWithContext)
+		cachetest.Advance(2 * time.Minute)
+		if status := clientgo.StatusOf(informer); !informer.HasSynced() || !status.Streaming {
+			t.Errorf("status %+v", status)
+		}
+	})
+}
+
+// TestProbesOfOtherResourcesAreNotShared has informers of two resources with one Go type.
+func TestProbesOfOtherResourcesAreNotShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, probes := serverOfLargePods(t, 1), map[string]bool{}
+		withoutWatchLists(config, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("limit") == "1" {
+				probes[r.URL.Path] = true
+				time.Sleep(time.Second)
+			}
+			return next.RoundTrip(r)
+		})
+		client := kubernetes.NewForConfigOrDie(config)
+		generated := &Clientset{client.DiscoveryClient, &ExampleV1Client{client.CoreV1().RESTClient()}}
+		for _, resource := range []string{"pods", "pods", "podtemplates"} { // the second one waits to send its probe
+			informer := clientgo.Generated(&exampleFactory{client: generated}, clientgo.Options{Start: cache.StartConsistent}).
+				InformerFor(&corev1.Pod{}, func(client exampleClient, resync time.Duration) clientcache.SharedIndexInformer {
+					return newInformerOf(client, resource, &corev1.Pod{}, resync)
+				})
+			background(t, informer.RunWithContext)
+			cachetest.Advance(100 * time.Millisecond)
+		}
+		cachetest.Advance(time.Minute)
+		if len(probes) != 2 {
+			t.Errorf("probes of %v", probes)
+		}
+	})
+}
+
+// Corn is a Go type that its client's scheme registers as kind Pod.
+type Corn corev1.Pod
+
+func (c *Corn) DeepCopyObject() runtime.Object { return (*Corn)((*corev1.Pod)(c).DeepCopy()) }
+
+// Corns is its list type.
+type Corns struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+
+	Items []Corn `json:"items"`
+}
+
+func (c *Corns) DeepCopyObject() runtime.Object {
+	return &Corns{c.TypeMeta, c.ListMeta, slices.Clone(c.Items)}
+}
+
+// TestTypeOfAnotherNameThanItsKindStartsAtOnce has a Go type whose kind is not known before the
+// first response.
+func TestTypeOfAnotherNameThanItsKindStartsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scheme := runtime.NewScheme()
+		scheme.AddKnownTypeWithName(corev1.SchemeGroupVersion.WithKind("Pod"), &Corn{})
+		scheme.AddKnownTypeWithName(corev1.SchemeGroupVersion.WithKind("PodList"), &Corns{})
+		metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+		config := serverOfLargePods(t, 1)
+		config.APIPath, config.GroupVersion, config.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, serializer.NewCodecFactory(scheme).WithoutConversion()
+		config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+		client, err := rest.RESTClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		informer := clientgo.Generated(&exampleFactory{client: &Clientset{exampleV1: &ExampleV1Client{client}}}, clientgo.Options{}).
+			InformerFor(&Corn{}, func(client exampleClient, resync time.Duration) clientcache.SharedIndexInformer {
+				return newInformerOf(client, "pods", &Corn{}, resync)
+			})
+		background(t, informer.RunWithContext)
+		cachetest.Advance(5 * time.Second)
+		if status := clientgo.StatusOf(informer); !informer.HasSynced() || status.Streaming || len(informer.GetStore().ListKeys()) != 1 {
+			t.Errorf("status %+v", status)
+		}
+	})
 }
 
 // TestListThatCannotBeSplitIsDecoded replaces the server's first responses to lists. Where the

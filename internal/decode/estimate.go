@@ -5,6 +5,7 @@ package decode
 
 import (
 	"reflect"
+	"sync"
 
 	"github.com/kinformer/kinformer/internal/protowire"
 )
@@ -46,7 +47,17 @@ func slotOf(value int) (slot, behind int) {
 
 // LargestElement estimates the memory of the largest value that a few bytes of an encoded t
 // allocate: an element of a slice, which may grow, an entry of a map, or a value behind a pointer.
-func LargestElement(t reflect.Type) int { return largestIn(t, map[reflect.Type]bool{}) }
+func LargestElement(t reflect.Type) int {
+	if found, ok := largestElements.Load(t); ok {
+		return found.(int)
+	}
+	largest := largestIn(t, map[reflect.Type]bool{})
+	largestElements.Store(t, largest)
+	return largest
+}
+
+// largestElements are the results of LargestElement, as plans are those of a process.
+var largestElements sync.Map //nolint:gochecknoglobals // from reflect.Type to int
 
 func largestIn(t reflect.Type, seen map[reflect.Type]bool) (largest int) {
 	if seen[t] {

@@ -109,6 +109,7 @@ func TestModeIsReadableWhileItIsLogged(t *testing.T) {
 	m.markStreaming(logger)
 	m.record(ctx, tap.Response{}, nil)
 	m.disable(ctx, reasonKindName)
+	m.markStreaming(logger) // by a response in flight
 	if streaming, reason := m.get(); streaming || reason != reasonKindName || !m.isDisabled() {
 		t.Errorf("streaming %v, %q", streaming, reason)
 	}

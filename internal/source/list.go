@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,13 +23,11 @@ import (
 // List makes one list request. Where the response can be split, wire.List passes each item on as it
 // arrives; otherwise the items are those of the list that the client decoded.
 func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	trial := s.mode.takeTrial()
-	if trial != "" || s.mode.isDisabled() {
-		meta, err := s.decoded.List(ctx, options, add)
-		if trial != "" && err == nil {
-			s.mode.disable(ctx, trial)
-		}
-		return meta, err
+	if s.mode.isDisabled() {
+		return s.decoded.List(ctx, options, add)
+	}
+	if trial := s.mode.currentTrial(); trial != "" {
+		return s.tryDecoded(ctx, trial, options, add)
 	}
 	request := &listRequest{source: s, isPage: options.Continue != "", codecs: s.decoders.ForList(), add: add, logger: klog.FromContext(ctx)}
 	t := s.tap(request.consume)
@@ -57,6 +56,19 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 		return metav1.ListMeta{}, errNotRead
 	}
 	return s.decoded.addAll(list, options, add)
+}
+
+// tryDecoded makes a list request whose response the client decodes. With the last page of a list,
+// streaming ends for a reason.
+func (s streamSource) tryDecoded(ctx context.Context, reason string, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
+	page, err := s.decoded.List(ctx, options, add)
+	switch {
+	case err != nil:
+		s.mode.endTrial()
+	case page.Continue == "":
+		s.mode.disable(ctx, reason)
+	}
+	return page, err
 }
 
 // reasonToDisable returns why no list of this collection can be split, if that is why this one
@@ -103,7 +115,7 @@ type listRequest struct {
 // consume splits the body and returns its placeholder, whose format may be another.
 func (r *listRequest) consume(format wire.Format, body io.Reader, placeholderFormat wire.Format) []byte {
 	connection := &connection{Reader: r.source.decoded.traffic.reader(body)}
-	header, err := r.split(format, connection)
+	header, err := r.splitInTime(format, connection)
 	if r.push(func() error {
 		r.read, r.header, r.err = true, header, err
 		r.notSplit = err != nil && r.sinkErr == nil && !feed.IsPanic(err) && !connection.broke(err)
@@ -112,6 +124,16 @@ func (r *listRequest) consume(format wire.Format, body io.Reader, placeholderFor
 		feed.LogPanic(r.logger, err)
 	}
 	return placeholder(header, placeholderFormat)
+}
+
+// splitInTime is split for a body of which, after Config.ReadTime, the rest is read at once.
+func (r *listRequest) splitInTime(format wire.Format, body io.Reader) (wire.ListHeader, error) {
+	if r.source.readTime == 0 {
+		return r.split(format, body)
+	}
+	timed := &timedReader{body: body}
+	defer time.AfterFunc(r.source.readTime, timed.readRest).Stop()
+	return r.split(format, timed)
 }
 
 // split passes on the items of the body. A panic, such as of the client's transport, is a

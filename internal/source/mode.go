@@ -141,13 +141,18 @@ func (m *mode) notSplit(err error) (isTrial bool) {
 	return m.byDefault
 }
 
-// takeTrial returns why the client is to decode one list, or "" if it is not.
-func (m *mode) takeTrial() string {
+// currentTrial returns why the client is to decode the next list, or "" if it is not.
+func (m *mode) currentTrial() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	trial := m.trial
+	return m.trial
+}
+
+// endTrial ends a trial that has failed.
+func (m *mode) endTrial() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.trial = ""
-	return trial
 }
 
 func (m *mode) isDisabled() bool {
@@ -164,6 +169,9 @@ func logMode(logger klog.Logger, streaming bool, reason string) {
 func (m *mode) set(streaming bool, reason string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.disabled { // a response that began before is still being split
+		return false
+	}
 	changed := streaming != m.streaming || reason != m.reason
 	m.streaming, m.reason = streaming, reason
 	return changed

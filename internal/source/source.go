@@ -5,6 +5,7 @@ package source
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,6 +30,10 @@ type Config struct {
 	NoContext bool
 	// NoTap is why the client's transport has no tap, if that is known.
 	NoTap string
+	// ReadTime, if not zero, is how long the response to a list is read only as fast as its objects
+	// are decoded and stored. What is left is then read at once, and is in memory: servers and
+	// clients bound the time that a response takes.
+	ReadTime time.Duration
 	// NoClientRetries says that the functions' client does not repeat a refused request.
 	NoClientRetries bool
 	// Unnamed says that objects without a name that the client has decoded are items, with the key
@@ -114,7 +119,7 @@ func New(config Config) Source {
 		decoded.lw = tapDetector{config.ListerWatcher, s.mode, decoded.traits}
 		s.Source = decoded
 	default:
-		stream := streamSource{decoded: decoded, mode: s.mode, decoders: codec.NewDecoders(config.Objects, config.Codec), limits: config.Limits}
+		stream := streamSource{decoded: decoded, mode: s.mode, decoders: codec.NewDecoders(config.Objects, config.Codec), limits: config.Limits, readTime: config.ReadTime}
 		s.Source = stream
 	}
 	return s

@@ -11,6 +11,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,13 +29,15 @@ type streamSource struct {
 	mode     *mode
 	decoders *codec.Decoders
 	limits   Limits
+	readTime time.Duration // see Config.ReadTime
 }
 
 var _ feed.Source = streamSource{}
 
 const (
-	// acceptProtobuf is requested where the objects can be decoded from protobuf, whatever the
-	// client's configuration: the client itself decodes nothing but a placeholder.
+	// acceptProtobuf is requested where the objects can be decoded from protobuf. If the program
+	// has asked for streaming, that is whatever the client's configuration: the client itself
+	// decodes nothing but a placeholder.
 	acceptProtobuf = "application/vnd.kubernetes.protobuf,application/json"
 
 	jsonType = "application/json"
@@ -55,7 +58,7 @@ func (s streamSource) tap(consume func(format wire.Format, body io.Reader, place
 		},
 	}
 	if objects := s.decoded.objects; objects.IsGenerated() && !objects.IsMetadata() {
-		t.Accept = acceptProtobuf
+		t.Accept, t.OnlyAccepted = acceptProtobuf, s.mode.byDefault
 	}
 	return t
 }

@@ -142,6 +142,10 @@ func (r *watchRequest) deliver(event *wire.Event) error {
 		return r.events.Bookmark(version, end)
 	default:
 		item, err := feedItem(&event.Object, r.codecs)
+		if errors.Is(err, wire.ErrWrongKind) && r.source.mode.byDefault && !r.source.decoded.objects.IsUnstructured() {
+			r.source.mode.disable(klog.NewContext(context.Background(), r.logger), reasonKindName)
+			return inEvent(event.Type, err)
+		}
 		if err != nil {
 			return r.events.Unreadable(event.Type, unreadable(item, inEvent(event.Type, err)))
 		}

@@ -27,3 +27,15 @@ func withoutCBOR(accept string) string {
 	}
 	return strings.Join(others, ",")
 }
+
+// accepts reports whether a client with an Accept header accepts the first of some types.
+func accepts(accepted, types string) bool {
+	first, _, _ := strings.Cut(types, ",")
+	for clause := range strings.SplitSeq(accepted, ",") {
+		mediaType, _, _ := strings.Cut(clause, ";")
+		if mediaType = strings.TrimSpace(mediaType); mediaType == "*/*" || strings.EqualFold(mediaType, first) {
+			return true
+		}
+	}
+	return accepted == ""
+}

@@ -22,6 +22,9 @@ import (
 type Tap struct {
 	// Accept, if not empty, replaces the request's Accept header. Otherwise only CBOR is removed.
 	Accept string
+	// OnlyAccepted keeps the Accept header of a client that does not accept the first type of
+	// Accept.
+	OnlyAccepted bool
 	// Accepts reports whether Consume can read bodies of a Content-Type.
 	Accepts func(contentType string) bool
 	// Consume reads the body of a 200 response and returns the placeholder for the client, of type
@@ -98,7 +101,7 @@ func WrapRequested(next http.RoundTripper) http.RoundTripper {
 // In reports whether a transport, or one that it wraps, serves taps. A transport shows what it
 // wraps by the method WrappedRoundTripper.
 func In(t http.RoundTripper) bool {
-	for {
+	for range maxWrappers {
 		if _, ok := t.(*transport); ok {
 			return true
 		}
@@ -108,7 +111,11 @@ func In(t http.RoundTripper) bool {
 		}
 		t = wrapper.WrappedRoundTripper()
 	}
+	return false
 }
+
+// maxWrappers bounds the search for a tap: a transport may say that it wraps itself.
+const maxWrappers = 100
 
 var requested atomic.Bool //nolint:gochecknoglobals // only read to decide about a warning
 
@@ -151,7 +158,11 @@ func (t *Tap) prepare(request *http.Request) *http.Request {
 	t.response.Intercepted, t.accepted = true, accepted
 	t.mu.Unlock()
 	request = request.WithContext(With(request.Context(), nil))
-	if accept := cmp.Or(t.Accept, withoutCBOR(accepted)); accept != "" {
+	accept := cmp.Or(t.Accept, withoutCBOR(accepted))
+	if t.OnlyAccepted && !accepts(accepted, t.Accept) {
+		accept = withoutCBOR(accepted)
+	}
+	if accept != "" {
 		request.Header = request.Header.Clone()
 		request.Header.Set("Accept", accept)
 	}
