@@ -164,8 +164,7 @@ func isClientset(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct || t.Name() != "Clientset" {
 		return false
 	}
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		isDiscovery := field.Anonymous && field.Type == reflect.TypeFor[*discovery.DiscoveryClient]()
 		if isGroup := !field.Anonymous && isGroupClient(field.Type); !isDiscovery && !isGroup {
 			return false
@@ -186,8 +185,8 @@ func isGroupClient(t reflect.Type) bool {
 // clientset returns a copy of a clientset with copies of the clients of its API groups.
 func (c *clientCopy) clientset(clientset reflect.Value) reflect.Value {
 	copied := shallowCopy(clientset)
-	for i := range copied.Elem().NumField() {
-		field := accessible(copied.Elem().Field(i))
+	for _, private := range copied.Elem().Fields() {
+		field := accessible(private)
 		if isGroupClient(field.Type()) && !field.IsNil() {
 			field.Set(c.holder(field, "restClient"))
 		}
@@ -201,7 +200,7 @@ func (c *clientCopy) holder(holder reflect.Value, name string) reflect.Value {
 	if !field.IsValid() {
 		return holder
 	}
-	original, ok := accessible(field).Interface().(*rest.RESTClient)
+	original, ok := reflect.TypeAssert[*rest.RESTClient](accessible(field))
 	if !ok || original == nil {
 		c.reason = fmt.Sprintf("the client's REST client is a %T, not client-go's", accessible(field).Interface())
 		return holder

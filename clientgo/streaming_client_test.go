@@ -115,11 +115,7 @@ func (c *Clientset) ExampleV1() rest.Interface { return c.exampleV1.restClient }
 type exampleClient interface{ ExampleV1() rest.Interface }
 
 // exampleFactory is like those that informer-gen makes.
-type exampleFactory struct {
-	client           exampleClient
-	namespace        string
-	tweakListOptions func(*metav1.ListOptions)
-}
+type exampleFactory struct{ client exampleClient }
 
 func (f *exampleFactory) Start(<-chan struct{}) {}
 
@@ -427,7 +423,7 @@ func TestFactoriesOfOneClientShareProbes(t *testing.T) {
 				}
 				if r.URL.Query().Get("limit") == "1" {
 					probes.Add(1)
-					time.Sleep(time.Second) // so that the others start meanwhile
+					<-time.After(time.Second) // so that the others start meanwhile
 				}
 				return next.RoundTrip(r)
 			})
@@ -620,7 +616,7 @@ func serverOfLargePods(t *testing.T, objects int) *rest.Config {
 func slowInformer(config *rest.Config, transform time.Duration) clientcache.SharedIndexInformer {
 	options := clientgo.With(clientgo.Options{Limits: cache.Limits{InFlight: 1}})
 	return options.NewSharedInformerFactoryWithOptions(kubernetes.NewForConfigOrDie(config), 0, options.WithTransform(func(obj any) (any, error) {
-		time.Sleep(transform)
+		<-time.After(transform)
 		return obj, nil
 	})).Core().V1().Pods().Informer()
 }
@@ -659,7 +655,7 @@ func TestProbesOfOtherResourcesAreNotShared(t *testing.T) {
 		withoutWatchLists(config, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			if r.URL.Query().Get("limit") == "1" {
 				probes[r.URL.Path] = true
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 			}
 			return next.RoundTrip(r)
 		})

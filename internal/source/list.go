@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -132,7 +132,7 @@ func (r *listRequest) splitInTime(format wire.Format, body io.Reader) (wire.List
 		return r.split(format, body)
 	}
 	timed := &timedReader{body: body}
-	defer time.AfterFunc(r.source.readTime, timed.readRest).Stop()
+	defer clock.RealClock{}.AfterFunc(r.source.readTime, timed.readRest).Stop()
 	return r.split(format, timed)
 }
 
