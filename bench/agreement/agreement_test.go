@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 const (
 	pods      = 20_000 // as in the rows
 	tolerance = 0.1
+	// variation, in bytes, is by how much the peak of one process differs from run to run: that of
+	// packed Pods is 24 to 28 MB.
+	variation = 4e6
 )
 
 // TestCostAgreesWithRows compares heap (row memory-per-object) and peak RSS above idle (row
@@ -76,8 +79,8 @@ func compare(t *testing.T, what string, printed, row float64) {
 	t.Helper()
 	difference := printed/row - 1
 	t.Logf("%-40s kinformer cost %7.2f MB, row %7.2f MB, %+.1f %%", what, printed/1e6, row/1e6, 100*difference)
-	if !(math.Abs(difference) <= tolerance) {
-		t.Errorf("%s: they differ by more than %.0f %%", what, 100*tolerance)
+	if !(math.Abs(difference) <= tolerance) && !(math.Abs(printed-row) <= variation) {
+		t.Errorf("%s: they differ by more than %.0f %% and %.0f MB", what, 100*tolerance, variation/1e6)
 	}
 }
 
