@@ -66,9 +66,8 @@
 //   - A FilteringResourceEventHandler receives the deletion of an object if it has received the
 //     object, whatever its FilterFunc makes of the final state.
 //
-// Streaming. An informer that streams decodes objects itself. Objects are equal to those that the
-// client would have decoded, and the list below says what happens to one that cannot be decoded.
-// Besides:
+// While an informer streams, and decodes objects itself, which are equal to those that the client
+// would have decoded:
 //
 //   - Lists and watches of types with protobuf methods are requested as protobuf, if the client
 //     accepts that or the program has asked for streaming, and none as CBOR. A transport of the

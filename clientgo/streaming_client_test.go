@@ -337,6 +337,36 @@ func TestCopiedClientSendsTheProgramsRequests(t *testing.T) {
 	}
 }
 
+// TestCopiedClientFollowsTheTokenFile changes the file of a token while an informer runs. client-go
+// reads it once a minute.
+func TestCopiedClientFollowsTheTokenFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, last := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true}).Config(), atomic.Value{}
+		config.BearerTokenFile = filepath.Join(t.TempDir(), "token")
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				last.Store(r.Header.Get("Authorization"))
+				return next.RoundTrip(r)
+			})
+		})
+		write := func(token string) {
+			if err := os.WriteFile(config.BearerTokenFile, []byte(token), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("first")
+		informer := plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer()
+		background(t, informer.RunWithContext)
+		cachetest.Advance(time.Minute)
+		before := last.Load()
+		write("second")
+		cachetest.Advance(time.Hour) // the server closes watches meanwhile
+		if after := last.Load(); before != "Bearer first" || after != "Bearer second" || !clientgo.StatusOf(informer).Streaming {
+			t.Errorf("the requests have %v, and then %v; %+v", before, after, clientgo.StatusOf(informer))
+		}
+	})
+}
+
 // TestCopiedClientUsesTheProgramsProxy has a proxy of an address that cannot be reached otherwise.
 func TestCopiedClientUsesTheProgramsProxy(t *testing.T) {
 	front, config := startFront(t, false)
