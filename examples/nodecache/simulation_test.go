@@ -33,7 +33,7 @@ func TestSimulationChangesNodes(t *testing.T) {
 			}
 			defer func() { _ = server.Close(context.Background()) }()
 			s, seen := newSimulation(server, size), map[string]bool{}
-			for range 300 {
+			for step := 0; step < 300 || len(seen) < 4 && step < 100_000; step++ { // the changes are random
 				version := server.ResourceVersion()
 				s.step()
 				if server.ResourceVersion() == version {
