@@ -194,14 +194,14 @@ func TestUpdateOfOmittedFieldsIsDelivered(t *testing.T) {
 // TestUpdateOfCachedObjectsIsSent writes cached objects back: the server keeps the managedFields
 // that they lack, and other fields are erased, as NeverWritten says.
 func TestUpdateOfCachedObjectsIsSent(t *testing.T) {
-	config, _ := startPodServer(t)
-	cache.EnableStreaming(config)
-	client := kubernetes.NewForConfigOrDie(config).CoreV1().Pods("ns0")
 	for name, options := range map[string]cache.InformerOptions[*corev1.Pod]{
 		"managedFields": {OmitFields: omittedOfPods[:1]},
 		"other fields":  {OmitFields: []string{"spec.containers.args"}, NeverWritten: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			config, _ := startPodServer(t)
+			cache.EnableStreaming(config)
+			client := kubernetes.NewForConfigOrDie(config).CoreV1().Pods("ns0")
 			informer := runInformer(t, cache.ListWatchOf(client), &corev1.Pod{}, options)
 			cached, _ := informer.Store().GetByKey("ns0/pod-02")
 			updated, err := client.Update(t.Context(), cached.DeepCopy(), metav1.UpdateOptions{})

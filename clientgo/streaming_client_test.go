@@ -615,6 +615,47 @@ func TestSlowTransformDoesNotOutlastTheResponse(t *testing.T) {
 	})
 }
 
+// TestTransformMayUseATransportOfOneRequest has a transport that sends a request once the body of
+// the last one is closed, except for watches, and a transform that requests the object.
+func TestTransformMayUseATransportOfOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const objects = 1000
+		config, free := serverOfLargePods(t, objects), make(chan struct{}, 1)
+		withoutWatchLists(config, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			free <- struct{}{}
+			response, err := next.RoundTrip(r)
+			if err == nil {
+				response.Body = &releasingBody{response.Body, free}
+			}
+			return response, err
+		})
+		client := kubernetes.NewForConfigOrDie(config)
+		options := clientgo.With(clientgo.Options{Limits: cache.Limits{InFlight: 1}})
+		transform := options.WithTransform(func(obj any) (any, error) {
+			pod := obj.(*corev1.Pod)
+			return client.CoreV1().Pods(pod.Namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
+		})
+		informer := options.NewSharedInformerFactoryWithOptions(client, 0, transform).Core().V1().Pods().Informer()
+		background(t, informer.RunWithContext)
+		cachetest.Advance(time.Minute)
+		if n := len(informer.GetStore().ListKeys()); n != objects {
+			t.Errorf("%d objects: %+v", n, clientgo.StatusOf(informer))
+		}
+	})
+}
+
+// releasingBody is a body that releases its transport when it is closed, which must be once.
+type releasingBody struct {
+	io.ReadCloser
+
+	free chan struct{}
+}
+
+func (b *releasingBody) Close() error {
+	<-b.free
+	return b.ReadCloser.Close()
+}
+
 // limitedBody is a body that ends at some time.
 type limitedBody struct {
 	io.ReadCloser

@@ -113,9 +113,9 @@ type listRequest struct {
 }
 
 // consume splits the body and returns its placeholder, whose format may be another.
-func (r *listRequest) consume(format wire.Format, body io.Reader, placeholderFormat wire.Format) []byte {
+func (r *listRequest) consume(format wire.Format, body io.ReadCloser, placeholderFormat wire.Format) []byte {
 	connection := &connection{Reader: r.source.decoded.traffic.reader(body)}
-	header, err := r.splitInTime(format, connection)
+	header, err := r.splitInTime(format, connection, body.Close)
 	if r.push(func() error {
 		r.read, r.header, r.err = true, header, err
 		r.notSplit = err != nil && r.sinkErr == nil && !feed.IsPanic(err) && !connection.broke(err)
@@ -126,12 +126,13 @@ func (r *listRequest) consume(format wire.Format, body io.Reader, placeholderFor
 	return placeholder(header, placeholderFormat)
 }
 
-// splitInTime is split for a body of which, after Config.ReadTime, the rest is read at once.
-func (r *listRequest) splitInTime(format wire.Format, body io.Reader) (wire.ListHeader, error) {
+// splitInTime is split for a body of which, after Config.ReadTime, the rest is read at once. The
+// body is closed then.
+func (r *listRequest) splitInTime(format wire.Format, body io.Reader, closeBody func() error) (wire.ListHeader, error) {
 	if r.source.readTime == 0 {
 		return r.split(format, body)
 	}
-	timed := &timedReader{body: body}
+	timed := &timedReader{body: body, close: closeBody}
 	defer clock.RealClock{}.AfterFunc(r.source.readTime, timed.readRest).Stop()
 	return r.split(format, timed)
 }

@@ -45,13 +45,13 @@ const (
 
 // tap returns a tap for one request. consume reads the body and returns the client's placeholder;
 // it keeps an error of the body to itself, so that the client has nothing to report.
-func (s streamSource) tap(consume func(format wire.Format, body io.Reader, placeholder wire.Format) []byte) *tap.Tap {
+func (s streamSource) tap(consume func(format wire.Format, body io.ReadCloser, placeholder wire.Format) []byte) *tap.Tap {
 	expected := s.expected()
 	t := &tap.Tap{
 		Accepts:         s.understands,
 		PlaceholderType: placeholderType,
 		MaxErrorBody:    int64(expected.HeaderLimit()),
-		Consume: func(contentType string, body io.Reader, placeholderType string) ([]byte, error) {
+		Consume: func(contentType string, body io.ReadCloser, placeholderType string) ([]byte, error) {
 			format, _ := wire.FormatOf(contentType)
 			placeholder, _ := wire.FormatOf(placeholderType)
 			return consume(format, body, placeholder), nil

@@ -89,8 +89,8 @@ type watchRequest struct {
 }
 
 // consume splits the body. The client gets an empty one.
-func (r *watchRequest) consume(format wire.Format, body io.Reader, _ wire.Format) []byte {
-	body = r.source.decoded.traffic.reader(body)
+func (r *watchRequest) consume(format wire.Format, from io.ReadCloser, _ wire.Format) []byte {
+	body := r.source.decoded.traffic.reader(from)
 	r.source.mode.markStreaming(r.logger)
 	r.source.decoded.traffic.record(verbWatch, tap.Response{StatusCode: http.StatusOK}, nil)
 	_ = r.push(func() error {

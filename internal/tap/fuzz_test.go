@@ -129,10 +129,10 @@ func (f *fuzzedConsumer) accepts(contentType string) bool {
 	return ok || f.consumer == consumeAll && strings.HasPrefix(contentType, "text/")
 }
 
-func (f *fuzzedConsumer) consume(contentType string, body io.Reader, _ string) ([]byte, error) {
+func (f *fuzzedConsumer) consume(contentType string, from io.ReadCloser, _ string) ([]byte, error) {
 	f.calls++
 	format, _ := wire.FormatOf(contentType)
-	body = io.TeeReader(body, writer(func(p []byte) { f.got = append(f.got, p...) }))
+	body := io.TeeReader(from, writer(func(p []byte) { f.got = append(f.got, p...) }))
 	switch f.consumer {
 	case consumeAll:
 		_, f.err = io.Copy(io.Discard, body)

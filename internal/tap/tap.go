@@ -28,8 +28,9 @@ type Tap struct {
 	// Accepts reports whether Consume can read bodies of a Content-Type.
 	Accepts func(contentType string) bool
 	// Consume reads the body of a 200 response and returns the placeholder for the client, of type
-	// placeholderType. The client's Read returns its error. Consume is called at most once.
-	Consume func(contentType string, body io.Reader, placeholderType string) (placeholder []byte, err error)
+	// placeholderType. The client's Read returns its error. Consume is called at most once. It may
+	// close the body once it needs no more of it; otherwise the client does.
+	Consume func(contentType string, body io.ReadCloser, placeholderType string) (placeholder []byte, err error)
 	// PlaceholderType returns the Content-Type of the placeholder for a response and for a client
 	// that accepts some formats, by its Accept header.
 	PlaceholderType func(contentType, accepted string) string
@@ -194,7 +195,7 @@ func (t *Tap) intercept(response *http.Response) {
 	}
 	t.response.Consumed = true
 	placeholderType := t.PlaceholderType(t.response.ContentType, t.accepted)
-	response.Body = &body{tap: t, real: response.Body, contentType: t.response.ContentType, placeholderType: placeholderType}
+	response.Body = &body{tap: t, real: &closedOnce{ReadCloser: response.Body}, contentType: t.response.ContentType, placeholderType: placeholderType}
 	response.ContentLength = -1
 	response.Header.Del("Content-Length")
 	response.Header.Set("Content-Type", placeholderType)
@@ -214,6 +215,19 @@ func (t *Tap) takeRetryAfter(response *http.Response) {
 type cutOff struct {
 	io.Reader
 	io.Closer
+}
+
+// closedOnce is a body that is closed once, by Consume or by the client.
+type closedOnce struct {
+	io.ReadCloser
+
+	once sync.Once
+	err  error
+}
+
+func (c *closedOnce) Close() error {
+	c.once.Do(func() { c.err = c.ReadCloser.Close() })
+	return c.err
 }
 
 // body is the response body that the client reads.

@@ -65,7 +65,7 @@ func requestWith(t *testing.T, tap *Tap, url string) *http.Request {
 func plainTextTap(got *string) *Tap {
 	return &Tap{
 		Accepts: func(contentType string) bool { return strings.HasPrefix(contentType, "text/plain") },
-		Consume: func(_ string, body io.Reader, _ string) ([]byte, error) {
+		Consume: func(_ string, body io.ReadCloser, _ string) ([]byte, error) {
 			all, err := io.ReadAll(body)
 			*got += string(all)
 			return []byte("placeholder"), err
@@ -265,7 +265,7 @@ func TestAcceptIsReplaced(t *testing.T) {
 func TestClientReceivesErrorOfConsume(t *testing.T) {
 	broken := errors.New("broken")
 	tap := plainTextTap(new(string))
-	tap.Consume = func(string, io.Reader, string) ([]byte, error) { return nil, broken }
+	tap.Consume = func(string, io.ReadCloser, string) ([]byte, error) { return nil, broken }
 	if _, _, err := get(t, tap, serveText, Wrap); !errors.Is(err, broken) {
 		t.Errorf("client read error %v, want %v", err, broken)
 	}
@@ -273,7 +273,7 @@ func TestClientReceivesErrorOfConsume(t *testing.T) {
 
 func TestConsumeIsNotCalledAfterClose(t *testing.T) {
 	tap := plainTextTap(new(string))
-	tap.Consume = func(string, io.Reader, string) ([]byte, error) {
+	tap.Consume = func(string, io.ReadCloser, string) ([]byte, error) {
 		t.Error("Consume was called after Close")
 		return nil, nil
 	}
