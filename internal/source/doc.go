@@ -8,4 +8,9 @@
 // client decodes an empty placeholder instead; this is called streaming. In all other cases it
 // walks the object that the client decoded. A Source takes no decisions: when to list, what to
 // watch and what an error means is the reflector's part.
+//
+// Where streaming is the default, and not what the program has asked for, a list that cannot be
+// split is a [feed.ErrNotSplit], for which the reflector lists again at once. The client decodes
+// that list and, if it can, all later ones. A slow sink delays the reading of a list; after
+// Config.ReadTime, the rest of the list is read into memory.
 package source

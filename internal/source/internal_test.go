@@ -108,7 +108,7 @@ func TestModeIsReadableWhileItIsLogged(t *testing.T) {
 	ctx := klog.NewContext(t.Context(), logger)
 	m.markStreaming(logger)
 	m.record(ctx, tap.Response{}, nil)
-	m.disable(ctx, reasonKindName)
+	m.disable(logger, reasonKindName)
 	m.markStreaming(logger) // by a response in flight
 	if streaming, reason := m.get(); streaming || reason != reasonKindName || !m.isDisabled() {
 		t.Errorf("streaming %v, %q", streaming, reason)

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
@@ -42,7 +41,7 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	s.decoded.traffic.record(verbList, response, err)
 	disabled := s.reasonToDisable(request, list)
 	if disabled != "" {
-		s.mode.disable(ctx, disabled)
+		s.mode.disable(klog.FromContext(ctx), disabled)
 	}
 	switch {
 	case disabled != "" || request.notSplit && s.mode.notSplit(request.err):
@@ -66,7 +65,7 @@ func (s streamSource) tryDecoded(ctx context.Context, reason string, options met
 	case err != nil:
 		s.mode.endTrial()
 	case page.Continue == "":
-		s.mode.disable(ctx, reason)
+		s.mode.disable(klog.FromContext(ctx), reason)
 	}
 	return page, err
 }
@@ -132,8 +131,8 @@ func (r *listRequest) splitInTime(format wire.Format, body io.Reader, closeBody 
 	if r.source.readTime == 0 {
 		return r.split(format, body)
 	}
-	timed := &timedReader{body: body, close: closeBody}
-	defer clock.RealClock{}.AfterFunc(r.source.readTime, timed.readRest).Stop()
+	timed := newTimedReader(body, closeBody, r.source.readTime)
+	defer timed.stop()
 	return r.split(format, timed)
 }
 

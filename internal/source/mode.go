@@ -63,24 +63,25 @@ func (m *mode) record(ctx context.Context, response tap.Response, err error) {
 	default:
 		reason = fmt.Sprintf("the server's response has Content-Type %s", wire.Quote(response.ContentType))
 	}
+	logger := klog.FromContext(ctx)
 	if m.set(response.Consumed, reason) {
-		logMode(klog.FromContext(ctx), response.Consumed, reason)
+		logMode(logger, response.Consumed, reason)
 	}
 	if !response.Consumed {
-		m.warn(ctx, response.Intercepted || m.noContext && tap.Requested())
+		m.warn(logger, response.Intercepted || m.noContext && tap.Requested())
 	}
 }
 
 // warn logs once that responses are not split, if the program has asked for it: by an option, or by
 // a tap in the client's transport.
-func (m *mode) warn(ctx context.Context, hasTap bool) {
+func (m *mode) warn(logger klog.Logger, hasTap bool) {
 	m.mu.Lock()
 	due := (hasTap || m.requested) && !m.warned
 	m.warned = m.warned || due
 	reason := m.reason
 	m.mu.Unlock()
 	if due {
-		klog.FromContext(ctx).Info("Warning: lists and watches are not read from the stream", "reason", reason)
+		logger.Info("Warning: lists and watches are not read from the stream", "reason", reason)
 	}
 }
 
@@ -107,7 +108,7 @@ func (d tapDetector) Watch(ctx context.Context, options metav1.ListOptions) (wat
 }
 
 func (d tapDetector) found(ctx context.Context, hasTap bool) {
-	d.mode.warn(ctx, hasTap)
+	d.mode.warn(klog.FromContext(ctx), hasTap)
 	if hasTap {
 		d.traits.isServer()
 	}
@@ -121,13 +122,12 @@ func (m *mode) markStreaming(logger klog.Logger) {
 }
 
 // disable ends streaming for a reason that holds for every later response.
-func (m *mode) disable(ctx context.Context, reason string) {
-	m.set(false, reason)
+func (m *mode) disable(logger klog.Logger, reason string) {
 	m.mu.Lock()
-	m.disabled = true
+	m.streaming, m.reason, m.disabled = false, reason, true
 	m.mu.Unlock()
-	logMode(klog.FromContext(ctx), false, reason)
-	m.warn(ctx, true)
+	logMode(logger, false, reason)
+	m.warn(logger, true)
 }
 
 // notSplit records why a list could not be split, if the client is to decode the next one for that

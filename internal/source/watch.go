@@ -143,7 +143,7 @@ func (r *watchRequest) deliver(event *wire.Event) error {
 	default:
 		item, err := feedItem(&event.Object, r.codecs)
 		if errors.Is(err, wire.ErrWrongKind) && r.source.mode.byDefault && !r.source.decoded.objects.IsUnstructured() {
-			r.source.mode.disable(klog.NewContext(context.Background(), r.logger), reasonKindName)
+			r.source.mode.disable(r.logger, reasonKindName)
 			return inEvent(event.Type, err)
 		}
 		if err != nil {

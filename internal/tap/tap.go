@@ -5,7 +5,6 @@ package tap
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -159,8 +158,8 @@ func (t *Tap) prepare(request *http.Request) *http.Request {
 	t.response.Intercepted, t.accepted = true, accepted
 	t.mu.Unlock()
 	request = request.WithContext(With(request.Context(), nil))
-	accept := cmp.Or(t.Accept, withoutCBOR(accepted))
-	if t.OnlyAccepted && !accepts(accepted, t.Accept) {
+	accept := t.Accept
+	if accept == "" || t.OnlyAccepted && !accepts(accepted, accept) {
 		accept = withoutCBOR(accepted)
 	}
 	if accept != "" {
