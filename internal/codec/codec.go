@@ -139,7 +139,7 @@ var _ feed.Codec = &jsonCodec{}
 // checkMemory returns an error if decoding raw would allocate too much.
 func (c *jsonCodec) checkMemory(raw []byte) error {
 	check := c.decoders.memoryCheck
-	return check.run(raw, func(limit int) int { return decode.JSONAllocates(raw, check.largest(), limit) })
+	return check.run(raw, func(limit int) int { return decode.JSONAllocates(raw, check.largest, limit) })
 }
 
 func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {

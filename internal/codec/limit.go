@@ -6,7 +6,6 @@ package codec
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/kinformer/kinformer/internal/decode"
 )
@@ -47,16 +46,14 @@ func (l DecodedLimit) of(length int) int {
 // memoryCheck refuses objects of a type whose decoding would allocate too much.
 type memoryCheck struct {
 	limit   DecodedLimit
-	largest func() int // decode.LargestElement of the Go type; 0 for unstructured objects
+	largest int // decode.LargestElement of the Go type; 0 for unstructured objects
 }
 
 func newMemoryCheck(objects ObjectType, limit DecodedLimit) memoryCheck {
-	return memoryCheck{limit, sync.OnceValue(func() int {
-		if objects.IsUnstructured() && objects.Partial == nil {
-			return 0
-		}
-		return decode.LargestElement(objects.KeptType().Elem())
-	})}
+	if objects.IsUnstructured() && objects.Partial == nil {
+		return memoryCheck{limit, 0}
+	}
+	return memoryCheck{limit, decode.LargestElement(objects.KeptType().Elem())}
 }
 
 // worstGrowth is about the most memory, in bytes, that one byte of an object allocates unless the
@@ -70,7 +67,7 @@ func (m memoryCheck) run(raw []byte, allocates func(limit int) int) error {
 		return nil
 	}
 	limit := m.limit.of(len(raw))
-	if len(raw)*max(worstGrowth, m.largest()/2) <= limit { // an element takes two bytes or more
+	if len(raw)*max(worstGrowth, m.largest/2) <= limit { // an element takes two bytes or more
 		return nil
 	}
 	if n := allocates(limit); n > limit {

@@ -74,7 +74,7 @@ func TestEstimatesOfLegitimateObjects(t *testing.T) {
 			estimate int
 		}{
 			{"protobuf", protobuf, typed, decoder.Allocates(protobuf, noLimit)},
-			{"JSON", text, typed, decode.JSONAllocates(text, typed.memoryCheck.largest(), noLimit)},
+			{"JSON", text, typed, decode.JSONAllocates(text, typed.memoryCheck.largest, noLimit)},
 			{"unstructured", text, untyped, decode.JSONAllocates(text, 0, noLimit)},
 		} {
 			format := wire.JSON

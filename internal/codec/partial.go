@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -165,8 +164,7 @@ func (t ObjectType) protobufDecoder(options decode.Options) (protobufDecoder, er
 	if err != nil || t.Partial == nil {
 		return whole, err
 	}
-	largest := sync.OnceValue(func() int { return decode.LargestElement(t.GoType.Elem()) })
-	return copyingDecoder{whole, t.Partial, largest}, nil
+	return copyingDecoder{whole, t.Partial, decode.LargestElement(t.GoType.Elem())}, nil
 }
 
 // copyingDecoder decodes whole objects, and copies some of their fields.
@@ -174,7 +172,7 @@ type copyingDecoder struct {
 	*decode.Decoder
 
 	of      *partial.Object
-	largest func() int // decode.LargestElement of the whole objects' type
+	largest int // decode.LargestElement of the whole objects' type
 }
 
 // Decode implements protobufDecoder.
