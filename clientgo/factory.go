@@ -70,9 +70,9 @@ func (c Constructors) NewSharedInformerFactoryWithOptions(client kubernetes.Inte
 	options = slices.Clone(options) // the caller may change the slice
 	f := &factory{SharedInformerFactory: informers.NewSharedInformerFactoryWithOptions(client, defaultResync, options...)}
 	f.generated = Generated(f.SharedInformerFactory, c.options)
-	f.generated.copyClient(client)
 	f.makeFactory = func(more ...informers.SharedInformerOption) informers.SharedInformerFactory {
-		return informers.NewSharedInformerFactoryWithOptions(f.generated.client, defaultResync, slices.Concat(options, more)...)
+		copied, _ := withTap(client, c.options)
+		return informers.NewSharedInformerFactoryWithOptions(copied, defaultResync, slices.Concat(options, more)...)
 	}
 	f.template = sync.OnceValue(func() informers.SharedInformerFactory { return f.makeFactory(informers.WithInformerName(nil)) })
 	f.generated.warned = true // the accessors pass on the selection

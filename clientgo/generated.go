@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,10 +52,6 @@ type GeneratedFactory[Client any, NewFunc ~func(Client, time.Duration) clientcac
 	namespace        string
 	tweakListOptions func(*metav1.ListOptions)
 	selectionKnown   bool // whether both could be read from the factory
-
-	copyOnce sync.Once // sets the fields below
-	client   Client    // that the accessors' informers use
-	tap      clientTap
 
 	mu        sync.Mutex // guards the fields below
 	informers map[reflect.Type]clientcache.SharedIndexInformer
@@ -115,8 +110,7 @@ func selectionOf(factory any) (namespace string, tweakListOptions func(*metav1.L
 	if !f.Type().ConvertibleTo(function) { // from a type of the clientset's
 		return namespace, nil, false
 	}
-	readable := reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem() //nolint:gosec // the field is addressable
-	tweakListOptions, _ = reflect.TypeAssert[func(*metav1.ListOptions)](readable.Convert(function))
+	tweakListOptions, _ = reflect.TypeAssert[func(*metav1.ListOptions)](accessible(f).Convert(function))
 	return namespace, tweakListOptions, known
 }
 
@@ -134,8 +128,7 @@ func (f *GeneratedFactory[Client, NewFunc]) informerFor(obj runtime.Object, newF
 	informer := f.factory.InformerFor(obj, func(client Client, resyncPeriod time.Duration) clientcache.SharedIndexInformer {
 		more := settings{Options: f.options, unchanged: unchanged}
 		if unchanged {
-			f.copyClient(client)
-			client, more.tap = f.client, f.tap
+			client, more.tap = withTap(client, f.options)
 		}
 		return adopt(newFunc(client, resyncPeriod), more)
 	})
@@ -143,11 +136,6 @@ func (f *GeneratedFactory[Client, NewFunc]) informerFor(obj runtime.Object, newF
 	defer f.mu.Unlock()
 	f.informers[reflect.TypeOf(obj)] = informer
 	return informer
-}
-
-// copyClient sets the client of the accessors' informers from that of the factory, once.
-func (f *GeneratedFactory[Client, NewFunc]) copyClient(client Client) {
-	f.copyOnce.Do(func() { f.client, f.tap = withTap(client, f.options) })
 }
 
 // Start starts the informers of the generated factory that were not started before. They run until

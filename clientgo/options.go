@@ -160,10 +160,10 @@ const maxReadTime = 10 * time.Second
 
 // readTime returns source.Config.ReadTime.
 func (s settings) readTime() time.Duration {
-	switch timeout := s.tap.timeout(); {
-	case !s.tap.isOwn: // the program has asked for streaming
+	if !s.tap.isOwn { // the program has asked for streaming
 		return 0
-	case timeout > 0:
+	}
+	if timeout := s.tap.client.timeout; timeout > 0 {
 		return min(maxReadTime, timeout/2)
 	}
 	return maxReadTime

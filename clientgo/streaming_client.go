@@ -47,14 +47,6 @@ func (t clientTap) start(objects codec.ObjectType, resource schema.GroupVersionR
 	return reflector.NewStart(probes.(*reflector.Probes))
 }
 
-// timeout returns the Timeout of the client's requests, 0 if there is none.
-func (t clientTap) timeout() time.Duration {
-	if t.client == nil {
-		return 0
-	}
-	return t.client.timeout
-}
-
 // collection is what informers of one resource have in common.
 type collection struct {
 	goType   reflect.Type

@@ -276,8 +276,8 @@ func TestCopiedClientSendsTheProgramsRequests(t *testing.T) {
 		"HTTP/1.1":   {func(_ *testing.T, _ *frontServer, c *rest.Config) { c.NextProtos = []string{"http/1.1"} }, func(r *http.Request) bool { return r.ProtoMajor == 1 }},
 		"user agent": {func(_ *testing.T, _ *frontServer, c *rest.Config) { c.UserAgent = "program" }, hasHeader("User-Agent", "program")},
 		"impersonation": {func(_ *testing.T, _ *frontServer, c *rest.Config) {
-			c.Impersonate.UserName = "somebody"
-		}, hasHeader("Impersonate-User", "somebody")},
+			c.Impersonate.UserName = "jane"
+		}, hasHeader("Impersonate-User", "jane")},
 		"wrapper": {func(_ *testing.T, _ *frontServer, c *rest.Config) {
 			c.Wrap(func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -422,41 +422,18 @@ func TestCopiedClientSharesLimiterAndWarnings(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfClientDoesNotIncludeDecoding has a client whose Timeout is shorter than the time
-// that it takes to transform a list, and longer than that in which the server sends it.
-func TestTimeoutOfClientDoesNotIncludeDecoding(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const objects = 1000
-		config := serverOfLargePods(t, objects)
-		config.Timeout = 2 * time.Second
-		informer := slowInformer(config, 3*time.Second/objects)
-		expectStreaming(t, "slow", informer, "")
-		if n := len(informer.GetStore().ListKeys()); n != objects {
-			t.Errorf("%d objects", n)
-		}
-		if status := clientgo.StatusOf(informer); status.Lists != 1 {
-			t.Errorf("status %+v", status)
-		}
-	})
-}
-
 // TestFactoriesOfOneClientShareProbes starts ten factories of one client with StartConsistent, on a
 // server without WatchList.
 func TestFactoriesOfOneClientShareProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true, NoWatchTimeout: true})
 		config, probes := server.Config(), atomic.Int64{}
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				if r.URL.Query().Has("sendInitialEvents") {
-					return respond(http.StatusBadRequest, "not supported"), nil
-				}
-				if r.URL.Query().Get("limit") == "1" {
-					probes.Add(1)
-					<-time.After(time.Second) // so that the others start meanwhile
-				}
-				return next.RoundTrip(r)
-			})
+		withoutWatchLists(config, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("limit") == "1" {
+				probes.Add(1)
+				<-time.After(time.Second) // so that the others start meanwhile
+			}
+			return next.RoundTrip(r)
 		})
 		client, constructors := kubernetes.NewForConfigOrDie(config), clientgo.With(clientgo.Options{Start: cache.StartConsistent})
 		for i := range 10 {
@@ -483,8 +460,8 @@ func TestCopiesLiveAsLongAsTheirFactories(t *testing.T) {
 			return own
 		})
 		own.client = kubernetes.NewForConfigOrDie(config)
-		plain.NewSharedInformerFactory(own.client, 0)
-		plain.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(config), 0)
+		plain.NewSharedInformerFactory(own.client, 0).Core().V1().Pods().Informer()
+		plain.NewDynamicSharedInformerFactory(dynamic.NewForConfigOrDie(config), 0).ForResource(podResource)
 	}
 	for deadline := time.Now().Add(cachetest.Timeout); clientgo.CopiedClients() > before; goruntime.Gosched() {
 		goruntime.GC()
@@ -592,84 +569,6 @@ func withoutWatchLists(config *rest.Config, list func(next http.RoundTripper, r 
 	})
 }
 
-// TestSlowTransformDoesNotOutlastTheResponse has a server that ends a response after a minute, and
-// a transform that takes longer for all objects.
-func TestSlowTransformDoesNotOutlastTheResponse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const objects = 1000
-		config, lists := serverOfLargePods(t, objects), 0
-		withoutWatchLists(config, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			lists++
-			response, err := next.RoundTrip(r)
-			if err == nil {
-				response.Body = &limitedBody{response.Body, time.Now().Add(time.Minute)}
-			}
-			return response, err
-		})
-		informer := slowInformer(config, 100*time.Second/objects)
-		background(t, informer.RunWithContext)
-		cachetest.Advance(3 * time.Minute)
-		if n := len(informer.GetStore().ListKeys()); lists != 1 || n != objects || !clientgo.StatusOf(informer).Streaming {
-			t.Errorf("%d objects by %d lists: %+v", n, lists, clientgo.StatusOf(informer))
-		}
-	})
-}
-
-// TestTransformMayUseATransportOfOneRequest has a transport that sends a request once the body of
-// the last one is closed, except for watches, and a transform that requests the object.
-func TestTransformMayUseATransportOfOneRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const objects = 1000
-		config, free := serverOfLargePods(t, objects), make(chan struct{}, 1)
-		withoutWatchLists(config, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			free <- struct{}{}
-			response, err := next.RoundTrip(r)
-			if err == nil {
-				response.Body = &releasingBody{response.Body, free}
-			}
-			return response, err
-		})
-		client := kubernetes.NewForConfigOrDie(config)
-		options := clientgo.With(clientgo.Options{Limits: cache.Limits{InFlight: 1}})
-		transform := options.WithTransform(func(obj any) (any, error) {
-			pod := obj.(*corev1.Pod)
-			return client.CoreV1().Pods(pod.Namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
-		})
-		informer := options.NewSharedInformerFactoryWithOptions(client, 0, transform).Core().V1().Pods().Informer()
-		background(t, informer.RunWithContext)
-		cachetest.Advance(time.Minute)
-		if n := len(informer.GetStore().ListKeys()); n != objects {
-			t.Errorf("%d objects: %+v", n, clientgo.StatusOf(informer))
-		}
-	})
-}
-
-// releasingBody is a body that releases its transport when it is closed, which must be once.
-type releasingBody struct {
-	io.ReadCloser
-
-	free chan struct{}
-}
-
-func (b *releasingBody) Close() error {
-	<-b.free
-	return b.ReadCloser.Close()
-}
-
-// limitedBody is a body that ends at some time.
-type limitedBody struct {
-	io.ReadCloser
-
-	end time.Time
-}
-
-func (b *limitedBody) Read(p []byte) (int, error) {
-	if time.Now().After(b.end) {
-		return 0, io.ErrUnexpectedEOF
-	}
-	return b.ReadCloser.Read(p)
-}
-
 // serverOfLargePods returns a config for a server in memory.
 func serverOfLargePods(t *testing.T, objects int) *rest.Config {
 	t.Helper()
@@ -680,43 +579,6 @@ func serverOfLargePods(t *testing.T, objects int) *rest.Config {
 		cachetest.Must(t, server.Create, pod)
 	}
 	return server.Config()
-}
-
-// slowInformer returns an informer of Pods with a transform that sleeps, and that decodes few
-// objects at a time.
-func slowInformer(config *rest.Config, transform time.Duration) clientcache.SharedIndexInformer {
-	options := clientgo.With(clientgo.Options{Limits: cache.Limits{InFlight: 1}})
-	return options.NewSharedInformerFactoryWithOptions(kubernetes.NewForConfigOrDie(config), 0, options.WithTransform(func(obj any) (any, error) {
-		<-time.After(transform)
-		return obj, nil
-	})).Core().V1().Pods().Informer()
-}
-
-// TestPageThatCannotBeSplitIsATrialOfTheWholeList has a second page that neither the informer nor
-// the client can read, and later ones that both can.
-func TestPageThatCannotBeSplitIsATrialOfTheWholeList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const (
-			first  = `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1", "continue": "c"}, "items": [{"metadata": {"namespace": "ns", "name": "b", "uid": "u", "resourceVersion": "1"}}]}`
-			broken = `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [}`
-		)
-		config := serverOfLargePods(t, 1)
-		responses := []string{first, broken, first, broken}
-		withoutWatchLists(config, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			if len(responses) == 0 {
-				return next.RoundTrip(r)
-			}
-			response := respond(http.StatusOK, responses[0])
-			responses = responses[1:]
-			return response, nil
-		})
-		informer := plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer()
-		background(t, informer.RunWithContext)
-		cachetest.Advance(2 * time.Minute)
-		if status := clientgo.StatusOf(informer); !informer.HasSynced() || !status.Streaming {
-			t.Errorf("status %+v", status)
-		}
-	})
 }
 
 // TestProbesOfOtherResourcesAreNotShared has informers of two resources with one Go type.
@@ -745,116 +607,6 @@ func TestProbesOfOtherResourcesAreNotShared(t *testing.T) {
 			t.Errorf("probes of %v", probes)
 		}
 	})
-}
-
-// Corn is a Go type that its client's scheme registers as kind Pod.
-type Corn corev1.Pod
-
-func (c *Corn) DeepCopyObject() runtime.Object { return (*Corn)((*corev1.Pod)(c).DeepCopy()) }
-
-// Corns is its list type.
-type Corns struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata"`
-
-	Items []Corn `json:"items"`
-}
-
-func (c *Corns) DeepCopyObject() runtime.Object {
-	return &Corns{c.TypeMeta, c.ListMeta, slices.Clone(c.Items)}
-}
-
-// TestTypeOfAnotherNameThanItsKindStartsAtOnce has a Go type whose kind is not known before the
-// first response.
-func TestTypeOfAnotherNameThanItsKindStartsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		scheme := runtime.NewScheme()
-		scheme.AddKnownTypeWithName(corev1.SchemeGroupVersion.WithKind("Pod"), &Corn{})
-		scheme.AddKnownTypeWithName(corev1.SchemeGroupVersion.WithKind("PodList"), &Corns{})
-		metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
-		config := serverOfLargePods(t, 1)
-		config.APIPath, config.GroupVersion, config.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, serializer.NewCodecFactory(scheme).WithoutConversion()
-		config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
-		client, err := rest.RESTClientFor(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		informer := clientgo.Generated(&exampleFactory{client: &Clientset{exampleV1: &ExampleV1Client{client}}}, clientgo.Options{}).
-			InformerFor(&Corn{}, func(client exampleClient, resync time.Duration) clientcache.SharedIndexInformer {
-				return newInformerOf(client, "pods", &Corn{}, resync)
-			})
-		background(t, informer.RunWithContext)
-		cachetest.Advance(5 * time.Second)
-		if status := clientgo.StatusOf(informer); !informer.HasSynced() || status.Streaming || len(informer.GetStore().ListKeys()) != 1 {
-			t.Errorf("status %+v", status)
-		}
-	})
-}
-
-// TestListThatCannotBeSplitIsDecoded replaces the server's first responses to lists. Where the
-// client can decode what the informer could not split, and the program has not asked for streaming,
-// the client decodes from then on.
-func TestListThatCannotBeSplitIsDecoded(t *testing.T) {
-	const (
-		twice  = `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [], "items": [{"metadata": {"namespace": "ns", "name": "a", "uid": "u", "resourceVersion": "1"}}]}`
-		broken = `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [}`
-		status = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500}`
-	)
-	asked := clientgo.Options{Streaming: true}
-	for name, c := range map[string]struct {
-		options   clientgo.Options
-		responses []string
-		lists     int    // until one succeeds
-		reason    string // for not streaming afterwards
-	}{
-		"only the client can":       {clientgo.Options{}, []string{twice, twice}, 2, "items: duplicate member"},
-		"the second time it can":    {clientgo.Options{}, []string{twice}, 2, "items: duplicate member"},
-		"neither can":               {clientgo.Options{}, []string{broken, broken}, 3, ""},
-		"neither can, repeatedly":   {clientgo.Options{}, []string{broken, broken, status, status}, 5, ""},
-		"the connection breaks":     {clientgo.Options{}, []string{twice[:80]}, 2, ""},
-		"streaming is asked for":    {asked, []string{twice, twice, twice}, 4, ""},
-		"streaming is not possible": {clientgo.Options{DisableStreaming: true}, []string{twice}, 1, "disable"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true, NoWatchTimeout: true})
-				cachetest.Must(t, server.Create, cachetest.Pod("a"))
-				config, lists := server.Config(), 0
-				config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-					return roundTripper(func(r *http.Request) (*http.Response, error) {
-						switch query := r.URL.Query(); {
-						case query.Has("sendInitialEvents"):
-							return respond(http.StatusBadRequest, "not supported"), nil
-						case query.Has("watch"):
-						default:
-							lists++
-							if lists <= len(c.responses) {
-								return respond(http.StatusOK, c.responses[lists-1]), nil
-							}
-						}
-						return next.RoundTrip(r)
-					})
-				})
-				informer := clientgo.With(c.options).NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer()
-				logged := runLogged(t, informer)
-				cachetest.Advance(2 * time.Minute)
-				status := clientgo.StatusOf(informer)
-				if !informer.HasSynced() || lists != c.lists || status.Streaming != (c.reason == "") || !strings.Contains(status.NotStreamingReason, c.reason) {
-					t.Errorf("after %d lists, want %d, streaming is %v, %q, %v; want the reason %q", lists, c.lists, status.Streaming, status.NotStreamingReason, status.Err, c.reason)
-				}
-				warned := logged.count("Warning: lists and watches are not read from the stream")
-				isDecoded := strings.Contains(c.reason, "duplicate")
-				if isDecoded != (warned == 1) || warned > 1 || isDecoded && logged.count("Failed to watch") > 0 {
-					t.Errorf("want one warning if the client decodes, and no error then:\n%s", &logged.log)
-				}
-				cachetest.Must(t, server.Create, cachetest.Pod("b"))
-				cachetest.Advance(time.Minute)
-				if keys := informer.GetStore().ListKeys(); len(keys) != 2 {
-					t.Errorf("the store has %v", keys)
-				}
-			})
-		})
-	}
 }
 
 func respond(code int, body string) *http.Response {
