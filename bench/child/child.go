@@ -78,8 +78,7 @@ type Server struct {
 }
 
 // config returns the configuration of a client without rate limit that prefers protobuf. Like that
-// of most programs, it has no timeout. With a timeout, net/http runs a goroutine for each request,
-// and informers that have their own tap read a whole list before they decode it.
+// of most programs, it has no timeout, for which net/http would run a goroutine for each request.
 func (s Server) config() *rest.Config {
 	config := footprint.Config(s.URL, s.Token)
 	config.CAFile, config.Timeout = s.CAFile, 0
