@@ -79,11 +79,11 @@ type InformerOptions[T Object] struct {
 	// an empty configuration without it.
 	OmitFields []string
 	// NeverWritten declares that the program does not write the objects that it reads from the
-	// informer: an Update of a cached object, even if it was only modified, erases the omitted
-	// fields at the server, and so does a JSON merge patch with a list, computed from a cached
-	// object, for the omitted fields of the list's elements. Nothing prevents such a write. Prefer
-	// a PartialObject, which cannot be written. Otherwise, read an object from the server before
-	// writing it. OmitFields requires NeverWritten for all fields but metadata.managedFields.
+	// informer: a Get from the cache, a modification and an Update of the object erase the omitted
+	// fields at the server. A JSON merge patch with a list, computed from a cached object, erases
+	// those of the list's elements. Nothing prevents such a write. Prefer a PartialObject, which
+	// cannot be written. Otherwise, read an object from the server before writing it. OmitFields
+	// requires NeverWritten for all fields but metadata.managedFields.
 	NeverWritten bool
 	// Transform changes objects before they are stored. Its result should depend on the object
 	// alone. If it also depends on something else, such as the time, the store keeps the result of

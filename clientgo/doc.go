@@ -66,24 +66,25 @@
 //   - A FilteringResourceEventHandler receives the deletion of an object if it has received the
 //     object, whatever its FilterFunc makes of the final state.
 //
-// While an informer streams, and decodes objects itself, which are equal to those that the client
-// would have decoded:
+// Streaming:
 //
+//   - While an informer streams, it decodes objects itself. They equal those that the client would
+//     have decoded.
 //   - Lists and watches of types with protobuf methods are requested as protobuf, if the client
 //     accepts that or the program has asked for streaming, and none as CBOR. A transport of the
 //     program sees these requests, and their responses as the server sent them. client-go's metric
 //     of the size of responses has that of a placeholder.
-//   - A client whose codec sets defaults or converts objects is not copied, and decodes.
+//   - A client whose codec sets defaults or converts objects is not copied. It decodes the objects.
 //   - The client does not repeat a request that was refused with a Retry-After, or whose connection
 //     broke: the informer does, within its limits.
 //   - A list that an informer of a factory cannot split into objects is requested again, and
 //     decoded by the client. If that succeeds, the client decodes all later ones as well. A line in
 //     the log and Status.NotStreamingReason have the reason. If the program has called
 //     EnableStreaming or set Options.Streaming, such a list is an error.
-//   - A list is read as fast as its objects are decoded and stored, so that it is never in memory
-//     as a whole. After 10 s, or half of the Timeout of the program's http.Client if that is less,
-//     the rest of it is read at once, since servers and clients bound the time that a response
-//     takes. A program that has asked for streaming has no such limit.
+//   - A list is read no faster than its objects are decoded and stored, so that it is never in
+//     memory as a whole. After 10 s, or half of the Timeout of the program's http.Client if that
+//     is less, the rest of it is read at once, since servers and clients bound the time that a
+//     response takes. If the program has asked for streaming, there is no such limit.
 //   - Equal strings and equal managedFields of objects are stored once.
 //
 // Objects that cannot be stored:

@@ -56,7 +56,7 @@ func (c Constructors) NewFilteredSharedInformerFactory(client kubernetes.Interfa
 }
 
 // NewSharedInformerFactoryWithOptions replaces the function of package informers. It returns a
-// factory of client-go whose accessors make this package's informers. They stream by a copy of
+// factory of client-go whose accessors make this package's informers. They stream over a copy of
 // client, unless Options.DisableStreaming is set or client is not one of client-go's; see the
 // package comment.
 //

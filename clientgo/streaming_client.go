@@ -37,8 +37,9 @@ type clientTap struct {
 }
 
 // start returns the start of an informer that asks for the most recent version first. The informers
-// of a resource share what the server answers, whatever factories of the client have made them. A
-// Go type says what the resource is if it is client-go's.
+// of a resource share what the server answers, whatever factories of the client have made them. If
+// the resource is not known, the Go type stands for it, but only with client-go's own clientset:
+// informers of another one may list several resources into one type.
 func (t clientTap) start(objects codec.ObjectType, resource schema.GroupVersionResource) *reflector.Start {
 	if t.client == nil || resource.Empty() && t.client.original.Type() != reflect.TypeFor[kubernetes.Clientset]() {
 		return reflector.NewStart(nil)
@@ -91,7 +92,7 @@ func withTap[C any](client C, options Options) (C, clientTap) {
 // transport of the program may refer to the client.
 var clientCopies sync.Map //nolint:gochecknoglobals // from clientKey to weak.Pointer[clientCopy]
 
-// clientKey identifies a client. One of another type may be at the same address.
+// clientKey identifies a client. Clients of several types may have one address.
 type clientKey struct {
 	address weak.Pointer[byte]
 	goType  reflect.Type
@@ -274,7 +275,7 @@ func accessible(field reflect.Value) reflect.Value {
 	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem() //nolint:gosec // the field is addressable
 }
 
-// originalTransport passes requests on to the transport that a program's client has at that time.
+// originalTransport passes each request on to the transport that the program's client has then.
 type originalTransport struct{ rest *rest.RESTClient }
 
 func (t originalTransport) client() *http.Client { return cmp.Or(t.rest.Client, http.DefaultClient) }

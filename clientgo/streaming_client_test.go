@@ -471,15 +471,15 @@ func TestCopiesLiveAsLongAsTheirFactories(t *testing.T) {
 	}
 }
 
-// owningTransport refers to the client that has it.
+// owningTransport refers to the client that uses it.
 type owningTransport struct {
 	http.RoundTripper
 
 	client *kubernetes.Clientset
 }
 
-// TestOverwrittenClientIsCopiedAgain overwrites a client in place, as a program may that reads its
-// kubeconfig again.
+// TestOverwrittenClientIsCopiedAgain overwrites a client in place, as a program may do when it
+// reloads its kubeconfig.
 func TestOverwrittenClientIsCopiedAgain(t *testing.T) {
 	config := startCluster(t)
 	_, front := startFront(t, false)
@@ -554,7 +554,7 @@ func TestClientThatAcceptsJSONAloneReceivesIt(t *testing.T) {
 	expectStreaming(t, "JSON", plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer(), "")
 }
 
-// withoutWatchLists refuses WatchLists, and calls a function for the list requests of a config.
+// withoutWatchLists refuses WatchLists, and passes the list requests of a config to a function.
 func withoutWatchLists(config *rest.Config, list func(next http.RoundTripper, r *http.Request) (*http.Response, error)) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -56,7 +56,7 @@ func LargestElement(t reflect.Type) int {
 	return largest
 }
 
-// largestElements are the results of LargestElement, as plans are those of a process.
+// largestElements caches the results of LargestElement for the process, as plans does the plans.
 var largestElements sync.Map //nolint:gochecknoglobals // from reflect.Type to int
 
 func largestIn(t reflect.Type, seen map[reflect.Type]bool) (largest int) {

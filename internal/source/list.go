@@ -57,8 +57,8 @@ func (s streamSource) List(ctx context.Context, options metav1.ListOptions, add 
 	return s.decoded.addAll(list, options, add)
 }
 
-// tryDecoded makes a list request whose response the client decodes. With the last page of a list,
-// streaming ends for a reason.
+// tryDecoded makes a list request whose response the client decodes. If the response is the last
+// page of a list, streaming ends for the reason.
 func (s streamSource) tryDecoded(ctx context.Context, reason string, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
 	page, err := s.decoded.List(ctx, options, add)
 	switch {
@@ -125,8 +125,8 @@ func (r *listRequest) consume(format wire.Format, body io.ReadCloser, placeholde
 	return placeholder(header, placeholderFormat)
 }
 
-// splitInTime is split for a body of which, after Config.ReadTime, the rest is read at once. The
-// body is closed then.
+// splitInTime is split for a body whose rest is read at once after Config.ReadTime. The body is
+// then closed.
 func (r *listRequest) splitInTime(format wire.Format, body io.Reader, closeBody func() error) (wire.ListHeader, error) {
 	if r.source.readTime == 0 {
 		return r.split(format, body)

@@ -30,9 +30,9 @@ type Config struct {
 	NoContext bool
 	// NoTap is why the client's transport has no tap, if that is known.
 	NoTap string
-	// ReadTime, if not zero, is how long the response to a list is read only as fast as its objects
-	// are decoded and stored. What is left is then read at once, and is in memory: servers and
-	// clients bound the time that a response takes.
+	// ReadTime, if not zero, is how long the response to a list is read no faster than its objects
+	// are decoded and stored. The rest is then read into memory at once, since servers and clients
+	// bound the time that a response takes.
 	ReadTime time.Duration
 	// NoClientRetries says that the functions' client does not repeat a refused request.
 	NoClientRetries bool
@@ -69,8 +69,8 @@ const (
 	// Unchanged responses are split if the client's transport has the tap.
 	Unchanged
 	// ByDefault is Unchanged, and the program has not asked for streaming. If a list cannot be
-	// split, it is requested again as the client decodes it, and so are all later ones if that
-	// succeeds.
+	// split, it is requested again, and the client decodes it. If that succeeds, the client decodes
+	// all later ones.
 	ByDefault
 	// Requested is Unchanged, and the program has asked for streaming.
 	Requested

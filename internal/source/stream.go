@@ -36,7 +36,7 @@ var _ feed.Source = streamSource{}
 
 const (
 	// acceptProtobuf is requested where the objects can be decoded from protobuf. If the program
-	// has asked for streaming, that is whatever the client's configuration: the client itself
+	// has asked for streaming, it is requested whatever the client accepts: the client itself
 	// decodes nothing but a placeholder.
 	acceptProtobuf = "application/vnd.kubernetes.protobuf,application/json"
 

@@ -92,7 +92,8 @@ type pathKey struct{}
 // already, the outer transport serves the tap.
 func Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next} }
 
-// WrapRequested is Wrap where the program has asked for it. Requested then returns true.
+// WrapRequested is Wrap for a program that has asked for streaming. Requested reports it
+// afterwards.
 func WrapRequested(next http.RoundTripper) http.RoundTripper {
 	requested.Store(true)
 	return Wrap(next)
@@ -119,7 +120,7 @@ const maxWrappers = 100
 
 var requested atomic.Bool //nolint:gochecknoglobals // only read to decide about a warning
 
-// Requested reports whether the program has asked for a tap in some transport.
+// Requested reports whether the program has called WrapRequested.
 func Requested() bool { return requested.Load() }
 
 type transport struct{ next http.RoundTripper }
