@@ -209,7 +209,7 @@ func (c *core) waitForVersionOf(ctx context.Context, obj Object, matches func(sc
 
 // covers returns a function that reports whether an object can be in a scope, whatever its labels.
 func covers(obj Object) func(scope.Scope) bool {
-	return func(s scope.Scope) bool { return s.Covers(obj.GetNamespace(), string(obj.GetUID())) }
+	return func(s scope.Scope) bool { return s.MayHold(obj.GetNamespace(), obj.GetName(), string(obj.GetUID())) }
 }
 
 // isScopeOf returns a function that reports whether an object is in a scope. Field selectors of

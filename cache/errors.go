@@ -5,13 +5,13 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
 	"github.com/kinformer/kinformer/internal/reflector"
+	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/scoped"
 	"github.com/kinformer/kinformer/internal/served"
 	"github.com/kinformer/kinformer/internal/store"
@@ -82,8 +82,9 @@ var ErrNotServed error = served.ErrNotServed
 // ErrNotSelected ("the informer does not select the object") is wrapped by the error of
 // WaitForObject for an object that the informer never stores: it is in another namespace, or a
 // selector or the Filter refuses it. With Scopes, the errors of WaitForObject and WaitForDelete for
-// an object of no scope wrap it, too, together with ErrNoScope.
-var ErrNotSelected = errors.New("the informer does not select the object")
+// an object of no scope wrap it, too, together with ErrNoScope, and so do those of writes into the
+// store of such an informer, through package clientgo.
+var ErrNotSelected error = scope.ErrNotSelected
 
 // ErrSkip ("skip this state of the object") is returned by a Transform, possibly wrapped, to ignore
 // a state of an object: the store keeps the earlier state, or none if there is none, and there is

@@ -158,9 +158,9 @@ func ExampleNamespaceScopes() {
 // This example adds a scope, waits until the store has its objects, and reads its condition.
 func ExampleSharedInformer_InScope() {
 	server := fake.NewListerWatcher(&corev1.Pod{})
-	server.Create(podIn("default", "web-dev", "env=dev"))
-	server.Create(podIn("default", "web-prod", "env=prod"))
-	dev, prod := cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}
+	server.Create(podIn("dev", "web"))
+	server.Create(podIn("prod", "web"))
+	dev, prod := cache.Scope{Namespace: "dev"}, cache.Scope{Namespace: "prod"}
 	scopes := cache.NewScopes(dev)
 	pods := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Name: "pods", Scopes: scopes})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -176,7 +176,7 @@ func ExampleSharedInformer_InScope() {
 	}
 	status, err := view.Status()
 	fmt.Println(status.Objects, "object at", status.ResourceVersion, err)
-	written := server.Create(podIn("default", "api-prod", "env=prod"))
+	written := server.Create(podIn("prod", "api"))
 	if err := view.WaitForResourceVersion(ctx, written.ResourceVersion); err != nil {
 		log.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func ExampleSharedInformer_InScope() {
 	// Output:
 	// 1 object at 3 <nil>
 	// healthy: true
-	// true pods: scope of labels "env=prod": the informer does not hold the scope
+	// true pods: scope of namespace "prod": the informer does not hold the scope
 	// stopped: <nil>
 }
 
@@ -244,14 +244,14 @@ func ExampleSharedInformer_ScopeStatus() {
 }
 
 // This example takes the other half of a collection over, from a replica that has ended. No object
-// of the half that the informer already has is deleted or added again, although its scope is
-// replaced by a larger one.
+// of the half that the informer already has is deleted or added again, as its scope is in the new
+// set, too.
 func ExampleScopes_Set() {
 	server := fake.NewListerWatcher(&corev1.Pod{})
 	for n := range 100 {
 		server.Create(podIn("default", fmt.Sprint("web-", n)))
 	}
-	lower, _ := halves()
+	lower, upper := halves()
 	scopes := cache.NewScopes(lower)
 	pods := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Scopes: scopes})
 	events := make(chan cache.Event[*corev1.Pod])
@@ -267,15 +267,13 @@ func ExampleScopes_Set() {
 		log.Fatal(err)
 	}
 
-	all := lower
-	all.Hash.Last = math.MaxUint64
-	if err := scopes.Set(all); err != nil {
+	if err := scopes.Set(lower, upper); err != nil {
 		log.Fatal(err)
 	}
-	if err := pods.InScope(all).WaitForSync(ctx); err != nil {
+	if err := pods.InScope(upper).WaitForSync(ctx); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(pods.Store().Len(), "objects of", scopes.All())
+	fmt.Println(pods.Store().Len(), "objects of", len(scopes.All()), "scopes")
 	server.Delete("default/web-0")
 	counts := make(map[cache.EventType]int)
 	for counts[cache.EventDelete] == 0 {
@@ -285,7 +283,7 @@ func ExampleScopes_Set() {
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:
-	// 100 objects of [hashes 0000000000000000-ffffffffffffffff of object.metadata.uid]
+	// 100 objects of 2 scopes
 	// map[Add:100 Delete:1]
 	// stopped: <nil>
 }

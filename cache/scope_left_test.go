@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -85,38 +84,6 @@ func TestFilteredOutThenScopeRemovedIsLeftScope(t *testing.T) {
 		synctest.Wait()
 		if left != 1 {
 			t.Errorf("%d deletions with LeftScope", left)
-		}
-	})
-}
-
-// An object that moves to another scope, and no longer passes the filter there, still exists,
-// whichever watch reports it first. A list that has it shows the same.
-func TestFilteredOutInAnotherScopeIsLeftScope(t *testing.T) {
-	options := cache.InformerOptions[*corev1.ConfigMap]{
-		Scopes: cache.NewScopes(cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}),
-		Filter: notSkipped,
-	}
-	runScopedWith(t, options, func(i *scopedInformer) {
-		for n := range 20 {
-			from, to := "env=dev", "env=prod"
-			if n%2 > 0 {
-				from, to = to, from
-			}
-			i.server.Create(configMap("a/1", from))
-			i.expect("Add a/1")
-			i.server.Update(configMap("a/1", to, "skip=1"))
-			i.expect("Delete a/1 left")
-			i.server.Update(configMap("a/1", to))
-			i.expect("Add a/1")
-			i.server.LimitHistory(1)
-			i.server.CloseWatches()
-			i.server.Update(configMap("a/1", to, "skip=1"))
-			i.server.Create(configMap("a/2", to, "skip=1"))
-			<-time.After(2 * time.Minute)
-			i.expect("Delete a/1 left")
-			i.server.Delete("a/1")
-			i.server.Delete("a/2")
-			i.expect()
 		}
 	})
 }

@@ -51,26 +51,22 @@ func (s Scope) internal() scope.Scope {
 
 func scopeOf(s scope.Scope) Scope {
 	hash := HashRange{HashField(s.Hash.Field), s.Hash.First, s.Hash.Last}
-	return Scope{s.Namespace, s.LabelSelector, s.FieldSelector, hash}
+	return Scope{s.Namespace, s.LabelSelector, s.Fields(), hash}
 }
 
-// Scopes is a set of disjoint scopes that may change while informers run. As the
-// InformerOptions.Scopes of one informer or several, it selects the objects that they hold. Its
-// methods are safe for concurrent use. docs/scopes.md is a guide.
+// Scopes is a set of scopes that may change while informers run. As the InformerOptions.Scopes of
+// one informer or several, it selects the objects that they hold. Its methods are safe for
+// concurrent use. docs/scopes.md is a guide.
 //
 // Each scope is listed and watched on its own, but scopes that differ only in their hash ranges
 // share requests. Handlers receive the objects of an added scope as one initial list, while the
 // delivery of other scopes goes on.
 //
-// Two scopes are disjoint if both have a namespace and these differ, if both have hash ranges of
-// the same field and these have no hash in common, or if their selectors contradict each other in
-// one label or field, such as "env=dev" and "env!=dev".
-//
-// An object whose labels change so that it moves from one scope of the set to another is updated,
-// not deleted. The server sends the same event for a move and for a deletion. A deletion therefore
-// waits for the scopes into which the object may have moved, those with other selectors. It is
-// delivered when all of them have reached its version. A scope without changes reaches the version
-// by a bookmark, within about a minute.
+// The namespace, the name and the UID of an object determine its scope, for its whole life. Two
+// scopes that may hold objects of one namespace and name therefore have equal selectors, and ranges
+// of hashes of UIDs without a common hash. The field selectors metadata.namespace=NAMESPACE and
+// metadata.name=NAME select the namespace and the name: scopes of several names in one namespace may
+// be in one set. For several values of a label in one namespace, use an informer each.
 type Scopes struct {
 	set          scope.Set
 	byNamespaces bool // kept by NamespaceScopes
@@ -78,8 +74,8 @@ type Scopes struct {
 
 var errByNamespaces = errors.New("the Scopes of NamespaceScopes must not be changed")
 
-// NewScopes returns a set of scopes. If scopes are invalid or overlap, the set is invalid, and Run
-// of an informer that has it returns the error.
+// NewScopes returns a set of scopes. If scopes are invalid or may hold the same objects, the set is
+// invalid, and Run of an informer that has it returns the error.
 func NewScopes(scopes ...Scope) *Scopes {
 	s := &Scopes{}
 	if err := s.Add(scopes...); err != nil {
@@ -88,21 +84,21 @@ func NewScopes(scopes ...Scope) *Scopes {
 	return s
 }
 
-// Add adds scopes, and ignores those that the set has already. If a scope is invalid, or overlaps
-// with another one, Add returns an error that names them, and adds none.
+// Add adds scopes, and ignores those that the set has already. If a scope is invalid, or must not be
+// in one set with another (see Scopes), Add returns an error that names them, and adds none.
 func (s *Scopes) Add(scopes ...Scope) error { return s.change(scopes, s.set.Add) }
 
 // Remove removes scopes, and ignores those that the set does not have. The objects of a scope are
 // removed from the stores all at once, and handlers receive deletions with Event.LeftScope: the
-// objects may still exist. Objects whose deletion waits (see Scopes) are removed later, without
-// LeftScope. Remove returns an error, and removes none, if a scope is invalid.
+// objects may still exist. Remove returns an error, and removes none, if a scope is invalid.
 func (s *Scopes) Remove(scopes ...Scope) error {
 	return s.change(scopes, func(removed ...scope.Scope) error { return s.set.Remove(scope.Removed, removed...) })
 }
 
-// Set makes scopes the whole set. A scope that is no longer in the set is removed, as by Remove. An
-// object that a new scope holds, too, is not deleted: an informer keeps the old scopes until the
-// new ones have been listed. The errors are those of Add.
+// Set makes scopes the whole set. It first removes the scopes that are no longer in the set, as
+// Remove does, and then adds the new ones, as Add does. An object that was in a removed scope and is
+// in an added one is deleted with LeftScope, and added again. Scopes that stay are not affected. The
+// errors are those of Add.
 func (s *Scopes) Set(scopes ...Scope) error { return s.change(scopes, s.set.Replace) }
 
 // change changes the set, unless only NamespaceScopes may.
@@ -118,7 +114,7 @@ func (s *Scopes) change(scopes []Scope, change func(...scope.Scope) error) error
 }
 
 // All returns the scopes in the order in which they were added, with their selectors in canonical
-// form.
+// form: a namespace that the FieldSelector required is in Namespace.
 func (s *Scopes) All() (scopes []Scope) {
 	for _, held := range s.set.All() {
 		scopes = append(scopes, scopeOf(held))

@@ -163,27 +163,51 @@ func TestScopesComeAndGo(t *testing.T) {
 	}, namespaces("a", "b")...)
 }
 
-func TestScopesOfLabels(t *testing.T) {
-	dev, prod := cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"}
+// A node agent holds the Secrets that its Pods use.
+func TestScopesOfNames(t *testing.T) {
+	name := func(n int) cache.Scope {
+		return cache.Scope{Namespace: "a", FieldSelector: fmt.Sprintf("metadata.name=%d", n)}
+	}
 	runScoped(t, func(i *scopedInformer) {
-		i.server.Create(configMap("a/1", "env=dev"))
-		i.server.Create(configMap("a/2", "env=prod"))
-		i.expect("Add a/1", "Add a/2")
-		for range 5 {
-			i.server.Update(configMap("a/1", "env=prod"))
-			i.server.Update(configMap("a/2", "env=dev"))
-			<-time.After(2 * time.Minute) // two bookmarks
-			i.expect("Update a/1", "Update a/2")
-			i.server.Update(configMap("a/1", "env=dev"))
-			i.server.Update(configMap("a/2", "env=prod"))
-			<-time.After(2 * time.Minute)
-			i.expect("Update a/1", "Update a/2")
+		for n := range 4 {
+			i.server.Create(configMap(fmt.Sprintf("a/%d", n)))
 		}
-		i.server.Delete("a/1")
-		i.expect() // it may have moved
-		<-time.After(2 * time.Minute)
-		i.expect("Delete a/1")
-	}, dev, prod)
+		i.expect("Add a/0", "Add a/1")
+		for range 3 {
+			if err := i.scopes.Add(name(2)); err != nil {
+				i.t.Fatal(err)
+			}
+			i.expect("Add a/2 initial")
+			i.server.Update(configMap("a/2", "n=1"))
+			i.expect("Update a/2")
+			i.server.Delete("a/2")
+			i.expect("Delete a/2")
+			i.server.Create(configMap("a/2"))
+			i.expect("Add a/2")
+			if err := i.scopes.Remove(name(2)); err != nil {
+				i.t.Fatal(err)
+			}
+			i.expect("Delete a/2 left")
+		}
+		if all := i.scopes.All(); !slices.Equal(all, []cache.Scope{name(0), name(1)}) {
+			i.t.Errorf("scopes: %v", all)
+		}
+		i.expectStored("a/0", "a/1")
+	}, name(0), name(1))
+}
+
+// What Set removes leaves before what it adds is listed, also where both have an object.
+func TestSetRemovesScopesBeforeItAddsOthers(t *testing.T) {
+	runScoped(t, func(i *scopedInformer) {
+		i.server.Create(configMap("a/1"))
+		i.server.Create(configMap("b/1"))
+		i.expect("Add a/1", "Add b/1")
+		_ = i.scopes.Set(cache.Scope{})
+		i.expect("Delete a/1 left", "Delete b/1 left", "Add a/1 initial", "Add b/1 initial")
+		_ = i.scopes.Set(namespaces("b", "c")...)
+		i.expect("Delete a/1 left", "Delete b/1 left", "Add b/1 initial")
+		i.expectStored("b/1")
+	}, namespaces("a", "b")...)
 }
 
 // ranges returns scopes of UIDs between limits in sixteenths of all hashes.
@@ -252,7 +276,7 @@ func testScopesOfHashes(t *testing.T, sharded bool) {
 
 		_ = i.scopes.Set(ranges(0, 2, 2, 12)...)
 		<-time.After(2 * time.Minute)
-		i.expect(append(in(4, 10, "Add %s initial"), in(12, 16, "Delete %s left")...)...)
+		i.expect(slices.Concat(in(0, 4, "Delete %s left"), in(10, 16, "Delete %s left"), in(0, 12, "Add %s initial"))...)
 		updateAll()
 		i.expect(in(0, 12, "Update %s")...)
 		if status := i.ScopeStatus(); len(status) != 2 || !status[0].Synced || (status[1].OutOfScope == 0) != sharded {

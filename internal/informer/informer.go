@@ -31,7 +31,7 @@ var (
 )
 
 // Config configures an informer. New sets Sink, Clock, HoldInitial and Store of Reflector, and Log,
-// Filter, Now, Scoped and Absent of Store.
+// Filter, Now, ScopeOf and Absent of Store.
 type Config struct {
 	Name      string
 	Store     store.Config
@@ -101,7 +101,7 @@ func New(config Config) *Informer {
 	config.Store.Filter, config.Store.Now = config.Filter, config.Clock.Now
 	var loop *scoped.Loop // set below
 	if config.Scopes != nil {
-		config.Store.Scoped = true
+		config.Store.ScopeOf = config.Scopes.Of
 		config.Store.Absent = func(key string) error { return loop.WhyAbsent(key) }
 	}
 	objects := store.New(config.Store)

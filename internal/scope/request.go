@@ -95,11 +95,19 @@ func (r Request) Equal(other Request) bool {
 // selector that the options have stays, as a request has one: items outside of it are out of scope.
 func (r Request) Apply(options *metav1.ListOptions, byField bool) {
 	options.LabelSelector = both(options.LabelSelector, r.LabelSelector)
-	options.FieldSelector = both(options.FieldSelector, r.FieldSelector)
+	options.FieldSelector = both(options.FieldSelector, r.Fields())
 	if byField && r.Namespace != "" {
 		options.FieldSelector = both(options.FieldSelector, "metadata.namespace="+r.Namespace)
 	}
 	options.ShardSelector = cmp.Or(options.ShardSelector, r.ShardSelector())
+}
+
+// Fields returns the field selector of the scope, and of its name if it has one.
+func (s Scope) Fields() string {
+	if s.Name == "" {
+		return s.FieldSelector
+	}
+	return both("metadata.name="+s.Name, s.FieldSelector)
 }
 
 // both returns a selector for what both of two selectors match.

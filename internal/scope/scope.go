@@ -10,12 +10,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 )
 
 // Scope is a part of a collection: the objects that all of its fields select. An empty field
 // selects every object, so that the zero value is the whole collection.
 type Scope struct {
 	Namespace     string
+	Name          string // of the only object; in a FieldSelector unless the scope is canonical
 	LabelSelector string
 	FieldSelector string
 	Hash          Range
@@ -64,6 +66,7 @@ func (s Scope) String() string {
 		}
 	}
 	add("namespace %q", s.Namespace)
+	add("name %q", s.Name)
 	add("labels %q", s.LabelSelector)
 	add("fields %q", s.FieldSelector)
 	if !s.Hash.isZero() {
@@ -76,8 +79,9 @@ func (s Scope) String() string {
 }
 
 // Canonical returns the scope with its selectors in one form, that of labels.Selector.String and
-// fields.Selector.String, so that equal scopes are equal values. It returns an error that names the
-// field if one is invalid.
+// fields.Selector.String, so that equal scopes are equal values. A namespace and a name that the
+// field selector requires become those of the scope. It returns an error that names the field if
+// one is invalid.
 func (s Scope) Canonical() (Scope, error) {
 	byLabels, err := labels.Parse(s.LabelSelector)
 	if err != nil {
@@ -87,9 +91,33 @@ func (s Scope) Canonical() (Scope, error) {
 	if err != nil {
 		return s, fmt.Errorf("FieldSelector %q: %w", s.FieldSelector, err)
 	}
-	s.LabelSelector, s.FieldSelector = byLabels.String(), byFields.String()
-	return s, s.Hash.check()
+	rest := []fields.Selector{}
+	for _, r := range byFields.Requirements() {
+		switch {
+		case r.Operator == selection.NotEquals:
+			rest = append(rest, fields.OneTermNotEqualSelector(r.Field, r.Value))
+		case r.Value != "" && r.Field == "metadata.namespace":
+			err = errors.Join(err, require(&s.Namespace, r))
+		case r.Value != "" && r.Field == "metadata.name":
+			err = errors.Join(err, require(&s.Name, r))
+		default:
+			rest = append(rest, fields.OneTermEqualSelector(r.Field, r.Value))
+		}
+	}
+	s.LabelSelector, s.FieldSelector = byLabels.String(), fields.AndSelectors(rest...).String()
+	return s, errors.Join(err, s.Hash.check())
 }
+
+// require sets a field of a scope to the value that a field selector requires.
+func require(field *string, r fields.Requirement) error {
+	if *field != "" && *field != r.Value {
+		return fmt.Errorf("FieldSelector: %s=%s, and %q: %w", r.Field, r.Value, *field, errEmpty)
+	}
+	*field = r.Value
+	return nil
+}
+
+var errEmpty = errors.New("no object has both")
 
 var errHashField = errors.New(`Hash.Field must be "` + UID + `" or "` + Namespace + `"`)
 
@@ -105,12 +133,26 @@ func (r Range) check() error {
 	return nil
 }
 
-// ShareKeys reports whether objects in two scopes may have the same key, one after the other.
-func ShareKeys(a, b Scope) bool {
-	if a.Namespace != "" && b.Namespace != "" && a.Namespace != b.Namespace {
+// HasNamespace reports whether the scope's namespace and range select a namespace. Cluster-scoped
+// objects have the empty one.
+func (s Scope) HasNamespace(namespace string) bool {
+	return (s.Namespace == "" || s.Namespace == namespace) && (s.Hash.Field != Namespace || s.Hash.Contains(namespace))
+}
+
+// MayHold reports whether an object may be in the scope. Its namespace, name and UID never change.
+// It may come to match the selectors, which MayHold ignores. An empty uid stands for any.
+func (s Scope) MayHold(namespace, name, uid string) bool {
+	return s.HasNamespace(namespace) && (s.Name == "" || s.Name == name) &&
+		(s.Hash.Field != UID || uid == "" || s.Hash.Contains(uid))
+}
+
+// MayShareKeys reports whether objects in two canonical scopes may have the same key, one after the
+// other. Two scopes of a set that do have equal selectors, and disjoint ranges of UIDs.
+func MayShareKeys(a, b Scope) bool {
+	switch {
+	case a.Namespace != "" && b.Namespace != "" && a.Namespace != b.Namespace, a.Name != "" && b.Name != "" && a.Name != b.Name:
 		return false
-	}
-	if a.Hash.Field == Namespace && b.Hash.Field == Namespace {
+	case a.Hash.Field == Namespace && b.Hash.Field == Namespace:
 		return a.Hash.meets(b.Hash)
 	}
 	return a.mayHaveNamespace(b.Namespace) && b.mayHaveNamespace(a.Namespace)
@@ -122,64 +164,27 @@ func (s Scope) mayHaveNamespace(namespace string) bool {
 	return s.Hash.Field != Namespace || namespace == "" || s.Hash.Contains(namespace)
 }
 
-// HasNamespace reports whether the scope's namespace and range select a namespace.
-func (s Scope) HasNamespace(namespace string) bool {
-	return (s.Namespace == "" || s.Namespace == namespace) && (s.Hash.Field != Namespace || s.Hash.Contains(namespace))
-}
+var (
+	errSelectors = errors.New("may hold the same keys, and have different selectors")
+	errRanges    = errors.New("may hold the same keys, and have no ranges of hashes of UIDs that are disjoint")
+)
 
-// MayHold reports whether objects with a key may be in the scope, and whether all of them are: the
-// key alone decides.
-func (s Scope) MayHold(namespace, name string) (may, all bool) {
-	if !s.HasNamespace(namespace) {
-		return false, false
+// checkBeside returns an error unless a set may have both of two canonical scopes: the key and the
+// UID of an object must determine its scope.
+func (s Scope) checkBeside(other Scope) error {
+	switch {
+	case !MayShareKeys(s, other):
+		return nil
+	case s.LabelSelector != other.LabelSelector || s.FieldSelector != other.FieldSelector:
+		return errSelectors
+	case s.Hash.Field != UID || other.Hash.Field != UID || s.Hash.meets(other.Hash):
+		return errRanges
 	}
-	all = s.LabelSelector == "" && s.Hash.Field != UID
-	if s.FieldSelector == "" {
-		return true, all
-	}
-	selector, err := fields.ParseSelector(s.FieldSelector)
-	if err != nil {
-		return true, false
-	}
-	for _, requirement := range selector.Requirements() {
-		switch value, known := (fields.Set{"metadata.name": name, "metadata.namespace": namespace})[requirement.Field]; {
-		case !known:
-			all = false
-		case (value == requirement.Value) != (requirement.Operator != "!="):
-			return false, false
-		}
-	}
-	return true, all
-}
-
-// CanMove reports whether an object can leave a for b by a change of its labels or fields.
-func CanMove(a, b Scope) bool {
-	sameSelectors := a.LabelSelector == b.LabelSelector && a.FieldSelector == b.FieldSelector
-	return !sameSelectors && mayShareUIDs(a, b)
-}
-
-// mayShareUIDs reports whether an object could be in both scopes if they had no selectors.
-func mayShareUIDs(a, b Scope) bool {
-	return ShareKeys(a, b) && (a.Hash.Field != UID || b.Hash.Field != UID || a.Hash.meets(b.Hash))
-}
-
-// Overlap reports whether an object could be in both of two canonical scopes at a time.
-func Overlap(a, b Scope) bool { return make(parsed).overlap(a, b) }
-
-// Covers reports whether the scope's namespace and range select an object. An object keeps its
-// namespace and UID, but may come to match the selectors, which Covers ignores.
-func (s Scope) Covers(namespace, uid string) bool {
-	return s.HasNamespace(namespace) && (s.Hash.Field != UID || s.Hash.Contains(uid))
+	return nil
 }
 
 // WithoutRange returns what scopes that differ only in their ranges have in common.
 func (s Scope) WithoutRange() Scope {
 	s.Hash.First, s.Hash.Last = 0, 0
 	return s
-}
-
-// Selectors returns a scope that has only the selectors. Objects move between scopes of different
-// ones alone; see CanMove.
-func (s Scope) Selectors() Scope {
-	return Scope{LabelSelector: s.LabelSelector, FieldSelector: s.FieldSelector}
 }

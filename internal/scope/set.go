@@ -22,9 +22,6 @@ const (
 	Held State = iota
 	// Removed: the scope was removed. Its objects leave the store.
 	Removed
-	// Replaced: the scope was removed by Replace. Its objects leave the store unless other scopes
-	// of the set have them.
-	Replaced
 	// Emptying: the scope was removed because its namespace was deleted. Its objects stay in the
 	// store until they are deleted.
 	Emptying
@@ -37,11 +34,10 @@ const (
 // is none. Package cache sets it.
 var SetOf func(owner any) *Set //nolint:gochecknoglobals // set once, before main
 
-// Set is a set of disjoint scopes. Its methods are safe for concurrent use. The zero Set is empty.
+// Set is a set of scopes in which the key and the UID of an object determine its scope. Its methods are safe for concurrent use. The zero Set is empty.
 type Set struct {
 	mu            sync.Mutex // guards the fields below
 	held          []Scope    // in the order in which they were added; never changed, but appended to
-	parsed        parsed     // of held, and perhaps of others
 	invalid       error
 	complete      <-chan struct{} // closed once the scopes of the start are in the set; nil: they are
 	incomplete    Incomplete
@@ -151,6 +147,39 @@ func (s *Set) Objects() map[Scope]int {
 	return sums
 }
 
+// ErrNotSelected reports an object that an informer does not select.
+var ErrNotSelected = errors.New("the informer does not select the object")
+
+// Of returns the only scope that may hold an object, of any UID if uid is empty. Otherwise, and
+// while the set does not have the scopes of the start, it returns an error that wraps
+// ErrNotSelected.
+func (s *Set) Of(namespace, name, uid string) (Scope, error) {
+	s.mu.Lock()
+	held, complete := s.held, s.complete
+	s.mu.Unlock()
+	select {
+	case <-complete:
+	default:
+		if complete != nil {
+			return Scope{}, fmt.Errorf("%w: its Scopes are not known yet", ErrNotSelected)
+		}
+	}
+	found := -1
+	for i, scope := range held {
+		switch {
+		case !scope.MayHold(namespace, name, uid):
+		case found >= 0:
+			return Scope{}, fmt.Errorf("%w: without a UID, the scopes of %v and of %v may have the object", ErrNotSelected, held[found], scope)
+		default:
+			found = i
+		}
+	}
+	if found < 0 {
+		return Scope{}, fmt.Errorf("%w: none of its Scopes has the object", ErrNotSelected)
+	}
+	return held[found], nil
+}
+
 // All returns the scopes in the order in which they were added.
 func (s *Set) All() []Scope {
 	s.mu.Lock()
@@ -166,11 +195,11 @@ func (s *Set) Has(scope Scope) bool {
 }
 
 // Add adds scopes. It ignores those that the set has. It returns an error, and adds none, if scopes
-// are invalid or overlap.
+// are invalid or must not be in one set.
 func (s *Set) Add(scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, err := s.join(s.held, scopes)
+	next, err := join(s.held, scopes)
 	if err == nil {
 		added := next[len(s.held):]
 		s.held = next
@@ -180,8 +209,8 @@ func (s *Set) Add(scopes ...Scope) error {
 }
 
 // Remove removes scopes and passes their new state to the subscriptions, also for scopes that the
-// set no longer has: an informer may still hold one that is Emptying. One that is Replaced stays
-// so. Remove returns an error if scopes are invalid.
+// set no longer has: an informer may still hold one that is Emptying. It returns an error if scopes
+// are invalid.
 func (s *Set) Remove(state State, scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +226,7 @@ func (s *Set) Remove(state State, scopes ...Scope) error {
 func (s *Set) Replace(scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, err := s.join(nil, scopes)
+	next, err := join(nil, scopes)
 	if err != nil {
 		return err
 	}
@@ -205,7 +234,7 @@ func (s *Set) Replace(scopes ...Scope) error {
 	added := slices.DeleteFunc(slices.Clone(next), before.Has)
 	gone := slices.DeleteFunc(slices.Clone(s.held), after.Has)
 	s.held = next
-	s.tell(append(changesTo(Held, added), changesTo(Replaced, gone)...))
+	s.tell(append(changesTo(Removed, gone), changesTo(Held, added)...))
 	return nil
 }
 
@@ -217,8 +246,7 @@ func changesTo(state State, scopes []Scope) []Change {
 	return changes
 }
 
-// tell passes changes to the subscriptions, all at once: a subscriber that received the removals of
-// Replace without its additions would remove the objects that are in both.
+// tell passes changes to the subscriptions.
 func (s *Set) tell(changes []Change) {
 	for subscription := range s.subscriptions {
 		subscription.add(changes)
@@ -239,22 +267,21 @@ func canonical(scopes []Scope) ([]Scope, error) {
 }
 
 // join returns the scopes of held, and those of more that are not among them, with the array of
-// held. It returns an error if scopes are invalid or overlap. The caller holds mu.
-func (s *Set) join(held, more []Scope) ([]Scope, error) {
+// held. It returns an error if scopes are invalid or must not be in one set.
+func join(held, more []Scope) ([]Scope, error) {
 	more, err := canonical(more)
 	if err != nil {
 		return nil, err
-	}
-	if s.parsed == nil || len(s.parsed) > len(s.held) { // it has some that are not held
-		s.parsed = make(parsed)
 	}
 	all := held
 	for _, scope := range more {
 		if slices.Contains(all, scope) {
 			continue
 		}
-		if i := slices.IndexFunc(all, func(other Scope) bool { return s.parsed.overlap(scope, other) }); i >= 0 {
-			return nil, fmt.Errorf("the scopes of %v and of %v may have objects in common", all[i], scope)
+		for _, other := range all {
+			if err := scope.checkBeside(other); err != nil {
+				return nil, fmt.Errorf("the scopes of %v and of %v %w", other, scope, err)
+			}
 		}
 		all = append(all, scope)
 	}
@@ -295,8 +322,7 @@ func (s *Set) Subscribe() *Subscription {
 // Ready returns a channel that receives a value when there are changes to take.
 func (s *Subscription) Ready() <-chan struct{} { return s.ready }
 
-// Take returns the last change of each scope since the previous call. A scope that is Replaced does
-// not become Removed.
+// Take returns the last change of each scope since the previous call.
 func (s *Subscription) Take() []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -313,9 +339,6 @@ func (s *Subscription) add(changes []Change) {
 	defer s.mu.Unlock()
 	for _, change := range changes {
 		before, changed := s.changes[change.Scope]
-		if changed && before == Replaced && change.State != Held {
-			continue // other scopes have its objects
-		}
 		if !changed {
 			s.order = append(s.order, change.Scope)
 		}

@@ -117,7 +117,7 @@ func TestRemovedScopeCanBeRemovedAgain(t *testing.T) {
 	expectChanges(t, subscription, true, Change{in("a"), Removed})
 }
 
-func TestReplacePassesAllChangesAtOnce(t *testing.T) {
+func TestReplaceRemovesBeforeItAdds(t *testing.T) {
 	var set Set
 	must(t, set.Add(byUID(0, 9), byUID(10, 19), byUID(20, 29)))
 	subscription := set.Subscribe()
@@ -125,22 +125,10 @@ func TestReplacePassesAllChangesAtOnce(t *testing.T) {
 	expectChanges(t, subscription, true, Change{byUID(0, 9), Held}, Change{byUID(10, 19), Held}, Change{byUID(20, 29), Held})
 	must(t, set.Replace(byUID(0, 14), byUID(15, 19), byUID(20, 29)))
 	expectChanges(t, subscription, true,
-		Change{byUID(0, 14), Held}, Change{byUID(15, 19), Held}, Change{byUID(0, 9), Replaced}, Change{byUID(10, 19), Replaced})
+		Change{byUID(0, 9), Removed}, Change{byUID(10, 19), Removed}, Change{byUID(0, 14), Held}, Change{byUID(15, 19), Held})
 	if got := set.All(); !slices.Equal(got, []Scope{byUID(0, 14), byUID(15, 19), byUID(20, 29)}) {
 		t.Errorf("the set has %v", got)
 	}
-}
-
-// The scope that replaces it has its objects.
-func TestReplacedScopeStaysReplaced(t *testing.T) {
-	var set Set
-	must(t, set.Add(in("a")))
-	subscription := set.Subscribe()
-	defer subscription.Close()
-	expectChanges(t, subscription, true, Change{in("a"), Held})
-	must(t, set.Replace(Scope{}))
-	must(t, set.Remove(Removed, in("a")))
-	expectChanges(t, subscription, true, Change{Scope{}, Held}, Change{in("a"), Replaced})
 }
 
 func TestRefusedChangeChangesNothing(t *testing.T) {
@@ -149,8 +137,8 @@ func TestRefusedChangeChangesNothing(t *testing.T) {
 		change func(*Set) error
 		want   string
 	}{
-		{"overlap with the set", func(s *Set) error { return s.Add(in("b"), Scope{Namespace: "a", LabelSelector: "env=dev"}) }, "objects in common"},
-		{"overlap among the added", func(s *Set) error { return s.Add(byNamespace(0, 9), byUID(0, 9)) }, "objects in common"},
+		{"overlap with the set", func(s *Set) error { return s.Add(in("b"), Scope{Namespace: "a", LabelSelector: "env=dev"}) }, "different selectors"},
+		{"overlap among the added", func(s *Set) error { return s.Add(byNamespace(0, 9), byUID(0, 9)) }, "no ranges"},
 		{"overlap in Replace", func(s *Set) error { return s.Replace(in("b"), Scope{}) }, "the whole collection"},
 		{"an invalid scope", func(s *Set) error { return s.Add(in("b"), labeled("env in")) }, "LabelSelector"},
 		{"an invalid scope removed", func(s *Set) error { return s.Remove(Removed, in("a"), labeled("env in")) }, "LabelSelector"},
@@ -206,5 +194,28 @@ func TestErrorsOfSetAreKept(t *testing.T) {
 	set.Fail(second)
 	if err := set.Err(); !errors.Is(err, first) || !errors.Is(err, second) {
 		t.Error(err)
+	}
+}
+
+// What a program writes into the store of an informer is in one scope.
+func TestScopeOfObject(t *testing.T) {
+	var set Set
+	must(t, set.Add(in("a"), Scope{Namespace: "b", Hash: byUID(0, 1<<63-1).Hash}, Scope{Namespace: "b", Hash: byUID(1<<63, 1<<64-1).Hash}))
+	complete := make(chan struct{})
+	set.CompleteAfter(complete, nil)
+	if _, err := set.Of("a", "x", ""); !errors.Is(err, ErrNotSelected) || !strings.Contains(err.Error(), "not known yet") {
+		t.Errorf("of a set that is not complete: %v", err)
+	}
+	close(complete)
+	if s, err := set.Of("a", "x", ""); s != in("a") || err != nil {
+		t.Errorf("%v, %v", s, err)
+	}
+	if s, err := set.Of("b", "x", "u"); !s.MayHold("b", "x", "u") || err != nil {
+		t.Errorf("with a UID: %v, %v", s, err)
+	}
+	for why, namespace := range map[string]string{"without a UID": "b", "none of its Scopes": "c"} {
+		if _, err := set.Of(namespace, "x", ""); !errors.Is(err, ErrNotSelected) || !strings.Contains(err.Error(), why) {
+			t.Errorf("namespace %s: error %v, want %q", namespace, err, why)
+		}
 	}
 }

@@ -33,15 +33,10 @@ const (
 // exactly the namespace.
 func (l *Loop) CoverageOf(key, uid string) Coverage {
 	namespace, name := splitKey(key)
-	holds := func(held scope.Scope) (may, all bool) {
-		may, all = held.MayHold(namespace, name)
-		return may && (uid == "" || held.Covers(namespace, uid)), all
-	}
-	added := slices.ContainsFunc(l.config.Set.All(), func(name scope.Scope) bool {
-		may, _ := holds(name)
-		return may && l.find(name) == nil
+	added := slices.ContainsFunc(l.config.Set.All(), func(s scope.Scope) bool {
+		return s.MayHold(namespace, name, uid) && l.find(s) == nil
 	})
-	result := l.coverageOf(namespace, uid != "", holds)
+	result := l.coverageOf(namespace, name, uid)
 	if result == Undecided && l.store.HasSeenDeletion(key) {
 		return Covered
 	}
@@ -52,9 +47,8 @@ func (l *Loop) CoverageOf(key, uid string) Coverage {
 }
 
 // coverageOf is CoverageOf for the scopes that the loop holds. The store says which of them have
-// been listed, in one step with their entries and changes. knowsUID reports whether holds knows the
-// object's UID, which then decides which range of hashes may have it.
-func (l *Loop) coverageOf(namespace string, knowsUID bool, holds func(scope.Scope) (may, all bool)) Coverage {
+// been listed, in one step with their entries and changes.
+func (l *Loop) coverageOf(namespace, name, uid string) Coverage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	listing := l.store.Listing() // under mu: order has all scopes of the listing
@@ -63,14 +57,11 @@ func (l *Loop) coverageOf(namespace string, knowsUID bool, holds func(scope.Scop
 	}
 	result := NotCovered
 	for _, held := range l.order {
-		may, all := holds(held.name)
 		switch listed := held.part.IsListedAt(listing); {
-		case !may || !listed && held.leaving:
-		case listed && all:
-			return Covered
+		case !held.name.MayHold(namespace, name, uid) || !listed && held.leaving:
 		case !listed:
-			result = NotListed
-		case result != NotListed && !knowsUID && held.name.Hash.Field == scope.UID && !l.hasAllHashes(listing, held.name.WithoutRange()):
+			return NotListed
+		case uid == "" && held.name.Hash.Field == scope.UID && !l.hasAllHashes(listing, held.name.WithoutRange()):
 			result = Undecided
 		case result == NotCovered:
 			result = Covered
@@ -107,7 +98,7 @@ func (l *Loop) hasAllHashes(listing uint64, group scope.Scope) bool {
 // WhyAbsent is Config.Absent of the store.
 func (l *Loop) WhyAbsent(key string) error {
 	namespace, name := splitKey(key)
-	switch l.coverageOf(namespace, false, func(held scope.Scope) (may, all bool) { return held.MayHold(namespace, name) }) {
+	switch l.coverageOf(namespace, name, "") {
 	case NotCovered:
 		return l.AbsentError(key, "")
 	case NotListed:

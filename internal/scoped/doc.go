@@ -18,11 +18,9 @@
 // one more stream watches all of their ranges from the lowest version, beside the others, and takes
 // their place once it has caught up.
 //
-// A scope that leaves the set has one of three states; see scope.State:
+// A scope that leaves the set has one of two states; see scope.State:
 //
 //	Removed    removed at once; its objects are deleted with LeftScope
-//	Replaced   retires in the store, is stopped once other scopes have its objects, then removed; removed at once if the
-//	           store was vacated
 //	Emptying   removed once it is empty or refused; its objects are deleted without LeftScope
 //
 // The Loop also says what an absent key means: that no scope may hold it, that one which may hold

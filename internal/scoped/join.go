@@ -18,9 +18,8 @@ import (
 // joinRetryInterval is the time after which watches that could not be joined are joined again.
 const joinRetryInterval = 30 * time.Second
 
-// join joins the streams of listed scopes that differ only in their ranges of hashes. Scopes that
-// were replaced are left out, as they overlap with others. If the joined stream fails before it has
-// received an event or a bookmark, for example because the server no longer has the version, it is
+// join joins the streams of listed scopes that differ only in their ranges of hashes. If the joined
+// stream fails before it has received an event or a bookmark, for example because the server no longer has the version, it is
 // ended alone. Scopes whose versions cannot be compared have no lowest one, and are not joined.
 func (l *Loop) join(ctx context.Context) {
 	if l.joinFailed.CompareAndSwap(true, false) {

@@ -19,7 +19,7 @@ import (
 // joined before. The next lists make it join them.
 func TestWatchesAreNotJoinedWhileNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Config{Store: store.New(store.Config{Scoped: true}), Set: new(scope.Set), Clock: clock.RealClock{}})
+		l := New(Config{Store: store.New(store.Config{ScopeOf: new(scope.Set).Of}), Set: new(scope.Set), Clock: clock.RealClock{}})
 		l.joinFailed.Store(true)
 		l.join(t.Context())
 		l.store.Vacate(t.Context(), errors.New("not served"), true)

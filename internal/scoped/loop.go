@@ -65,7 +65,6 @@ type heldScope struct {
 	synced  chan struct{} // closed once it has been listed
 	gone    chan struct{} // closed once it is no longer held
 	freshAt time.Time     // of streams that no longer feed it, or when it was added; guarded by Loop.mu
-	stopped bool          // its streams were ended, because it was replaced
 	leaving bool          // it is removed, or about to be; guarded by Loop.mu
 }
 
@@ -137,30 +136,33 @@ func (l *Loop) signal() {
 	}
 }
 
-// take applies changes of the set: additions first, as they may replace scopes that are removed.
+// take applies changes of the set: removals first, so that the store never has two scopes that must
+// not be in one set.
 func (l *Loop) take(ctx context.Context, changes []scope.Change) {
 	var added, removed []*heldScope
 	for _, change := range changes {
-		if held := l.find(change.Scope); held != nil && change.State == scope.HeldAgain && l.leave(held, scope.Removed) {
-			l.remove([]*heldScope{held}, true)
-		}
-		if change.State == scope.Held || change.State == scope.HeldAgain {
-			if held := l.hold(change.Scope); held != nil {
-				added = append(added, held)
-			}
-		}
-	}
-	for _, change := range changes {
-		if change.State == scope.Held || change.State == scope.HeldAgain {
-			continue
-		}
-		if held := l.find(change.Scope); held == nil {
+		held := l.find(change.Scope)
+		switch {
+		case change.State == scope.Held:
+		case held == nil:
 			l.recordEmptied(change.Scope, change.State == scope.Emptying)
-		} else if l.leave(held, change.State) {
+		case change.State == scope.Emptying:
+			held.state = scope.Emptying
+		default:
+			held.state = scope.Removed
 			removed = append(removed, held)
 		}
 	}
 	l.remove(removed, true)
+	l.store.RemoveUnadded(l.config.Set.Has)
+	for _, change := range changes {
+		if change.State != scope.Held && change.State != scope.HeldAgain {
+			continue
+		}
+		if held := l.hold(change.Scope); held != nil {
+			added = append(added, held)
+		}
+	}
 	l.list(ctx, added)
 }
 
@@ -170,15 +172,14 @@ func (l *Loop) find(name scope.Scope) *heldScope {
 	return l.held[name]
 }
 
-// hold adds a scope and returns it, or nil if the informer holds it. A scope that was replaced is
-// added again beside the retiring one: it is listed, as other scopes may have taken objects over.
+// hold adds a scope and returns it, or nil if the informer holds it.
 func (l *Loop) hold(name scope.Scope) *heldScope {
-	if held := l.find(name); held != nil && held.state != scope.Replaced {
+	if held := l.find(name); held != nil {
 		held.state = scope.Held
 		return nil
 	}
 	held := &heldScope{
-		name: name, part: store.NewScope(name), synced: make(chan struct{}), gone: make(chan struct{}), freshAt: l.clock.Now(),
+		name: name, part: l.store.NewScope(name), synced: make(chan struct{}), gone: make(chan struct{}), freshAt: l.clock.Now(),
 	}
 	l.mu.Lock()
 	l.held[name] = held

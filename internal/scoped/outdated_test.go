@@ -55,7 +55,7 @@ func (*laggingSource) Traits() feed.Traits { return feed.Traits{} }
 func TestOutdatedEventCausesAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store.New(store.Config{
-			Scoped:   true,
+			ScopeOf:  new(scope.Set).Of,
 			ItemKeys: true,
 			Key:      func(key any) (string, error) { return key.(string), nil },
 			Decode:   func(item feed.Item) (any, error) { return item.Key, nil },
@@ -64,7 +64,7 @@ func TestOutdatedEventCausesAList(t *testing.T) {
 		})
 		var feeds []*store.Feed
 		for range 2 {
-			part := store.NewScope(scope.Scope{})
+			part := s.NewScope(scope.Scope{})
 			s.AddScope(part)
 			feeds = append(feeds, s.NewFeed(store.FeedConfig{Scopes: []*store.Scope{part}}))
 		}

@@ -6,7 +6,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -59,7 +58,7 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 	if e.item.Repeated && !s.hasVersionUnderKey(e.item, new(Entry)) {
 		return feed.Unchanged, none // Decode has ignored this state before, and need not be called again
 	}
-	s.maker.claim, s.maker.keepsDecoded = claim{scope: e.scope.mark()}, s.recent != nil
+	s.maker.scope, s.maker.keepsDecoded = e.scope.mark(), s.recent != nil
 	old, next := s.resolve(e)
 	isDeletion, id := e.eventType == watch.Deleted, identityOf(e.item.UID, e.item.ResourceVersion)
 	switch verdict := s.judgeEvent(e, id, old); verdict {
@@ -67,12 +66,10 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 		return feed.Stale, none
 	case elsewhere:
 		return feed.Unchanged, s.recordElsewhere(e, id)
-	case moved:
-		return feed.Unchanged, s.retag(e, old)
 	case accepted:
 	}
 	byContents := false
-	if old != nil && (s.isOf(e.scope, e.item.Key, old) || !old.common().written) {
+	if old.isOf(e.scope) {
 		outcome := s.compare(old.identity(), id, e.item)
 		byContents = outcome == feed.Unchanged && e.item.Repeated || e.item.Unordered && old.sameObject(id)
 		switch {
@@ -80,7 +77,7 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 		case outcome == feed.Stale:
 			return feed.Stale, none
 		case outcome == feed.Unchanged && !isDeletion && !byContents:
-			return feed.Unchanged, s.retag(e, old)
+			return feed.Unchanged, s.confirm(e, old)
 		}
 	}
 	if f, failed := s.quarantine.failed(e.itemKey); isDeletion && old == nil && failed && feed.IsOlder(e.item.ResourceVersion, f.version) {
@@ -137,7 +134,7 @@ func (s *Store) judgeEvent(e *event, id identity, old *Entry) verdict {
 	if e.eventType == watch.Deleted {
 		return s.judgeDeletion(e, id, old)
 	}
-	return s.judge(passed{scope: e.scope, key: e.item.Key, itemKey: e.itemKey, id: id, version: e.item.ResourceVersion, unordered: e.item.Unordered, own: s.isOf(e.scope, e.item.Key, old)}, old)
+	return s.judge(passed{scope: e.scope, key: e.item.Key, id: id, version: e.item.ResourceVersion, unordered: e.item.Unordered, own: old.isOf(e.scope)}, old)
 }
 
 // hasPassed reports whether an event's scope has reached its version before, by another feed. One
@@ -153,23 +150,10 @@ func (s *Store) hasPassed(e *event, id identity, old *Entry) bool {
 
 // judgeDeletion is judgeEvent for a deletion.
 func (s *Store) judgeDeletion(e *event, id identity, old *Entry) verdict {
-	switch {
-	case s.isOf(e.scope, e.item.Key, old):
-		if !e.refused && !old.sameObject(id) {
-			return elsewhere // of an object before
-		}
-		return accepted
-	case old.alsoDeletedBy(e) && old.sameObject(id) && !old.sameVersion(id) && !id.before(old.identity()):
+	if old.isOf(e.scope) && (e.refused || old.sameObject(id)) {
 		return accepted
 	}
-	return elsewhere
-}
-
-// alsoDeletedBy reports whether a deletion in another scope may delete the entry, too: the entry's
-// scope retires, or the filter refuses the object in the other scope. It returns false for a nil
-// entry and for one in no scope.
-func (e *Entry) alsoDeletedBy(by *event) bool {
-	return e != nil && e.scope() != nil && (e.scope().retiring || by.refused)
+	return elsewhere // of an object before, or of one in another scope
 }
 
 // recordElsewhere returns the write of a deletion in a scope to which the live entry, if there is
@@ -190,12 +174,12 @@ func (e *event) tombstone() *tombstone {
 	return &tombstone{key: e.item.Key, version: e.item.ResourceVersion, shown: e.item.ResourceVersion}
 }
 
-// retag returns the write that makes an entry belong to the scope of an event, if it does not.
-func (s *Store) retag(e *event, old *Entry) write {
-	if old.scope() == e.scope.mark() {
+// confirm returns the write that makes an entry one of the server, if the program has written it.
+func (s *Store) confirm(e *event, old *Entry) write {
+	if !old.common().written {
 		return write{}
 	}
-	return write{kind: silent, key: e.item.Key, old: old, next: old.inScope(e.scope, &s.maker.interner)}
+	return write{kind: silent, key: e.item.Key, old: old, next: old.confirmed(&s.maker.interner)}
 }
 
 // decideFailure returns what becomes of a state that could not be stored, or is to be ignored, and
@@ -211,8 +195,7 @@ func (s *Store) decideFailure(e *event, id identity, old *Entry) (feed.Outcome, 
 			w.kind, w.server = deletion, true
 		}
 	case held:
-		w.stays = true
-		kept := *old.inScope(e.scope, &s.maker.interner)
+		kept := *old
 		if f.skipped() {
 			kept.forgetVersion(id)
 		}
@@ -249,9 +232,6 @@ func (s *Store) decideDeletion(e *event, id identity, old, last *Entry) (feed.Ou
 	if s.config.Log != nil && old.sameObject(id) && s.makeFinal(e, last, old, feed.FinalStateUnknown) {
 		w.final = last
 	}
-	if !e.refused && w.tombstone != nil {
-		w.waits = old.inScope(e.scope, &s.maker.interner)
-	}
 	return feed.Applied, w
 }
 
@@ -275,40 +255,33 @@ type verdict int
 const (
 	accepted   verdict = iota // it is the newest of its key
 	superseded                // a newer state, or a deletion, is known
-	moved                     // the live entry is the same state, of another scope
 	elsewhere                 // a deletion of what the store has in another scope, or does not have
 )
 
 // passed is a state of a key that a scope passes.
 type passed struct {
-	scope        *Scope
-	key, itemKey string
-	id           identity
-	version      string
-	list         string // the version of the list that has it; empty for an event
-	unordered    bool   // only versions of one object are compared
-	own          bool   // the live entry is one of the scope, or of another that the list has, too
+	scope     *Scope
+	key       string
+	id        identity
+	version   string
+	list      string // the version of the list that has it; empty for an event
+	unordered bool   // only versions of one object are compared
+	own       bool   // the live entry is one of the scope, or of another that the list has, too
 }
 
 // judge applies the rules of doc.go to a state. old is the live entry of its key, nil if there is
 // none.
 func (s *Store) judge(c passed, old *Entry) verdict {
-	f, failed := s.quarantine.failed(c.itemKey)
-	olderRetires := f.scope != nil && f.scope.retiring && feed.IsOlder(f.version, c.version)
 	switch {
 	case c.own && (c.list != "" || old.sameObject(c.id)):
 		return accepted // whatever other scopes have passed since
 	case s.tombstones.isSuperseded(c.key, c.version, c.list):
 		return superseded
-	case c.scope.retiring && failed && f.scope != c.scope && !olderRetires:
-		return superseded
 	case c.own || old == nil:
 		return accepted
-	case c.scope.retiring, !old.common().written && c.id.before(old.identity()) && (!c.unordered || old.sameObject(c.id)) && !c.shows(old.identity().versionText()):
+	case !old.common().written && c.id.before(old.identity()) && (!c.unordered || old.sameObject(c.id)) && !c.shows(old.identity().versionText()):
 		s.withMu(func() { c.scope.relistIfUndone(old.scope()) })
 		return superseded
-	case c.list == "" && old.sameVersion(c.id) && !failed:
-		return moved
 	}
 	return accepted
 }
@@ -399,19 +372,6 @@ func (s *Store) compare(old, next identity, item feed.Item) feed.Outcome {
 		return feed.Stale
 	}
 	return feed.Applied
-}
-
-// isOf reports whether a live entry, which may be nil, is one of a scope. One that none of the
-// store's scopes may hold is one of any.
-func (s *Store) isOf(c *Scope, key string, e *Entry) bool {
-	switch {
-	case e == nil:
-		return false
-	case c.whole || e.scope() != nil:
-		return e.scope() == c.mark()
-	}
-	m := e.common().claim
-	return m.mayBeIn(c, key) || !slices.ContainsFunc(s.scopes.held, func(other *Scope) bool { return m.mayBeIn(other, key) })
 }
 
 // kindOf returns the kind of the write that replaces old, which may be nil, by next.

@@ -188,7 +188,7 @@ func BenchmarkScopeState(b *testing.B) {
 	scopes := make([]*Scope, 200)
 	for i := range scopes {
 		namespace := "n" + strconv.Itoa(i)
-		scopes[i] = NewScope(scope.Scope{Namespace: namespace})
+		scopes[i] = h.NewScope(scope.Scope{Namespace: namespace})
 		h.AddScope(scopes[i])
 		list := h.NewFeed(FeedConfig{Scopes: scopes[i : i+1]}).Begin()
 		for n := range 100 {

@@ -5,12 +5,14 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
@@ -34,7 +36,6 @@ type commit struct {
 	put    []Change           // additions and updates
 	failed map[string]failure // the list's rejected states that are the newest of their keys
 	kept   map[string]bool    // keys of those for which a live entry is kept
-	stays  map[string]bool    // keys with a waiting deletion of which the list shows the object
 }
 
 // placed is an entry that a commit has decided to put into its fork, nil to remove the one under
@@ -50,7 +51,7 @@ type placed struct {
 func (r *Replacement) Commit(resourceVersion string) error {
 	s := r.store
 	c := &commit{Store: s, list: r, feed: r.feed, version: resourceVersion}
-	if c.inPieces = s.config.Scoped && !r.compareContents; c.inPieces { // otherwise feeds may change
+	if c.inPieces = s.isScoped() && !r.compareContents; c.inPieces { // otherwise feeds may change
 		c.put = make([]Change, 0, len(r.made)) // to allocate it under the lock would take milliseconds
 	}
 	if err := c.run(); err != nil {
@@ -62,8 +63,7 @@ func (r *Replacement) Commit(resourceVersion string) error {
 }
 
 // RemoveScopes removes scopes that no longer have a feed, with their entries. Their deletions are
-// one batch of the log. Entries whose deletion waits, as they may have moved to another scope, stay
-// until it no longer does. exist reports whether the others exist: their deletions have LeftScope.
+// one batch of the log. exist reports whether the objects exist: the deletions then have LeftScope.
 func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
 	c := &commit{Store: s, exist: exist, inPieces: true, scopes: make(map[*Scope]bool, len(scopes))}
 	size := 0
@@ -75,9 +75,28 @@ func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
 	_ = c.run() // only a list can be too old
 }
 
+// RemoveUnadded removes the scopes into which the program has written, that were not added, and that
+// isHeld does not accept.
+func (s *Store) RemoveUnadded(isHeld func(scope.Scope) bool) {
+	var gone []*Scope
+	s.withMu(func() {
+		for name, c := range s.scopes.early {
+			if !isHeld(name) {
+				gone = append(gone, c)
+			}
+		}
+	})
+	if len(gone) > 0 {
+		s.RemoveScopes(gone, true)
+	}
+}
+
 // Replace makes values the whole collection, regardless of their versions. On error the store is
-// unchanged.
+// unchanged. A store with scopes cannot be replaced.
 func (s *Store) Replace(values []any, resourceVersion string) error {
+	if s.isScoped() {
+		return errReplaced
+	}
 	c := &commit{Store: s, version: resourceVersion}
 	s.lockCommit()
 	defer s.unlockCommit()
@@ -99,23 +118,19 @@ func (s *Store) Replace(values []any, resourceVersion string) error {
 	return nil
 }
 
+var errReplaced = errors.New("the objects of an informer with scopes cannot be replaced as a whole")
+
 // run decides on every key and publishes the next state. It holds the lock of commits, and the
 // writer's except in pauses.
 func (c *commit) run() error {
 	c.lockCommit()
 	defer c.unlockCommit()
-	if set := c.live.Load().indexes.set; c.list != nil && !c.config.Scoped && c.list.next.indexes.set != set {
+	if set := c.live.Load().indexes.set; c.list != nil && !c.isScoped() && c.list.next.indexes.set != set {
 		c.list.next = c.reindexed(c.list.next, set) // indexes were added since Begin; with scopes, the live ones are changed
 	}
 	c.inPieces = c.inPieces && !c.mayBeOutrun()
 	if err := c.decideAll(); err != nil {
 		return err
-	}
-	if c.inPieces && c.renames.Load() { // a renamed object has two keys
-		c.inPieces = false
-		if err := c.decideAll(); err != nil {
-			return err
-		}
 	}
 	if c.list != nil && c.isOutdated() {
 		return feed.ErrOutdated
@@ -178,7 +193,7 @@ func (c *commit) decideAll() error {
 		c.list.next.put(key, nil)
 	}
 	c.gone, c.put = c.gone[:0], c.put[:0]
-	c.failed, c.kept, c.stays = make(map[string]failure), make(map[string]bool), make(map[string]bool)
+	c.failed, c.kept = make(map[string]failure), make(map[string]bool)
 	var view entryView
 	if err := c.begin(&view); err != nil {
 		return err
@@ -227,7 +242,6 @@ func (c *commit) takeLive(key string) {
 		c.list.next.put(key, nil)
 	}
 	delete(c.kept, key)
-	delete(c.stays, key)
 	delete(c.failed, key)
 	c.next.put(key, new(Entry).fromMap(c.entries.Item(key)))
 }
@@ -240,7 +254,7 @@ func (c *commit) begin(view *entryView) error {
 	if c.feed != nil && c.list.vacations != c.vacations {
 		return feed.ErrOutdated
 	}
-	if c.list != nil && c.config.Scoped {
+	if c.list != nil && c.isScoped() {
 		if err := c.beginScopes(); err != nil {
 			return err
 		}
@@ -324,7 +338,7 @@ func (c *commit) keysFrom(view entryView) (all []iter.Seq[string]) {
 			view.All()(func(key string, _ snapmap.Item[valueRef, entryMeta]) bool { return yield(key) })
 		}}
 	}
-	for _, scope := range append(slices.Collect(maps.Keys(c.scopes)), nil) { // nil for entries in no scope
+	for scope := range c.scopes {
 		if keys := c.next.indexes.ofScope(scope); keys != nil {
 			all = append(all, keys.All())
 		}
@@ -365,31 +379,7 @@ func (c *commit) candidates() iter.Seq2[string, bool] {
 }
 
 // replaces reports whether the commit replaces a live entry.
-func (c *commit) replaces(key string, old *Entry) bool {
-	if c.scopes == nil {
-		return true
-	}
-	if scope := old.scope(); scope != nil {
-		return c.scopes[scope]
-	}
-	if c.list == nil { // an entry in no scope leaves with the last one that may hold it
-		claim, last := old.common().claim, false
-		for _, scope := range c.Store.scopes.held {
-			if claim.mayBeIn(scope, key) {
-				if last = c.scopes[scope]; !last {
-					break
-				}
-			}
-		}
-		return last
-	}
-	for scope := range c.scopes {
-		if c.isOf(scope, key, old) {
-			return true
-		}
-	}
-	return false
-}
+func (c *commit) replaces(old *Entry) bool { return c.scopes == nil || c.scopes[old.scope()] }
 
 // process decides on a key by its live entry, the list's entry, its tombstone and its failure. made
 // reports whether the list's entry was made for the list, and is not one of the live state at
@@ -403,7 +393,7 @@ func (c *commit) process(key string, made bool) {
 	switch {
 	case entry != nil:
 		c.putEntry(key, old, entry, made)
-	case old == nil || !c.replaces(key, old):
+	case old == nil || !c.replaces(old):
 	case c.scopes != nil && c.next.entries.Get(key) == nil: // see settleFailure
 	case c.list == nil:
 		c.removeWithScope(key, old)
@@ -422,9 +412,6 @@ func (c *commit) isUnordered() bool { return c.list != nil && !feed.Reaches(c.ve
 func (c *commit) removeWithScope(key string, old *Entry) {
 	version := old.serverVersion()
 	c.withMu(func() { c.record(&tombstone{key: key, version: version, shown: version}, old.scope()) })
-	if c.tombstones.isWaiting(key, old) {
-		return
-	}
 	c.drop(Change{Key: key, Old: old})
 }
 
@@ -451,32 +438,16 @@ func (c *commit) remove(key string, old *Entry) {
 		c.drop(change)
 		return
 	}
-	scope := c.scopeOf(old)
-	waits := false
+	scope := old.scope()
 	c.withMu(func() {
 		if !c.isUnordered() {
 			c.record(&tombstone{key: key, version: version, last: true, shown: c.version}, scope)
 		}
-		if waits = !refused && old.scope() != nil && c.Store.scopes.mayHaveMovedTo(scope, key, c.version) != nil; waits {
-			c.deferDeletion(key, old, old, nil, c.version)
-		} else if !refused && old.scope() != nil { // the server may never have had one that the program wrote
+		if !refused && !old.common().written { // the server may never have had one that the program wrote
 			c.tombstones.noteDeleted(key, scope, c.config.Now)
 		}
 	})
-	if !waits {
-		c.drop(change)
-	}
-}
-
-// scopeOf returns the scope of an entry, or one that may hold it and that the commit replaces.
-func (c *commit) scopeOf(old *Entry) *Scope {
-	if scope := old.scope(); scope != nil {
-		return scope
-	}
-	for scope := range c.scopes {
-		return scope
-	}
-	return nil
+	c.drop(change)
 }
 
 // drop removes an entry from the next state.
@@ -491,22 +462,19 @@ func (c *commit) drop(change Change) {
 // putEntry puts the list's entry of a key into the next state, unless the rules of doc.go say that
 // the list's state is not the newest.
 func (c *commit) putEntry(key string, old, entry *Entry, made bool) {
-	own := old != nil && c.replaces(key, old)
+	own := old != nil && c.replaces(old)
 	if c.scopes != nil {
 		if !c.scopes[entry.scope()] {
 			return
 		}
 		id := entry.identity()
-		state := passed{scope: entry.scope(), key: key, itemKey: key, id: id, version: id.versionText(), list: c.version, unordered: c.isUnordered(), own: own}
+		state := passed{scope: entry.scope(), key: key, id: id, version: id.versionText(), list: c.version, unordered: c.isUnordered(), own: own}
 		if !c.kept[key] && c.judge(state, old) == superseded {
 			return
 		}
 		c.withMu(func() { c.tombstones.forgetDeleted(key) })
 		if set := c.next.indexes.set; entry.lacksIndexOf(set) {
 			c.addIndexValues(set, key, entry)
-		}
-		if c.tombstones.waitingAt(key) != nil {
-			c.stays[key] = true
 		}
 	}
 	if old != nil && c.sameState(key, old, entry, made) {
@@ -576,15 +544,15 @@ func (c *commit) settleFailure(key string) {
 		if !c.scopes[f.scope] {
 			return
 		}
-		own := old != nil && c.replaces(key, old)
-		if c.judge(passed{scope: f.scope, key: key, itemKey: key, id: id, version: f.version, list: c.version, unordered: c.isUnordered(), own: own}, old) == superseded {
+		own := old != nil && c.replaces(old)
+		if c.judge(passed{scope: f.scope, key: key, id: id, version: f.version, list: c.version, unordered: c.isUnordered(), own: own}, old) == superseded {
 			return
 		}
 	}
 	c.failed[key] = f
 	at, kept := c.lastGood(key, old, id)
 	if kept == nil {
-		if c.scopes != nil && old != nil && !old.sameObject(id) && !c.renames.Load() {
+		if c.scopes != nil && old != nil && !old.sameObject(id) {
 			c.drop(Change{Key: key, Old: old, Initial: c.isInitial(old.scope())})
 			c.writeFork() // process looks whether the fork has the entry
 		}
@@ -596,9 +564,6 @@ func (c *commit) settleFailure(key string) {
 	}
 	if f.skipped() {
 		r.record(at, false)
-	}
-	if f.scope != nil {
-		entry = *entry.inScope(f.scope, &r.maker.interner)
 	}
 	r.next.put(at, &entry)
 	c.kept[at] = true
@@ -628,10 +593,13 @@ func (c *commit) resolved() (keys []string) {
 		return nil
 	}
 	for key, f := range c.quarantine.failures() {
+		old, entry := new(Entry).fromMap(c.entries.Item(key)), new(Entry).fromMap(c.list.next.entries.Item(key))
 		if c.scopes != nil && f.scope != nil && !c.scopes[f.scope] {
+			if entry != nil && c.next.entries.Get(key) == entry.ref && !feed.IsOlder(entry.identity().versionText(), f.version) {
+				keys = append(keys, key) // another object has the key
+			}
 			continue
 		}
-		old, entry := new(Entry).fromMap(c.entries.Item(key)), new(Entry).fromMap(c.list.next.entries.Item(key))
 		if isKept := c.list.unidentified && entry == nil && old != nil && c.next.entries.Get(key) != nil; isKept {
 			continue
 		}
@@ -675,9 +643,6 @@ func (c *commit) publish(resolved []string) {
 	}
 	if c.config.Log != nil && (len(changes) > 0 || c.list != nil) {
 		c.config.Log.Append(changes)
-	}
-	for key := range c.stays {
-		c.tombstones.cancel(key) // the object exists
 	}
 	c.advance()
 	if c.list != nil {
@@ -762,10 +727,6 @@ func (c *commit) advance() {
 func (c *commit) forgetScopes() {
 	gone := slices.Collect(maps.Keys(c.scopes))
 	c.Store.scopes.forget(gone)
-	for _, scope := range gone {
-		c.tombstones.released = append(c.tombstones.released, scope.waiting...)
-		scope.waiting = nil
-	}
 	c.quarantine.releaseScopes(func(scope *Scope) bool { return scope != nil && scope.isRemoved() })
 	c.endAbsence()
 }

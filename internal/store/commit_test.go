@@ -4,14 +4,30 @@
 package store
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// An object that the program writes is one of every scope that may hold it.
-func TestProgramWritesLeaveWithTheirScopes(t *testing.T) {
+// newHarnessOf returns a store whose scopes are those of a set with two, a and b, of which only
+// listed ones were added.
+func newHarnessOf(t *testing.T, a, b scope.Scope, listed ...string) *scopedHarness {
+	var set scope.Set
+	if err := set.Add(a, b); err != nil {
+		t.Fatal(err)
+	}
+	h := &scopedHarness{newHarness(func(c *Config) { c.ScopeOf = set.Of }), make(map[string]*Scope), make(map[string]*Feed)}
+	for _, name := range listed {
+		h.joinScope(name, map[string]scope.Scope{"a": a, "b": b}[name])
+	}
+	return h
+}
+
+// An object that the program writes is one of the scope that may hold it, also before the informer
+// runs.
+func TestProgramWritesBelongToTheirScopes(t *testing.T) {
 	for _, row := range []struct{ name, object, steps, want string }{
 		{"a list that lacks it", "a/k/1@5", "a list 11", ""},
 		{"a list of another scope", "a/k/1@5", "b list 11", "a/k/1@5"},
@@ -20,43 +36,46 @@ func TestProgramWritesLeaveWithTheirScopes(t *testing.T) {
 		{"a later state, with a lower version", "a/k/1@99", "a list 11 a/k/1@11", "a/k/1@11"},
 		{"its scope is removed", "a/k/1@5", "a leave", ""},
 		{"another scope is removed", "a/k/1@5", "b leave", "a/k/1@5"},
-		{"its scope retires and is removed", "a/k/1@5", "a retire; a leave", ""},
-		{"its scope has retired before, and is removed", "c/k/1@5", "a retire; program put a/k/1@5; a leave", "c/k/1@5"},
-		{"no scope may hold it", "c/k/1@5", "a list 11", ""},
-		{"no scope may hold it, and one is removed", "c/k/1@5", "a leave", "c/k/1@5"},
 		{"it replaces an object of the server", "a/l/2@50", "a list 11 a/l/2@11", "a/l/2@11"},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed)}
-			h.joinScope("a", scope.Scope{Namespace: "a"})
-			h.joinScope("b", scope.Scope{Namespace: "b"})
-			h.MarkSynced()
-			if err := h.Put(obj(row.object)); err != nil {
-				t.Fatal(err)
+		for _, early := range []bool{false, true} {
+			h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"})
+			put := func() {
+				if err := h.Put(obj(row.object)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if early {
+				put()
+			}
+			h.add("a", scope.Scope{Namespace: "a"})
+			h.add("b", scope.Scope{Namespace: "b"})
+			if !early {
+				put()
 			}
 			h.run(t, row.steps)
 			if got := strings.Join(contents(h.Snapshot()), " "); got != row.want {
-				t.Errorf("the store has %q, want %q", got, row.want)
+				t.Errorf("%s (early: %v): the store has %q, want %q", row.name, early, got, row.want)
 			}
 			if err := h.validate(); err != nil {
 				t.Error(err)
 			}
-		})
+		}
 	}
 }
 
-// An object that the program writes again, with a UID, is no longer one of every range of hashes.
 func TestProgramWritesBelongToTheRangeOfTheirUID(t *testing.T) {
-	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed)}
 	half := uint64(1) << 63
-	h.joinScope("low", scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}})
-	h.joinScope("high", scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}})
-	h.MarkSynced()
-	own, other := "low", "high"
+	low, high := scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}}, scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}}
+	h := newHarnessOf(t, low, high, "a", "b")
+	own, other := "a", "b"
 	if scope.HashOf("u") >= half {
 		own, other = other, own
 	}
-	h.run(t, "program put k; program put k/u@5; "+other+" list 11")
+	if err := h.Put(obj("k")); !errors.Is(err, scope.ErrNotSelected) {
+		t.Errorf("an object without a UID, which either range may hold: %v", err)
+	}
+	h.run(t, "program put k/u@5; "+other+" list 11")
 	if got := strings.Join(contents(h.Snapshot()), " "); got != "k/u@5" {
 		t.Errorf("after a list of the other range, the store has %q", got)
 	}
@@ -66,19 +85,33 @@ func TestProgramWritesBelongToTheRangeOfTheirUID(t *testing.T) {
 	}
 }
 
-// An object without a UID is one of every range of hashes.
-func TestProgramWriteLeavesWithTheLastScopeThatMayHoldIt(t *testing.T) {
-	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed)}
-	half := uint64(1) << 63
-	h.joinScope("low", scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}})
-	h.joinScope("high", scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}})
-	h.MarkSynced()
-	h.run(t, "program put k; high retire; low leave")
-	if got := h.Len(); got != 1 {
-		t.Errorf("while a retiring scope may hold it, the store has %d objects", got)
+func TestRefusedProgramWritesChangeNothing(t *testing.T) {
+	h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"}, "a")
+	h.run(t, "program put a/k/1@5")
+	if err := h.Put(obj("c/k/1@5")); !errors.Is(err, scope.ErrNotSelected) {
+		t.Errorf("an object of no scope: %v", err)
 	}
-	h.run(t, "high leave")
+	if err := h.Replace([]any{obj("a/l/1@5")}, "9"); err == nil {
+		t.Error("a store with scopes was replaced")
+	}
+	if got := strings.Join(contents(h.Snapshot()), " "); got != "a/k/1@5" {
+		t.Errorf("the store has %q", got)
+	}
+	if err := h.Remove(obj("a/k/1@5")); err != nil || h.Len() != 0 {
+		t.Errorf("%d objects after the removal: %v", h.Len(), err)
+	}
+}
+
+// The set may lose a scope before the informer has added it.
+func TestWrittenEntriesOfScopesThatWereNotAddedAreRemoved(t *testing.T) {
+	h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"})
+	h.run(t, "program put a/k/1@5; program put b/k/2@5")
+	h.RemoveUnadded(func(name scope.Scope) bool { return name.Namespace == "b" })
+	if got := strings.Join(contents(h.Snapshot()), " "); got != "b/k/2@5" {
+		t.Errorf("the store has %q", got)
+	}
+	h.joinScope("b", scope.Scope{Namespace: "b"})
 	if got := h.Len(); got != 0 {
-		t.Errorf("after the last scope, the store has %d objects", got)
+		t.Errorf("after a list that lacks it, the store has %d objects", got)
 	}
 }

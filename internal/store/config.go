@@ -12,6 +12,7 @@ import (
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // Config configures a Store.
@@ -37,8 +38,10 @@ type Config struct {
 	// Filter, if set, reports whether an object is stored. It receives the object as sent by the
 	// server, before Decode. An object that no longer passes is removed. It requires ItemKeys.
 	Filter func(runtime.Object) bool
-	// Scoped states that the store has scopes; see Scope. It has none at first.
-	Scoped bool
+	// ScopeOf, if set, states that the store has scopes; see Scope. It has none at first. ScopeOf
+	// returns the only one that may hold an object that the program writes, or an error. An empty
+	// uid stands for any. It is called under the lock of writers.
+	ScopeOf func(namespace, name, uid string) (scope.Scope, error)
 	// Now, if set, returns the time. Without it, HasSeenDeletion remembers nothing.
 	Now func() time.Time
 	// Absent, if set, returns why the store may lack an existing object that has a key, and nil if

@@ -46,29 +46,23 @@
 // resourceVersion, compared as a number, whatever the UID; a state without one is never older. The
 // same object has the same key and UID.
 //
-// An object that moves from one scope to another is updated, and never deleted in between (its
-// deletion waits; see Tombstones). One that moves into no scope is deleted, without LeftScope: the
-// server sends a deletion. The scopes of an informer are disjoint, except that a retiring scope,
-// which others replace, overlaps with those that take its objects over. But two scopes may pass
-// states of one key: an object that is recreated, or whose labels change, may enter another scope,
-// and the feed of one scope may be ahead of the other's. The life of a scope:
+// The key and the UID of an object determine its scope (scope.Set). So two scopes pass states of one
+// key only if its name was recreated in another range of UIDs, and the feed of one scope may be
+// ahead of the other's. The life of a scope:
 //
-//	AddScope      it has no objects. Its first list must not be older than the version that removed
-//	              scopes, or scopes that may hold the same keys, have reached (Feed.NotOlderThan).
-//	              Later lists may be older than that, but not than minVersion, which dropped
-//	              tombstones raise
+//	AddScope      it has no objects of the server. Its first list must not be older than the version
+//	              that removed scopes, or scopes that may hold the same keys, have reached
+//	              (Feed.NotOlderThan). Later lists may be older than that, but not than minVersion,
+//	              which dropped tombstones raise
 //	NewFeed       it has a feed. A second one may join, repeats events of the first, and takes its
 //	              place once it has caught up (HasCaughtUp, Drop)
 //	Commit        its entries are those of the list, and it is listed; see Listings
-//	RetireScope   other scopes take its objects over; it takes over none
-//	RemoveScopes  one commit removes its entries, except those whose deletion waits
+//	RemoveScopes  one commit removes its entries
 //
 // An event is dropped if its scope has reached its version before, as by another feed (hasPassed).
 // What becomes of another state, or of a deletion, depends on what is known of its key: the live
-// entry, the state that could not be stored, if there is one (see Failures), and the tombstone. An
-// entry is one of a scope if it is in that scope, or if the program has written it and the scope
-// may hold it. The rules, of which the first that applies decides (judge and judgeDeletion, in
-// apply.go):
+// entry, the state that could not be stored, if there is one (see Failures), and the tombstone. The
+// rules, of which the first that applies decides (judge and judgeDeletion, in apply.go):
 //
 //	a state that                                            is
 //	──────────────────────────────────────────────────────  ─────────────────────────────────────────
@@ -76,30 +70,22 @@
 //	in a list that replaces that entry                      than the entry, or repeats it
 //	is older than the tombstone, and comes by an event, or  dropped
 //	by a list from before it
-//	comes from a retiring scope, while another scope's      dropped, unless that scope retires, too,
-//	state of the key could not be stored                    and its state is older
 //	has no live entry, or one of the scope                  stored
-//	comes from a retiring scope, while the entry is in      dropped
-//	another one
 //	is older than another scope's entry, and comes by an    dropped; the scope is listed again if that
 //	event, or by a list from before that entry              entry's scope was not since a restore
-//	is the same as another scope's entry                    not stored; the entry moves to the scope
 //	anything else, such as a newer state                    stored
 //
 //	a deletion of                                           does
 //	──────────────────────────────────────────────────────  ─────────────────────────────────────────
-//	the scope's own entry                                   removes it, once no other scope may have the
-//	                                                        object; at once if the filter refuses it
-//	another scope's entry that is older, if that scope      the same
-//	retires, or the filter refuses the state
+//	the scope's own entry                                   removes it
 //	anything else, such as a predecessor's                  records a tombstone
 //
-// An object that the program writes is in the scope of the entry that it replaces. If it replaces
-// none, it is in no scope. It then counts as an entry of every scope that may hold its key and UID,
-// or of every scope if none may: a list of such a scope that lacks the object removes it, also a
-// list from before the write, and so does the removal of the last such scope, which may be a
-// retiring one. A list that has the object with the UID and resourceVersion of the written one
-// keeps the written one, as any unchanged entry (see Invariants).
+// An object that the program writes is in the only scope that may hold it (Config.ScopeOf), which
+// need not have been added: NewScope then returns the scope that has the entry. A list of the scope
+// that lacks the object removes it, also a list from before the write. A list that has the object
+// with the UID and resourceVersion of the written one keeps the written one, as any unchanged entry
+// (see Invariants). A transform must not rename objects of a store with scopes: an object that it
+// renames is not stored.
 //
 // # Tombstones
 //
@@ -111,15 +97,6 @@
 // passed it: Feed.Apply returns feed.Outdated for an older event, Commit feed.ErrOutdated for an
 // older list, and the reflector lists again, not older than Feed.NotOlderThan. A restore of the
 // server drops those of later versions than its own.
-//
-// The server sends the same event for a deletion and for a move to other selectors. So the deletion
-// of an entry, by an event or since a list lacks the object, waits at its tombstone while a scope
-// of another selector that may hold the key has not reached its version, by an event, a bookmark or
-// a list. It waits for a scope that was not listed or fails, too, until that is listed or removed,
-// and giveUp does not end the wait. Readers have the entry meanwhile. The deletion is dropped if
-// the entry has changed when the wait ends, which includes its scope. A state that a list stores
-// cancels any deletion that waits at its key: after a restore, it may be the state that was
-// deleted.
 //
 // # Listings
 //
@@ -151,9 +128,7 @@
 // a list, too; it is removed if it has another UID, unless a transform has renamed an object.
 // Without an entry, the key is absent, and KeyError has the cause. The reflector lists the objects
 // again when its watch ends, then less and less often (retryQuarantined, in
-// internal/reflector/watch.go). The failed state still decides the scope of its object, as does one
-// that a transform ignores: the last good entry moves to that scope, and a deletion of it no longer
-// waits. An entry whose packed bytes cannot be decoded by a reader is quarantined, too.
+// internal/reflector/watch.go). An entry whose packed bytes cannot be decoded by a reader is quarantined, too.
 //
 // # Concurrency
 //
@@ -163,15 +138,14 @@
 //	writer   serializes writes. An event holds it from reading the old state until the new one is
 //	         published. A commit of scopes gives it back after every 512 keys, and in the end decides
 //	         again on the keys that were written meanwhile. It does not pause if it compares contents,
-//	         if two feeds have one of its scopes, or once a transform has renamed an object. A commit
-//	         of a whole collection holds the lock while it compares, about 1 µs for each object of the
+//	         or if two feeds have one of its scopes. A commit of a whole collection holds the lock while it compares, about 1 µs for each object of the
 //	         list. Key, decode, transform and index functions may run under it; they may read the
 //	         store but must not write to it. Filters run, and errors are reported, under no lock of
 //	         the store, but perhaps under gate.mu of package source.
 //	mu       guards the published state: the maps, the indexes, the resourceVersion, the scopes, the
 //	         tombstones and the order of the log. A writer holds it to publish a change or to swap in
 //	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for O(scopes),
-//	         and for the tombstones, waiting deletions and quarantined keys that a change resolves;
+//	         and for the tombstones and quarantined keys that a change resolves;
 //	         after a restore of the server, for all tombstones. Only Config.Now runs under it.
 //
 // In comments, both locks are writer and mu, and a lock of the store is either of these. The scopes

@@ -31,7 +31,8 @@ type entryMeta struct {
 // once (see metaInterner).
 type sharedMeta struct {
 	byIndex [][]string // the values under each index, in the order of the indexSet
-	claim              // zero if the store has the whole collection
+	scope   *Scope     // nil if the store has the whole collection
+	written bool       // the program has written the entry, of a store with scopes: its version says nothing of other states
 	version string     // if it is a number of 2^63 or more
 }
 
@@ -135,7 +136,7 @@ func (in *metaInterner) intern(meta sharedMeta, old *sharedMeta) *sharedMeta {
 }
 
 func (m *sharedMeta) equal(other *sharedMeta) bool {
-	return m.claim == other.claim && m.version == other.version &&
+	return m.scope == other.scope && m.written == other.written && m.version == other.version &&
 		slices.EqualFunc(m.byIndex, other.byIndex, slices.Equal[[]string])
 }
 
@@ -164,13 +165,16 @@ func (e *Entry) with(in *metaInterner, change func(*sharedMeta)) *Entry {
 	return &changed
 }
 
-// inScope returns the entry if it is in a scope, and otherwise a copy that is.
-func (e *Entry) inScope(c *Scope, in *metaInterner) *Entry {
-	if c.whole || e.scope() == c {
+// confirmed returns the entry if it is a state of the server, and otherwise a copy that is.
+func (e *Entry) confirmed(in *metaInterner) *Entry {
+	if !e.common().written {
 		return e
 	}
-	return e.with(in, func(m *sharedMeta) { m.claim = claim{scope: c} })
+	return e.with(in, func(m *sharedMeta) { m.written = false })
 }
+
+// isOf reports whether an entry, which may be nil, is one of a scope.
+func (e *Entry) isOf(c *Scope) bool { return e != nil && e.scope() == c.mark() }
 
 // identity is an object's UID and resourceVersion as sent by the server. An entry records it when
 // the object is stored, so later changes to the value do not affect it.

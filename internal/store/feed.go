@@ -51,7 +51,7 @@ func (s *Store) NewFeed(config FeedConfig) *Feed {
 	if config.Listed == nil {
 		config.Listed = func() {}
 	}
-	if !s.config.Scoped {
+	if !s.isScoped() {
 		config.Scopes = s.scopes.held // the whole collection
 	}
 	f := &Feed{store: s, config: config, had: slices.Clone(config.Scopes), progress: progress{version: config.From}}
@@ -143,10 +143,10 @@ func (f *Feed) NotOlderThan() string {
 // sharesKeysWith reports whether a scope may hold the same keys as another scope of the feed.
 func (f *Feed) sharesKeysWith(c *Scope) bool {
 	if f.name.Hash.Field != scope.Namespace {
-		return (len(f.had) > 1 || f.had[0] != c) && scope.ShareKeys(f.name, c.Name)
+		return (len(f.had) > 1 || f.had[0] != c) && scope.MayShareKeys(f.name, c.Name)
 	}
 	for _, own := range f.had {
-		if own != c && scope.ShareKeys(own.Name, c.Name) {
+		if own != c && scope.MayShareKeys(own.Name, c.Name) {
 			return true
 		}
 	}
@@ -339,7 +339,7 @@ func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
 			c.needsRelist = true // an undone state of a listed scope may have replaced one of its states
 		}
 	}
-	s.tombstones.forgetUndone(listed, version)
+	s.tombstones.forgetUndone(version)
 	if feed.IsOlder(version, k.removedVersion) {
 		k.removedVersion = version
 	}

@@ -117,7 +117,7 @@ type fedStore struct {
 
 func newFedStore(config Config) fedStore {
 	s := New(config)
-	if config.Scoped {
+	if s.isScoped() {
 		return fedStore{s, nil}
 	}
 	return fedStore{s, s.NewFeed(FeedConfig{})}
@@ -165,7 +165,7 @@ func (h *harness) feedOfAll() *Feed {
 	if h.Feed != nil {
 		return h.Feed
 	}
-	c := NewScope(scope.Scope{})
+	c := h.NewScope(scope.Scope{})
 	h.AddScope(c)
 	return h.NewFeed(FeedConfig{Scopes: []*Scope{c}})
 }
@@ -180,7 +180,9 @@ func (h *harness) Get(key string) (*object, bool) {
 func packing(c *Config) { c.Packer = jsonPacker{pack.New()} }
 
 // scoped makes a store have scopes, and no feed.
-func scoped(c *Config) { c.Scoped = true }
+func scoped(c *Config) {
+	c.ScopeOf = func(_, _, _ string) (scope.Scope, error) { return scope.Scope{}, scope.ErrNotSelected }
+}
 
 func withoutItemKeys(c *Config) { c.ItemKeys = false }
 

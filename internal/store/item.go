@@ -14,7 +14,8 @@ import (
 // maker is what makeEntry keeps from entry to entry. One goroutine uses it at a time.
 type maker struct {
 	interner     metaInterner
-	claim                                    // of the next entry
+	scope        *Scope                      // of the next entry; nil if the store has the whole collection
+	written      bool                        // the next entry is written by the program, into a store with scopes
 	keepsDecoded bool                        // the next entry, if packed, refers to the value that was decoded for it
 	report       func(key string, err error) // receives the errors of index functions
 }
@@ -23,7 +24,7 @@ type maker struct {
 // nil.
 func metaOf(m *maker, item feed.Item, byIndex [][]string, old *Entry) entryMeta {
 	id := identityOf(item.UID, item.ResourceVersion)
-	shared := sharedMeta{byIndex: byIndex, claim: m.claim, version: id.text}
+	shared := sharedMeta{byIndex: byIndex, scope: m.scope, written: m.written, version: id.text}
 	var known *sharedMeta
 	if old != nil {
 		known = old.shared
@@ -134,8 +135,11 @@ func (v *valueCodec) keyOf(item feed.Item) (string, *any, error) {
 		return item.Key, nil, err
 	}
 	key, err := v.keyOfValue(value)
-	if err == nil && key == "" && item.Key == "" && item.Object == nil {
+	switch {
+	case err == nil && key == "" && item.Key == "" && item.Object == nil:
 		err = errNoKey
+	case err == nil && key != item.Key && item.Key != "" && v.isScoped():
+		err = fmt.Errorf("%w: its key is %q", errRenamed, key)
 	}
 	if err != nil {
 		return item.Key, nil, err
@@ -147,7 +151,13 @@ func (v *valueCodec) keyOfValue(value any) (string, error) {
 	return feed.CatchPanic(func() (string, error) { return v.config.Key(value) })
 }
 
-var errNoKey = errors.New("the object has no key")
+var (
+	errNoKey   = errors.New("the object has no key")
+	errRenamed = errors.New("a transform must not change the key of an object of an informer with scopes")
+)
+
+// isScoped reports whether the store has scopes.
+func (v *valueCodec) isScoped() bool { return v.config.ScopeOf != nil }
 
 // skips reports whether Decode returns ErrSkip for the item: its state is never stored.
 func (v *valueCodec) skips(item feed.Item) bool {

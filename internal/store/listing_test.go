@@ -39,17 +39,15 @@ func TestListingChangesWithListsAndRemovals(t *testing.T) {
 		{"a deletion", "a put k/1@11; a delete k/1@12", "a b", false},
 		{"a list of a listed scope", "a list 12 k/1@11", "a b", false},
 		{"an older list of a listed scope", "a list 12 k/1@11; a list 11", "a b", false},
-		{"a scope that retires", "a retire", "a b", false},
 		{"a write of the program", "program put k/1@11", "a b", false},
 		{"the first list of a scope", "c join", "a b c", true},
 		{"the removal of a scope", "a put k/1@11; a leave", "b", true},
 		{"the removal of an empty scope", "a leave", "b", true},
-		{"the removal of a scope that retires", "c join; a retire; a leave", "b c", true},
 		{"the removal of all", "a leave; b leave", "", true},
 		{"a removed scope that is added again", "a leave; a join", "a b", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := newScopedHarness(true)
+			h := newScopedHarness()
 			before := h.Listing()
 			h.run(t, row.steps)
 			if got := h.listed(h.Listing()); got != row.want || h.Listing() != before != row.begins {
@@ -71,7 +69,7 @@ func TestScopesOfOneListAreListedAtOnce(t *testing.T) {
 	scopes := make([]*Scope, 5)
 	for i := range scopes {
 		first := uint64(i) << 61
-		scopes[i] = NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: first, Last: first + 1<<61 - 1}})
+		scopes[i] = h.NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: first, Last: first + 1<<61 - 1}})
 		h.AddScope(scopes[i])
 	}
 	f := h.NewFeed(FeedConfig{Scopes: scopes})
@@ -96,11 +94,10 @@ func TestListingStaysDuringACommit(t *testing.T) {
 	for _, row := range []struct{ name, before, commit, during, after string }{
 		{"a first list", "", "c list 20 " + objects, "a b", "a b c"},
 		{"a removal", "c list 20 " + objects, "c leave", "a b c", "a b"},
-		{"a removal of a scope that retires", "c list 20 " + objects + "; c retire", "c leave", "a b c", "a b"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := newScopedHarness(false)
-			h.scopes["c"] = NewScope(scope.Scope{})
+			h := newScopedHarness()
+			h.scopes["c"] = h.NewScope(scope.Scope{})
 			h.AddScope(h.scopes["c"])
 			h.feeds["c"] = h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["c"]}})
 			if row.before != "" {
@@ -143,7 +140,7 @@ func newListable(t *testing.T, steps []string) (h *scopedHarness) {
 		}
 		return nil
 	}
-	h = &scopedHarness{newHarness(scoped, func(c *Config) { c.Absent = absent }), false, make(map[string]*Scope), make(map[string]*Feed)}
+	h = &scopedHarness{newHarness(scoped, func(c *Config) { c.Absent = absent }), make(map[string]*Scope), make(map[string]*Feed)}
 	return h
 }
 
@@ -187,7 +184,7 @@ func TestListingIsThatOfTheEntriesAndTheLog(t *testing.T) {
 	h := newHarness(scoped, func(c *Config) { c.Indexers = nil })
 	scopes := make([]*Scope, orderChanges/2)
 	for i := range scopes {
-		scopes[i] = NewScope(scope.Scope{})
+		scopes[i] = h.NewScope(scope.Scope{})
 	}
 	var present atomic.Pointer[Scope]
 	present.Store(scopes[0])

@@ -58,11 +58,11 @@ func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement 
 	defer s.mu.Unlock()
 	live := s.live.Load()
 	set := live.indexes.set
-	if f != nil && s.config.Scoped {
+	if f != nil && s.isScoped() {
 		set = &indexSet{} // the indexes of the live state are changed instead
 	}
 	return &Replacement{
-		store: s, feed: f, next: newState(set, s.config.Scoped && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations,
+		store: s, feed: f, next: newState(set, s.isScoped() && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations,
 		rejected: make(map[string]failure), recovered: make(map[string]struct{}), duplicates: make(map[string]struct{}),
 		refused: make(map[string]refusedState), passed: make(map[string]struct{}),
 	}
@@ -170,7 +170,7 @@ func (r *Replacement) enter(item feed.Item) bool {
 	if r.scope == nil {
 		return false
 	}
-	r.maker.claim = claim{scope: r.scope.mark()}
+	r.maker.scope = r.scope.mark()
 	return true
 }
 
@@ -268,7 +268,7 @@ func (r *Replacement) isSameWithoutVersion(old *Entry, id identity) bool {
 // was made for the replacement, and is not the live one.
 func (r *Replacement) accept(itemKey string, item feed.Item, entry *Entry, made bool, kind itemKind) {
 	s := r.store
-	entry = entry.inScope(r.scope, &r.maker.interner)
+	entry = entry.confirmed(&r.maker.interner)
 	before := r.next.put(item.Key, entry)
 	_, rejected := r.rejected[item.Key]
 	named := feed.HasName(item.Key)

@@ -28,14 +28,12 @@ type Scope struct {
 	listed, removed atomic.Uint64
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
-	version     string       // that the scope has reached by feeds that it no longer has
-	feeds       []*progress  // of the feeds that it has
-	minVersion  string       // no state of it that is older is stored; see Feed.NotOlderThan
-	retiring    bool         // other scopes take its objects over; see RetireScope
-	restores    uint64       // how many restores of the server were known when it was last listed after one
-	needsRelist bool         // the store may lack states of it, since the server was restored
-	vacated     bool         // it has not been listed since Vacate
-	waiting     []waitingKey // the deletions that wait for the scope; see settleMoves
+	version     string      // that the scope has reached by feeds that it no longer has
+	feeds       []*progress // of the feeds that it has
+	minVersion  string      // no state of it that is older is stored; see Feed.NotOlderThan
+	restores    uint64      // how many restores of the server were known when it was last listed after one
+	needsRelist bool        // the store may lack states of it, since the server was restored
+	vacated     bool        // it has not been listed since Vacate
 }
 
 // progress is the version that a feed has reached.
@@ -46,39 +44,70 @@ type progress struct {
 // scopes is the set of a store's scopes. It is guarded by mu and written under both locks.
 type scopes struct {
 	held           []*Scope
-	byNamespace    map[string][]*Scope // those of one namespace, and under "" those of all
-	selectors      map[scope.Scope]int // how many there are by their selectors; see scope.Selectors
-	last           int                 // the number of scopes that were added
-	oldest         *Scope              // the one that has the store's version; nil if it must be found
-	watermark      string              // the version that every scope which may pass states has reached
-	unbounded      bool                // no scope may pass states
-	removedVersion string              // the latest version that a removed scope had reached
-	restores       uint64              // how many restores of the server feeds have noticed
+	byNamespace    map[string][]*Scope    // those of one namespace, and under "" those of all
+	early          map[scope.Scope]*Scope // those into which the program has written, and that were not added yet
+	last           int                    // the number of scopes that have an id
+	oldest         *Scope                 // the one that has the store's version; nil if it must be found
+	watermark      string                 // the version that every scope which may pass states has reached
+	unbounded      bool                   // no scope may pass states
+	removedVersion string                 // the latest version that a removed scope had reached
+	restores       uint64                 // how many restores of the server feeds have noticed
 }
 
-// NewScope returns a scope that is not in a store.
-func NewScope(name scope.Scope) *Scope { return &Scope{Name: name} }
+// NewScope returns a scope for AddScope: the one into which the program has written, if there is
+// one.
+func (s *Store) NewScope(name scope.Scope) *Scope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.scopes.early[name]; c != nil {
+		return c
+	}
+	return &Scope{Name: name}
+}
+
+// named returns the scope of a name that may hold a key. If the store has none yet, it makes one,
+// for the entries that the program writes before AddScope. The caller holds both locks.
+func (k *scopes) named(name scope.Scope, key string) *Scope {
+	for c := range k.holding(key) {
+		if c.Name == name {
+			return c
+		}
+	}
+	c := k.early[name]
+	if c == nil {
+		c = &Scope{Name: name}
+		k.identify(c)
+		if k.early == nil {
+			k.early = make(map[scope.Scope]*Scope)
+		}
+		k.early[name] = c
+	}
+	return c
+}
+
+// identify gives a scope its id.
+func (k *scopes) identify(c *Scope) {
+	if c.id == "" {
+		k.last++
+		c.id = strconv.Itoa(k.last)
+	}
+}
 
 // add adds a scope to the set. The caller holds both locks.
 func (k *scopes) add(added *Scope) {
-	k.last++
-	added.id, added.restores = strconv.Itoa(k.last), k.restores
+	k.identify(added)
+	delete(k.early, added.Name)
+	added.restores = k.restores
 	k.held = append(k.held, added)
 	k.byNamespace[added.Name.Namespace] = append(k.byNamespace[added.Name.Namespace], added)
-	if !added.whole { // which is the only one
-		k.selectors[added.Name.Selectors()]++
-	}
 	k.oldest = nil
 }
 
 // forget removes scopes from the set, which the store no longer lists. The caller holds both locks.
 func (k *scopes) forget(gone []*Scope) {
 	for _, c := range gone {
-		c.retiring = true // no deletion waits for it
+		delete(k.early, c.Name)
 		k.removedVersion = newer(k.removedVersion, c.reached())
-		if k.selectors[c.Name.Selectors()]--; k.selectors[c.Name.Selectors()] == 0 {
-			delete(k.selectors, c.Name.Selectors())
-		}
 	}
 	isGone := (*Scope).isRemoved
 	k.held = slices.DeleteFunc(k.held, isGone)
@@ -224,29 +253,10 @@ func (k *scopes) havePassed(version string) bool {
 // stored state of another scope that a restore of the server may have undone. The caller holds both
 // locks, or the writer's before the scope has a reader.
 func (c *Scope) relistIfUndone(stored *Scope) {
-	if !c.retiring && stored != nil && stored.restores < c.restores {
+	if stored != nil && stored.restores < c.restores {
 		c.needsRelist = true
 	}
 }
-
-// claim is which scope an entry is in. The labels of one in no scope, which the program has
-// written, do not count, as the server may have others.
-type claim struct {
-	scope   *Scope
-	written bool // the program has written the entry: its version says nothing of other scopes' states
-	hasUID  bool
-	hash    uint64 // of the UID of a written entry in no scope, as of a range
-}
-
-// mayBeIn reports whether a scope may hold a written entry that is in no scope.
-func (m claim) mayBeIn(c *Scope, key string) bool {
-	may, _ := c.Name.MayHold(namespaceOf(key), key[strings.IndexByte(key, '/')+1:])
-	hash := c.Name.Hash
-	return may && (!m.hasUID || hash.Field != scope.UID || hash.First <= m.hash && m.hash <= hash.Last)
-}
-
-// waitingKey is the key and the version of a waiting deletion.
-type waitingKey struct{ key, version string }
 
 // newer returns version, unless it is empty or known to be older than current. Versions that cannot
 // be compared count as newer.
@@ -263,18 +273,4 @@ func (c *Scope) setID() string {
 		return ""
 	}
 	return c.id
-}
-
-// mayHaveMovedTo returns a scope into which an object of an entry of a scope may have moved at a
-// version, and that has not reached it; nil if there is none. The caller holds a lock of the store.
-func (k *scopes) mayHaveMovedTo(from *Scope, key, version string) *Scope {
-	if len(k.selectors) <= 1 {
-		return nil
-	}
-	for other := range k.holding(key) {
-		if !other.retiring && scope.CanMove(from.Name, other.Name) && !other.hasReached(version) {
-			return other
-		}
-	}
-	return nil
 }

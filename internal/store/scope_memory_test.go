@@ -22,7 +22,7 @@ func TestRemovedScopesAreFreed(t *testing.T) {
 	added := 0
 	add := func() *Scope {
 		added++
-		scope := NewScope(scope.Scope{LabelSelector: "in=" + strconv.Itoa(added)})
+		scope := h.NewScope(scope.Scope{Namespace: strconv.Itoa(added)})
 		h.AddScope(scope)
 		return scope
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/kinformer/kinformer/internal/testing/random"
 )
 
-// scopesMachine is a server, whose objects have a label, and a store with a scope for each value of
-// the label, or for two values. Each scope has a feed, which lags behind the server by any number
-// of events. Some states of objects cannot be stored, and some are to be ignored.
+// scopesMachine is a server, whose objects have a letter, as a hash of the UID, and a store with a
+// scope for each letter, or for two. Each scope has a feed, which lags behind the server by any
+// number of events. Some states of objects cannot be stored, and some are to be ignored.
 type scopesMachine struct {
 	*harness
 	version int
@@ -34,7 +34,8 @@ type scopesMachine struct {
 type scopedWrite struct {
 	version       int
 	key, uid      string
-	label, before string // "" before the creation and after the deletion
+	letter        string // of the UID
+	isNew, isLast bool   // it is the creation, or the deletion
 	fault, last   string // last is that of the state before
 }
 
@@ -43,7 +44,6 @@ type scopedLife struct {
 	key    string
 	out    bool // it was, or may have been, outside of the held scopes
 	dead   bool
-	moves  int
 	stored bool // the store has had it
 	failed bool // KeyError has had an error for it
 	skips  bool // it had a state that is to be ignored
@@ -51,16 +51,16 @@ type scopedLife struct {
 
 // scopedPart is a scope that is held, and its feed.
 type scopedPart struct {
-	labels   string // the letters are values of the label
-	scope    *Scope
-	feed     *Feed
-	reached  int // version
-	listed   bool
-	retiring bool
-	stopped  bool
+	letters string
+	scope   *Scope
+	feed    *Feed
+	reached int // version
+	listed  bool
 }
 
-func (p *scopedPart) has(label string) bool { return label != "" && strings.Contains(p.labels, label) }
+func (p *scopedPart) has(letter string) bool {
+	return letter != "" && strings.Contains(p.letters, letter)
+}
 
 // TestScopesMatchTheServer runs random programs. An object that exists in a held scope is never
 // absent without an error, and in the end the store has what the server has.
@@ -101,63 +101,54 @@ func TestScopesMatchTheServer(t *testing.T) {
 
 func (m *scopesMachine) doWrite(t *random.T) {
 	key := random.From(t, "key", "k", "l")
-	label := random.From(t, "label", "a", "b", "a", "b", "")
-	m.write(key, label, random.From(t, "fault", writeFaults...))
+	letter := random.From(t, "letter", "a", "b")
+	m.write(key, letter, random.From(t, "delete", true, false, false), random.From(t, "fault", writeFaults...))
 }
 
 var writeFaults = []string{"", "", "decode", "skip"}
 
-// write creates, changes or, if label is empty, deletes an object.
-func (m *scopesMachine) write(key, label, fault string) {
+// write creates an object whose UID has a letter, or changes or deletes the one that exists.
+func (m *scopesMachine) write(key, letter string, deletes bool, fault string) {
 	before := m.now[key]
 	m.version++
-	w := scopedWrite{version: m.version, key: key, label: label}
-	switch {
-	case before == nil && w.label == "":
-		w.label = "a"
-		fallthrough
-	case before == nil:
-		w.uid = "u" + strconv.Itoa(m.version)
+	w := scopedWrite{version: m.version, key: key, letter: letter, fault: fault}
+	if before == nil {
+		w.uid, w.isNew = letter+strconv.Itoa(m.version), true
 		m.lives[w.uid] = &scopedLife{key: key}
-	default:
-		w.uid, w.before, w.last = before.uid, before.label, before.fault
+	} else {
+		w.uid, w.letter, w.last, w.isLast = before.uid, before.letter, before.fault, deletes
 	}
 	life := m.lives[w.uid]
-	if w.label == "" {
+	if w.isLast {
 		life.dead = true
 		m.now[key] = nil
 	} else {
-		w.fault = fault
-		life.out = life.out || !m.isHeld(w.label)
+		life.out = life.out || !m.isHeld(w.letter)
 		life.skips = life.skips || w.fault == "skip"
-		if w.before != "" && w.before != w.label {
-			life.moves++
-		}
 		m.now[key] = &w
 	}
 	m.writes = append(m.writes, w)
 }
 
-// isHeld reports whether a scope that does not retire has a label.
-func (m *scopesMachine) isHeld(label string) bool {
-	return slices.ContainsFunc(m.parts, func(p *scopedPart) bool { return !p.retiring && p.has(label) })
+// isHeld reports whether a scope has a letter.
+func (m *scopesMachine) isHeld(letter string) bool {
+	return slices.ContainsFunc(m.parts, func(p *scopedPart) bool { return p.has(letter) })
 }
 
-func (m *scopesMachine) hold(labels string) *scopedPart {
-	p := &scopedPart{labels: labels, scope: NewScope(scope.Scope{LabelSelector: "label in (" + labels + ")"})}
+func (m *scopesMachine) hold(letters string) *scopedPart {
+	p := &scopedPart{letters: letters, scope: m.NewScope(scope.Scope{})}
 	m.AddScope(p.scope)
 	p.feed = m.NewFeed(FeedConfig{Scopes: []*Scope{p.scope}})
 	m.parts = append(m.parts, p)
 	return p
 }
 
-// drawPart returns a scope whose feed is open.
+// drawPart returns a scope.
 func (m *scopesMachine) drawPart(t *random.T) *scopedPart {
-	open := slices.DeleteFunc(slices.Clone(m.parts), func(p *scopedPart) bool { return p.stopped })
-	if len(open) == 0 {
+	if len(m.parts) == 0 {
 		t.Skip("no scope")
 	}
-	return open[t.Range("scope", 0, len(open)-1)]
+	return m.parts[t.Range("scope", 0, len(m.parts)-1)]
 }
 
 func (m *scopesMachine) doDeliver(t *random.T) {
@@ -167,7 +158,6 @@ func (m *scopesMachine) doDeliver(t *random.T) {
 	}
 	to := p.reached + random.From(t, "versions", 1, 1, 1, 2, 100)
 	m.deliver(p, min(to, m.version))
-	m.finishReplacing()
 }
 
 // deliver makes a feed pass the events up to a version, or a bookmark.
@@ -177,18 +167,20 @@ func (m *scopesMachine) deliver(p *scopedPart, to int) {
 		p.reached++
 		o := &object{Key: w.key, UID: w.uid, Version: strconv.Itoa(w.version), Fault: w.fault}
 		switch {
-		case p.has(w.label) && p.has(w.before):
-			p.feed.Apply(watch.Modified, o.item())
-		case p.has(w.label):
-			p.feed.Apply(watch.Added, o.item())
-		case p.has(w.before):
+		case !p.has(w.letter):
+			if p.reached == to {
+				p.feed.AdvanceVersion(o.Version)
+			}
+			continue
+		case w.isLast:
 			p.feed.Apply(watch.Deleted, o.with(w.last).item())
-		case p.reached == to:
-			p.feed.AdvanceVersion(o.Version)
+			continue
+		case w.isNew:
+			p.feed.Apply(watch.Added, o.item())
+		default:
+			p.feed.Apply(watch.Modified, o.item())
 		}
-		if p.has(w.label) {
-			m.noteFailure(o)
-		}
+		m.noteFailure(o)
 	}
 }
 
@@ -201,10 +193,10 @@ func (m *scopesMachine) doMeanwhile() {
 	m.meanwhile = m.meanwhile[1:]
 	draw := func(limit int) (drawn int) { drawn, n = n%limit, n/limit; return drawn }
 	if draw(2) == 1 {
-		m.write([]string{"k", "l"}[draw(2)], []string{"a", "b", ""}[draw(3)], writeFaults[draw(4)])
+		m.write([]string{"k", "l"}[draw(2)], []string{"a", "b"}[draw(2)], draw(3) == 0, writeFaults[draw(4)])
 	}
 	for _, p := range m.parts {
-		if p != m.listing && p.listed && !p.stopped {
+		if p != m.listing && p.listed {
 			m.deliver(p, min(p.reached+draw(4), m.version))
 		}
 	}
@@ -226,7 +218,6 @@ func (m *scopesMachine) doList(t *random.T) {
 	}
 	version := t.Range("version", from, m.version)
 	m.list(p, version, version == m.version && t.Bool("consistent"))
-	m.finishReplacing()
 }
 
 func (m *scopesMachine) notOlderThan(p *scopedPart) int {
@@ -245,7 +236,7 @@ func (m *scopesMachine) list(p *scopedPart, version int, consistent bool) {
 		then[w.key] = w
 	}
 	for _, key := range []string{"k", "l"} {
-		if w := then[key]; p.has(w.label) {
+		if w := then[key]; p.has(w.letter) && !w.isLast {
 			o := &object{Key: w.key, UID: w.uid, Version: strconv.Itoa(w.version), Fault: w.fault}
 			next.Add(o.item())
 			defer m.noteFailure(o)
@@ -259,47 +250,32 @@ func (m *scopesMachine) list(p *scopedPart, version int, consistent bool) {
 
 // doSet replaces scopes, as Set does.
 func (m *scopesMachine) doSet(t *random.T) {
-	old := slices.DeleteFunc(slices.Clone(m.parts), func(p *scopedPart) bool { return p.retiring })
-	if len(old) < len(m.parts) {
-		t.Skip("a scope retires")
-	}
 	next := random.From(t, "set", []string{"a", "b"}, []string{"ab"}, []string{"a"})
-	var gone []*scopedPart
-	for _, p := range old {
-		if i := slices.Index(next, p.labels); i >= 0 {
+	for _, p := range slices.Clone(m.parts) {
+		if i := slices.Index(next, p.letters); i >= 0 {
 			next = slices.Delete(slices.Clone(next), i, i+1)
 		} else {
-			gone = append(gone, p)
+			m.drop(p)
 		}
 	}
-	for _, labels := range next {
-		m.hold(labels)
-	}
-	for _, p := range gone {
-		p.retiring = true
-		m.RetireScope(p.scope)
-	}
 	m.markOut()
-	m.finishReplacing()
+	for _, letters := range next {
+		m.hold(letters)
+	}
 }
 
 // doRemove removes a scope, as Remove does.
 func (m *scopesMachine) doRemove(t *random.T) {
-	p := m.drawPart(t)
-	if p.retiring {
-		t.Skip("it retires")
-	}
-	m.drop(p)
+	m.drop(m.drawPart(t))
 	m.markOut()
-	m.finishReplacing()
 }
 
 func (m *scopesMachine) doAdd(t *random.T) {
-	label := random.From(t, "label", "a", "b")
-	if m.isHeld(label) {
+	letter := random.From(t, "letter", "a", "b")
+	if m.isHeld(letter) {
 		t.Skip("it is held")
 	}
-	m.hold(label)
+	m.hold(letter)
 }
 
 // doVacate removes all objects, which exist. All scopes must be listed again.
@@ -323,38 +299,8 @@ func (m *scopesMachine) drop(p *scopedPart) {
 // markOut marks objects that may have left the store with a scope.
 func (m *scopesMachine) markOut() {
 	for _, w := range m.writes {
-		if w.label != "" && !m.isHeld(w.label) {
+		if w.uid != "" && !m.isHeld(w.letter) {
 			m.lives[w.uid].out = true
-		}
-	}
-}
-
-// finishReplacing removes replaced scopes as informers do.
-func (m *scopesMachine) finishReplacing() {
-	for _, p := range slices.Clone(m.parts) {
-		if !p.retiring {
-			continue
-		}
-		var others []*Scope
-		ready := true
-		for _, other := range m.parts {
-			if !other.retiring && strings.ContainsAny(other.labels, p.labels) {
-				ready = ready && other.listed
-				others = append(others, other.scope)
-			}
-		}
-		for _, other := range others {
-			ready = ready && (p.stopped || !p.listed || m.HaveReached([]*Scope{p.scope}, other))
-		}
-		if !ready {
-			continue
-		}
-		if !p.stopped {
-			p.stopped = true
-			p.feed.Close()
-		}
-		if m.HaveReached(others, p.scope) {
-			m.drop(p)
 		}
 	}
 }
@@ -363,23 +309,17 @@ func (m *scopesMachine) finishReplacing() {
 func (m *scopesMachine) settle() {
 	for range 3 {
 		for _, p := range slices.Clone(m.parts) {
-			switch {
-			case p.stopped:
-			case !p.listed:
+			if !p.listed {
 				m.list(p, max(p.reached, m.notOlderThan(p)), false)
-				fallthrough
-			default:
-				m.deliver(p, m.version)
-				p.feed.AdvanceVersion(strconv.Itoa(m.version))
 			}
+			m.deliver(p, m.version)
+			p.feed.AdvanceVersion(strconv.Itoa(m.version))
 		}
-		m.finishReplacing()
 	}
 }
 
-// mustStay reports whether the store must not lose an object. It may lose one that has moved to
-// another scope and back, of which a list of the other scope shows nothing, and has it again later.
-func (l *scopedLife) mustStay() bool { return !l.dead && !l.out && l.moves < 2 }
+// mustStay reports whether the store must not lose an object.
+func (l *scopedLife) mustStay() bool { return !l.dead && !l.out }
 
 // check checks that no object was deleted that exists in a held scope.
 func (m *scopesMachine) check(t *random.T) {
@@ -400,7 +340,7 @@ func (m *scopesMachine) check(t *random.T) {
 	for uid, life := range m.lives {
 		has, err := m.HasUID(life.key, uid), m.KeyError(life.key)
 		life.stored = life.stored || has
-		if life.mustStay() && !has && (life.stored || life.failed && life.moves == 0 && !life.skips && err == nil) {
+		if life.mustStay() && !has && (life.stored || life.failed && !life.skips && err == nil) {
 			t.Fatalf("%s exists, and is absent; KeyError: %v", uid, err)
 		}
 	}
@@ -415,7 +355,7 @@ func (m *scopesMachine) checkSettled(t *random.T) {
 		w, err := m.now[key], m.KeyError(key)
 		o, has := m.Get(key)
 		switch {
-		case w == nil || !m.isHeld(w.label):
+		case w == nil || !m.isHeld(w.letter):
 			if has || err != nil {
 				t.Fatalf("%q is not in a held scope; the store has %v, %v", key, o, err)
 			}

@@ -17,7 +17,7 @@ import (
 // are recorded.
 func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 	h := newHarness(scoped)
-	listed, refused := NewScope(scope.Scope{}), NewScope(scope.Scope{})
+	listed, refused := h.NewScope(scope.Scope{}), h.NewScope(scope.Scope{})
 	h.AddScope(listed)
 	h.AddScope(refused)
 	feed := h.NewFeed(FeedConfig{Scopes: []*Scope{listed}})

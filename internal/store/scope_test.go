@@ -17,15 +17,15 @@ import (
 // scopedHarness is a store with the scopes a and b, which may hold the same keys. Each has a feed.
 type scopedHarness struct {
 	*harness
-	moves  bool
 	scopes map[string]*Scope
 	feeds  map[string]*Feed
 }
 
-// newScopedHarness returns a store whose scopes were listed at version 10 and are empty. moves says
-// whether an object can move between them.
-func newScopedHarness(moves bool) *scopedHarness {
-	h := &scopedHarness{newHarness(scoped), moves, make(map[string]*Scope), make(map[string]*Feed)}
+// newScopedHarness returns a store whose scopes were listed at version 10 and are empty. What the
+// program writes is in a.
+func newScopedHarness() *scopedHarness {
+	first := func(_, _, _ string) (scope.Scope, error) { return scope.Scope{}, nil }
+	h := &scopedHarness{newHarness(func(c *Config) { c.ScopeOf = first }), make(map[string]*Scope), make(map[string]*Feed)}
 	h.join("a")
 	h.join("b")
 	h.MarkSynced()
@@ -33,19 +33,18 @@ func newScopedHarness(moves bool) *scopedHarness {
 }
 
 // join adds a scope that was listed at version 10.
-func (h *scopedHarness) join(name string) {
-	if h.moves {
-		h.joinScope(name, scope.Scope{LabelSelector: "in=" + name})
-		return
-	}
-	h.joinScope(name, scope.Scope{})
-}
+func (h *scopedHarness) join(name string) { h.joinScope(name, scope.Scope{}) }
 
 func (h *scopedHarness) joinScope(name string, of scope.Scope) {
-	h.scopes[name] = NewScope(of)
+	h.add(name, of)
+	h.feeds[name].Begin().Commit("10")
+}
+
+// add adds a scope, which has a feed and was not listed.
+func (h *scopedHarness) add(name string, of scope.Scope) {
+	h.scopes[name] = h.NewScope(of)
 	h.AddScope(h.scopes[name])
 	h.feeds[name] = h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes[name]}})
-	h.feeds[name].Begin().Commit("10")
 }
 
 // stateOf returns the item of "key/uid@version" or, if a function of the Config fails for the
@@ -84,8 +83,6 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 			next.Add(stateOf(id))
 		}
 		next.Commit(rest[0])
-	case "retire":
-		h.RetireScope(h.scopes[name])
 	case "leave":
 		f.Close()
 		h.RemoveScopes([]*Scope{h.scopes[name]}, true)
@@ -119,63 +116,37 @@ func (h *scopedHarness) scopedBatches() []string {
 func TestScopesAreMerged(t *testing.T) {
 	for _, row := range []struct {
 		name        string
-		moves       bool
 		steps       string
 		want, store string // batches of the log, separated by semicolons, and the objects in the store
 	}{
-		{"the later of two objects, seen last", false, "a put k/1@11; b put k/2@12", "add k/1@11; delete k/1@11, add k/2@12", "k/2@12"},
-		{"the later of two objects, seen first", false, "b put k/2@12; a put k/1@11", "add k/2@12", "k/2@12"},
-		{"the later of two objects, listed first", false, "b list 12 k/2@12; a list 11 k/1@11", "add k/2@12", "k/2@12"},
-		{"the later of two objects, listed last", false, "a list 11 k/1@11; b list 12 k/2@12", "add k/1@11; delete k/1@11, add k/2@12", "k/2@12"},
+		{"the later of two objects, seen last", "a put k/1@11; b put k/2@12", "add k/1@11; delete k/1@11, add k/2@12", "k/2@12"},
+		{"the later of two objects, seen first", "b put k/2@12; a put k/1@11", "add k/2@12", "k/2@12"},
+		{"the later of two objects, listed first", "b list 12 k/2@12; a list 11 k/1@11", "add k/2@12", "k/2@12"},
+		{"the later of two objects, listed last", "a list 11 k/1@11; b list 12 k/2@12", "add k/1@11; delete k/1@11, add k/2@12", "k/2@12"},
 
-		{"the deletion of an object that another scope has replaced", false, "a put k/1@11; b put k/2@13; a delete k/1@12", "add k/1@11; delete k/1@11, add k/2@13", "k/2@13"},
-		{"a deletion that is later than the other scope's object", false, "b put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
-		{"the deletion of another object in the same scope", false, "a put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
-		{"a list that shows that a restore has undone the other scope's object", false, "b put k/1@13; a list 14 k/2@12; b list 14", "add k/1@13; delete k/1@13, add k/2@12", "k/2@12"},
-		{"a list that shows that a restore has undone a deletion", false, "b put k/1@13; b list 14; a list 14 k/2@12", "add k/1@13; delete k/1@13; add k/2@12", "k/2@12"},
-		{"a list that shows that a restore has undone a move", true, "b put k/1@13; b list 14; a list 14 k/1@12", "add k/1@13; update k/1@13→/1@12", "k/1@12"},
-		{"a list that shows that a restore has used a version again", false, "b put k/1@13; b list 14; a read 14 k/1@13", "add k/1@13; delete k/1@13; add k/1@13", "k/1@13"},
-		{"a list from before the other scope's object", false, "b put k/1@13; a list 12 k/2@12", "add k/1@13", "k/1@13"},
-		{"a list without the objects of the other scope", false, "b put k/1@11; a list 12", "add k/1@11", "k/1@11"},
+		{"the deletion of an object that another scope has replaced", "a put k/1@11; b put k/2@13; a delete k/1@12", "add k/1@11; delete k/1@11, add k/2@13", "k/2@13"},
+		{"a deletion that is later than the other scope's object", "b put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
+		{"the deletion of another object in the same scope", "a put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
+		{"a list that shows that a restore has undone the other scope's object", "b put k/1@13; a list 14 k/2@12; b list 14", "add k/1@13; delete k/1@13, add k/2@12", "k/2@12"},
+		{"a list that shows that a restore has undone a deletion", "b put k/1@13; b list 14; a list 14 k/2@12", "add k/1@13; delete k/1@13; add k/2@12", "k/2@12"},
+		{"a list from before the other scope's object", "b put k/1@13; a list 12 k/2@12", "add k/1@13", "k/1@13"},
+		{"a list without the objects of the other scope", "b put k/1@11; a list 12", "add k/1@11", "k/1@11"},
 
-		{"an older state after a deletion in the other scope", false, "b put k/2@12; b delete k/2@13; a put k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
-		{"an older state in a list after a deletion in the other scope", false, "b put k/2@12; b delete k/2@13; a list 11 k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
-		{"an older state after a list without the object", false, "b put k/2@12; b list 13; a put k/1@11", "add k/2@12; delete k/2@12", ""},
-		{"a later state after a deletion in the other scope", false, "b put k/2@12; b delete k/2@13; a put k/3@14", "add k/2@12; delete k/2@12→/2@13; add k/3@14", "k/3@14"},
+		{"an older state after a deletion in the other scope", "b put k/2@12; b delete k/2@13; a put k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
+		{"an older state in a list after a deletion in the other scope", "b put k/2@12; b delete k/2@13; a list 11 k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
+		{"an older state after a list without the object", "b put k/2@12; b list 13; a put k/1@11", "add k/2@12; delete k/2@12", ""},
+		{"a later state after a deletion in the other scope", "b put k/2@12; b delete k/2@13; a put k/3@14", "add k/2@12; delete k/2@12→/2@13; add k/3@14", "k/3@14"},
 
-		{"a move whose deletion is seen first", true, "a put k/1@11; a delete k/1@12; b put k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
-		{"a move whose deletion is seen last", true, "a put k/1@11; b put k/1@12; a delete k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
-		{"a move into a list", true, "a put k/1@11; a delete k/1@12; b list 13 k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
-		{"a move between lists", true, "a put k/1@11; a list 13; b list 13 k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
-		{"a deletion that may be a move", true, "a put k/1@11; a delete k/1@12; b reach 11", "add k/1@11", "k/1@11"},
-		{"a deletion that was no move", true, "a put k/1@11; a delete k/1@12; b reach 12", "add k/1@11; delete k/1@11→/1@12", ""},
-		{"a deletion after another object in the scope", true, "a put k/1@11; a delete k/1@12; a put k/2@13; b reach 13", "add k/1@11; delete k/1@11, add k/2@13", "k/2@13"},
-		{"a deletion without scopes to move to", false, "a put k/1@11; a delete k/1@12", "add k/1@11; delete k/1@11→/1@12", ""},
-		{"an older state after a deletion that waited for a scope that retires", true, "a put k/1@12; a delete k/1@13; b retire; b reach 11; b put k/1@12", "add k/1@12; delete k/1@12→/1@13", ""},
-		{"an older state after a list whose deletion waited for a scope that retires", true, "a put k/1@12; a list 13; b retire; b reach 11; b put k/1@12", "add k/1@12; delete k/1@12", ""},
-		{"a deletion whose other scope leaves", true, "a put k/1@11; a delete k/1@12; b leave", "add k/1@11; delete k/1@11→/1@12", ""},
+		{"a deletion without scopes to move to", "a put k/1@11; a delete k/1@12", "add k/1@11; delete k/1@11→/1@12", ""},
 
-		{"a deletion in a retiring scope that is a move to another", true, "b put k/1@11; a put k/1@12; a retire; b delete k/1@12; a leave", "add k/1@11; update k/1@11→/1@12; delete k/1@12→/1@12 (left scope)", ""},
-		{"an older state after the scope of the deletion has left", false, "a put k/1@12; a delete k/1@13; a leave; b put k/1@12", "add k/1@12; delete k/1@12→/1@13", ""},
-		{"an older state after the scope of a later object has left", false, "a put k/2@12; a leave; b put k/1@11", "add k/2@12; delete k/2@12→/2@12 (left scope)", ""},
-		{"a later state after the scope of an object has left", false, "a put k/2@12; a leave; b put k/3@13", "add k/2@12; delete k/2@12→/2@12 (left scope); add k/3@13", "k/3@13"},
+		{"an older state after the scope of the deletion has left", "a put k/1@12; a delete k/1@13; a leave; b put k/2@12", "add k/1@12; delete k/1@12→/1@13", ""},
+		{"an older state after the scope of a later object has left", "a put k/2@12; a leave; b put k/1@11", "add k/2@12; delete k/2@12→/2@12 (left scope)", ""},
+		{"a later state after the scope of an object has left", "a put k/2@12; a leave; b put k/3@13", "add k/2@12; delete k/2@12→/2@12 (left scope); add k/3@13", "k/3@13"},
 
-		{"a restore that undoes a move, while another scope lags", true, "c join; b put k/1@12; a put k/1@15; b delete k/1@15; a read 12; b read 12 k/1@12; c reach 12", "add k/1@12; update k/1@12→/1@15; delete k/1@15; add k/1@12", "k/1@12"},
-		{"a list that shows a state again whose deletion waits, after a later state in another scope", true, "a put k/1@11; a delete k/1@12; c join; c list 12 k/1@12; a list 12 k/1@11; b reach 12", "add k/1@11; update k/1@11→/1@12; update k/1@12→/1@11", "k/1@11"},
-		{"a list that shows a state again whose deletion waits, after a later event in another scope", true, "a put k/1@11; a delete k/1@12; c join; c put k/1@12; a list 12 k/1@11; b reach 12", "add k/1@11; update k/1@11→/1@12; update k/1@12→/1@11", "k/1@11"},
-		{"a restore that undoes the state of a scope that has left", true, "a put k/1@12; a delete k/1@14; a leave; b read 11 k/1@11; b read 11 k/1@11", "add k/1@12; delete k/1@12→/1@14; add k/1@11", "k/1@11"},
-
-		{"a scope leaves after a move", true, "a put k/1@11; a delete k/1@12; a leave; b put k/1@12", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
-		{"a scope leaves", false, "a list 11 k/1@11 l/2@11; b put m/3@11; a leave", "add k/1@11, add l/2@11; add m/3@11; delete k/1@11→/1@11 (left scope), delete l/2@11→/2@11 (left scope)", "m/3@11"},
-		{"a scope leaves whose object moved before", true, "a put k/1@11; b put k/1@12; a leave", "add k/1@11; update k/1@11→/1@12", "k/1@12"},
-		{"a scope retires for one that has the same state", false, "a put k/1@11; a retire; b list 12 k/1@11; a leave", "add k/1@11", "k/1@11"},
-		{"a retiring scope that is ahead", false, "a put k/1@11; a retire; b list 12 k/1@11; a put k/1@13; a leave", "add k/1@11", "k/1@11"},
-		{"a retiring scope that sees an update and the deletion first", false, "a put k/1@11; a retire; b list 12 k/1@11; a put k/1@13; a delete k/1@14; b put k/1@13; b delete k/1@14; a leave", "add k/1@11; update k/1@11→/1@13; delete k/1@13→/1@14", ""},
-		{"a list of a retiring scope after the one that takes over has seen the deletion", false, "a retire; b list 11 k/1@11; b list 12; a list 11 k/1@11", "add k/1@11; delete k/1@11", ""},
-		{"a deletion in a scope that takes over", false, "a put k/1@11; a retire; b delete k/1@12; a leave", "add k/1@11; delete k/1@11→/1@12", ""},
+		{"a scope leaves", "a list 11 k/1@11 l/2@11; b put m/3@11; a leave", "add k/1@11, add l/2@11; add m/3@11; delete k/1@11→/1@11 (left scope), delete l/2@11→/2@11 (left scope)", "m/3@11"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := newScopedHarness(row.moves)
+			h := newScopedHarness()
 			h.run(t, row.steps)
 			got := h.scopedBatches()
 			if want := strings.Split(row.want, "; "); !slices.Equal(got, want) {
@@ -199,7 +170,7 @@ func TestPastDeletionIsForgotten(t *testing.T) {
 		{"a put k/1@11; a delete k/1@12; a leave", "b leave"},
 		{"a put k/1@11; a leave", "b reach 11"},
 	} {
-		h := newScopedHarness(false)
+		h := newScopedHarness()
 		h.run(t, row.recorded)
 		if got := len(h.tombstones.byKey); got != 1 {
 			t.Errorf("%d tombstones after %q", got, row.recorded)
@@ -212,7 +183,7 @@ func TestPastDeletionIsForgotten(t *testing.T) {
 }
 
 func TestVersionIsThatOfStalestScope(t *testing.T) {
-	h := newScopedHarness(false)
+	h := newScopedHarness()
 	for _, row := range []struct{ steps, want string }{
 		{"a reach 15", "10"}, {"b put k/1@12", "12"}, {"b list 20", "15"}, {"b reach 18", "15"}, {"a leave", "20"},
 	} {
@@ -228,7 +199,7 @@ func TestVersionIsThatOfStalestScope(t *testing.T) {
 
 // A feed has two scopes, one of which another feed has brought further.
 func TestVersionIsThatOfStalestScopeOfOneFeed(t *testing.T) {
-	h := newScopedHarness(false)
+	h := newScopedHarness()
 	h.run(t, "a reach 12; b reach 12")
 	joined := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"], h.scopes["b"]}, From: "12"})
 	h.run(t, "a reach 15")
@@ -241,7 +212,7 @@ func TestVersionIsThatOfStalestScopeOfOneFeed(t *testing.T) {
 }
 
 func TestVersionsOfScopes(t *testing.T) {
-	h := &scopedHarness{newHarness(scoped), false, make(map[string]*Scope), make(map[string]*Feed)}
+	h := &scopedHarness{newHarness(scoped), make(map[string]*Scope), make(map[string]*Feed)}
 	for _, name := range []string{"a", "b"} {
 		h.joinScope(name, scope.Scope{Namespace: name})
 	}
@@ -251,12 +222,12 @@ func TestVersionsOfScopes(t *testing.T) {
 	if got := h.LowestVersion([]*Scope{a, b}); got != "12" {
 		t.Errorf("lowest version %q", got)
 	}
-	added := NewScope(scope.Scope{Namespace: "b", LabelSelector: "x"})
+	added := h.NewScope(scope.Scope{Namespace: "b", Hash: scope.Range{Field: scope.UID, Last: 9}})
 	h.AddScope(added)
 	if got := h.NewFeed(FeedConfig{Scopes: []*Scope{added}}).NotOlderThan(); got != "12" {
 		t.Errorf("%q beside a scope that shares keys with the one at 12", got)
 	}
-	alone := h.NewFeed(FeedConfig{Scopes: []*Scope{NewScope(scope.Scope{Namespace: "alone"})}})
+	alone := h.NewFeed(FeedConfig{Scopes: []*Scope{h.NewScope(scope.Scope{Namespace: "alone"})}})
 	if got := alone.NotOlderThan(); got != "" {
 		t.Errorf("%q without scopes that share keys", got)
 	}
@@ -277,7 +248,7 @@ func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
 	h := newHarness(scoped)
 	only := func(uid string) *Scope {
 		hash := scope.HashOf(uid)
-		return NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: hash, Last: hash}})
+		return h.NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: hash, Last: hash}})
 	}
 	low, high := only("low"), only("high")
 	h.AddScope(low)
@@ -300,7 +271,7 @@ func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
 
 // A feed that joins others repeats events of theirs.
 func TestEventsAreAppliedOnceByTwoFeeds(t *testing.T) {
-	h := newScopedHarness(false)
+	h := newScopedHarness()
 	h.run(t, "a put k/1@11; a put k/1@12; a delete k/1@13; b reach 13")
 	joined := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "10"})
 	joined.Apply(watch.Added, obj("k/1@11").item())
@@ -321,8 +292,8 @@ func TestEventsAreAppliedOnceByTwoFeeds(t *testing.T) {
 // The locks of writers and readers are held while scopes are forgotten. An informer may have ten
 // thousand namespaces, of which one is removed at a time.
 func TestForgottenScopesCostNoVisitOfOtherNamespaces(t *testing.T) {
-	k := &scopes{byNamespace: make(map[string][]*Scope), selectors: make(map[scope.Scope]int)}
-	gone, kept := NewScope(scope.Scope{Namespace: "a"}), NewScope(scope.Scope{Namespace: "a", LabelSelector: "in=a"})
+	k := &scopes{byNamespace: make(map[string][]*Scope)}
+	gone, kept := &Scope{Name: scope.Scope{Namespace: "a"}}, &Scope{Name: scope.Scope{Namespace: "a", Hash: scope.Range{Field: scope.UID, Last: 9}}}
 	k.add(gone)
 	k.add(kept)
 	k.byNamespace["b"] = []*Scope{nil} // which a visit would dereference

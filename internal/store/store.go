@@ -8,11 +8,11 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // Store is a collection of values. Its methods are safe for concurrent use.
@@ -41,12 +41,12 @@ func New(config Config) *Store {
 	}
 	s.unreadable = func(key string, ref *valueRef, err error) { s.reportUnreadable(key, ref, err, config.Report) }
 	s.maker.report = s.deferReport
-	s.scopes.byNamespace, s.scopes.selectors = make(map[string][]*Scope), make(map[scope.Scope]int)
+	s.scopes.byNamespace = make(map[string][]*Scope)
 	if config.Packer != nil && config.Log != nil {
 		s.recent = new(recentValues)
 	}
-	s.swap(newState(new(indexSet).with(config.Indexers), config.Scoped, config.Packer != nil))
-	if !config.Scoped {
+	s.swap(newState(new(indexSet).with(config.Indexers), s.isScoped(), config.Packer != nil))
+	if !s.isScoped() {
 		s.AddScope(&Scope{whole: true})
 	}
 	return s
@@ -159,20 +159,12 @@ func (s *Store) MarkSynced() {
 	s.settle()
 }
 
-// AddScope adds a scope.
+// AddScope adds a scope, which NewScope has returned.
 func (s *Store) AddScope(added *Scope) {
 	s.lockScopes()
 	defer s.unlockScopes()
 	s.scopes.add(added)
 	s.notify()
-}
-
-// RetireScope makes a scope retire: other scopes take its objects over, and none of their entries
-// moves into it.
-func (s *Store) RetireScope(c *Scope) {
-	s.lockScopes()
-	defer s.unlockScopes()
-	c.retiring = true
 }
 
 // lockScopes takes all locks, so that scopes, their relations and feeds stay while a commit pauses.
@@ -207,8 +199,8 @@ func (s *Store) makeUnindexed(entry *Entry, maker *maker, item feed.Item, value 
 	return s.makeIndexed(entry, &indexSet{}, maker, item, value, old)
 }
 
-// Put adds or replaces a value, regardless of its version. The next list of a scope that may hold
-// it, and lacks it, removes it; see claim.
+// Put adds or replaces a value, regardless of its version. In a store with scopes, its entry is one
+// of the scope that may hold it; the next list of that scope, if it lacks the value, removes it.
 func (s *Store) Put(value any) error {
 	key, err := s.keyOfValue(value)
 	if err != nil {
@@ -248,22 +240,28 @@ func (s *Store) Remove(value any) error {
 // entry and the value's version.
 func (s *Store) makeOwn(pair *entryPair, maker *maker, key string, value *any) (old *Entry, version string, err error) {
 	uid, version := s.config.Identity(*value)
+	own, err := s.scopeOfOwn(key, uid)
+	if err != nil {
+		return nil, "", err
+	}
 	old = pair.old.fromMap(s.entries.Item(key))
-	maker.claim, maker.keepsDecoded = s.claimOf(uid, old), false // the caller may modify the value
+	maker.scope, maker.written = own, own != nil
+	maker.keepsDecoded = false // the caller may modify the value
+	defer func() { maker.written = false }()
 	item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
 	return old, version, s.makeEntry(&pair.next, maker, item, value, old)
 }
 
-// claimOf returns the scope of the entry of a value that the program writes: that of old, the entry
-// that it replaces, or none if old is nil, is in no scope, or is in a removed one.
-func (s *Store) claimOf(uid string, old *Entry) claim {
-	switch {
-	case !s.config.Scoped:
-		return claim{}
-	case old != nil && old.scope() != nil && !old.scope().isRemoved():
-		return claim{scope: old.scope(), written: true}
+// scopeOfOwn returns the scope of an object that the program writes, nil if the store has none.
+func (s *Store) scopeOfOwn(key, uid string) (own *Scope, err error) {
+	if !s.isScoped() {
+		return nil, nil
 	}
-	return claim{written: true, hasUID: uid != "", hash: scope.HashOf(uid)}
+	name, err := s.config.ScopeOf(namespaceOf(key), key[strings.IndexByte(key, '/')+1:], uid)
+	if err == nil {
+		s.withMu(func() { own = s.scopes.named(name, key) })
+	}
+	return own, err
 }
 
 // publishOwn publishes a write of the program. A store without a feed is then at the written

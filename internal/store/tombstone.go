@@ -4,7 +4,6 @@
 package store
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -19,23 +18,12 @@ type tombstone struct {
 	version string // states before it are superseded
 	last    bool   // version is that of the last state before a deletion that a list has shown: it is superseded, too
 	shown   string // the version from which on a list shows what has superseded the states
-	waiting *waitingDeletion
-}
-
-// waitingDeletion is the deletion of an object that may have moved to another scope; see doc.go.
-type waitingDeletion struct {
-	version string
-	scope   *Scope
-	object  shortIdentity
-	final   *Entry // nil if unknown
 }
 
 // tombstones has the tombstones of a store. It is guarded by mu and written under both locks.
 type tombstones struct {
-	byKey    map[string]*tombstone // the newest of each key
-	unseen   []*tombstone          // in the order in which they were recorded; those that byKey lacks are dead
-	waiting  int                   // how many of byKey have a waiting deletion
-	released []waitingKey          // waiting deletions to look at again, as a scope that they waited for was removed
+	byKey  map[string]*tombstone // the newest of each key
+	unseen []*tombstone          // in the order in which they were recorded; those that byKey lacks are dead
 
 	deleted map[string]time.Time // the keys whose deletion was seen, and when; see published.HasSeenDeletion
 	expiry  []deletedKey         // of deleted, the oldest first
@@ -76,11 +64,8 @@ func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
 	if t.version == "" || k.havePassed(t.shown) || !k.hasPeer(by, t.key) {
 		return
 	}
-	if known := g.byKey[t.key]; known != nil {
-		if known.supersedes(t.version) {
-			return
-		}
-		t.waiting = known.waiting
+	if known := g.byKey[t.key]; known != nil && known.supersedes(t.version) {
+		return
 	}
 	g.put(t)
 	g.unseen = append(g.unseen, t)
@@ -108,18 +93,6 @@ func (g *tombstones) giveUp(t *tombstone, k *scopes) {
 			c.minVersion = newer(c.minVersion, t.shown)
 		}
 	}
-	g.drop(t)
-}
-
-// drop removes a tombstone from byKey, unless it has a waiting deletion.
-func (g *tombstones) drop(t *tombstone) {
-	if g.byKey[t.key] != t {
-		return
-	}
-	if t.waiting != nil {
-		g.put(&tombstone{key: t.key, waiting: t.waiting})
-		return
-	}
 	delete(g.byKey, t.key)
 }
 
@@ -128,7 +101,9 @@ func (g *tombstones) drop(t *tombstone) {
 func (g *tombstones) expire(k *scopes) {
 	n := 0
 	for n < len(g.unseen) && k.havePassed(g.unseen[n].shown) {
-		g.drop(g.unseen[n])
+		if t := g.unseen[n]; g.byKey[t.key] == t {
+			delete(g.byKey, t.key)
+		}
 		g.unseen[n] = nil // frees the memory
 		n++
 	}
@@ -137,83 +112,15 @@ func (g *tombstones) expire(k *scopes) {
 	}
 }
 
-// forgetUndone forgets tombstones of versions after that to which the server was restored. Waiting
-// deletions in listed scopes no longer wait, as the lists show what was deleted. Those in scopes
-// that were removed are let go: no list of such a scope follows. The caller holds both locks.
-func (g *tombstones) forgetUndone(listed []*Scope, version string) {
-	for _, t := range slices.Collect(maps.Values(g.byKey)) {
-		if w := t.waiting; w != nil && slices.Contains(listed, w.scope) {
-			g.stopWaiting(t)
-		} else if w != nil && w.scope.isRemoved() && feed.IsOlder(version, w.version) {
-			w.version = "" // every scope has reached it
-			g.released = append(g.released, waitingKey{t.key, ""})
+// forgetUndone forgets tombstones of versions after that to which the server was restored. The
+// caller holds both locks.
+func (g *tombstones) forgetUndone(version string) {
+	g.unseen = slices.DeleteFunc(g.unseen, func(t *tombstone) bool {
+		if g.byKey[t.key] == t && feed.IsOlder(version, t.shown) {
+			delete(g.byKey, t.key)
 		}
-		if feed.IsOlder(version, t.shown) {
-			g.drop(t)
-		}
-	}
-	g.unseen = slices.DeleteFunc(g.unseen, func(t *tombstone) bool { return g.byKey[t.key] != t })
-}
-
-// stopWaiting drops the waiting deletion of a tombstone. The caller holds both locks.
-func (g *tombstones) stopWaiting(t *tombstone) {
-	t.waiting = nil
-	g.waiting--
-	if t.version == "" {
-		delete(g.byKey, t.key)
-	}
-}
-
-// cancel drops the waiting deletion of a key, if there is one. The caller holds both locks.
-func (g *tombstones) cancel(key string) {
-	if g.waitingAt(key) != nil {
-		g.stopWaiting(g.byKey[key])
-	}
-}
-
-// isWaiting reports whether the deletion of a key's entry waits. The caller holds a lock.
-func (g *tombstones) isWaiting(key string, old *Entry) bool {
-	w := g.waitingAt(key)
-	return w != nil && w.scope == old.scope() && w.object == old.shortIdentity
-}
-
-// waitingAt returns the deletion that waits at a key, of its entry or of an earlier one, or nil.
-// The caller holds a lock.
-func (g *tombstones) waitingAt(key string) *waitingDeletion {
-	if t := g.byKey[key]; t != nil {
-		return t.waiting
-	}
-	return nil
-}
-
-// block makes a waiting deletion wait for one scope, and reports whether it must wait. The caller
-// holds both locks.
-func block(k *scopes, t *tombstone) bool {
-	w := t.waiting
-	other := k.mayHaveMovedTo(w.scope, t.key, w.version)
-	if other != nil {
-		other.waiting = append(other.waiting, waitingKey{t.key, w.version})
-	}
-	return other != nil
-}
-
-// dequeue removes the deletions that no longer wait for a scope from its queue, and returns them,
-// the oldest first. The caller holds both locks.
-func (g *tombstones) dequeue(c *Scope) (released []waitingKey) {
-	n := 0
-	for _, w := range c.waiting {
-		t := g.byKey[w.key]
-		waits := t != nil && t.waiting != nil && t.waiting.version == w.version
-		if waits && !c.retiring && !c.hasReached(w.version) {
-			break
-		}
-		n++
-	}
-	released, c.waiting = c.waiting[:n:n], c.waiting[n:]
-	if len(c.waiting) == 0 {
-		c.waiting = nil // frees the memory
-	}
-	return released
+		return g.byKey[t.key] != t
+	})
 }
 
 // noteDeleted records, for HasSeenDeletion, that the object of a key was deleted in a scope. It

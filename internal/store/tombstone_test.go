@@ -16,7 +16,7 @@ import (
 // A scope that lags behind more deletions than the store records cannot go on with its watch: a
 // state from before a dropped tombstone would be stored. Its next list must show the deletion.
 func TestDroppedTombstoneForcesAList(t *testing.T) {
-	h := newScopedHarness(false)
+	h := newScopedHarness()
 	h.run(t, "a put k/1@11; a delete k/1@12")
 	for n := range minUnseen {
 		version := 13 + 2*n

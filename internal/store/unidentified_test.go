@@ -63,7 +63,7 @@ func TestUnidentifiedItemIsInNoRangeOfUIDs(t *testing.T) {
 			h := newHarness(scoped)
 			var scopes []*Scope
 			for _, r := range ranges {
-				c := NewScope(scope.Scope{Hash: r})
+				c := h.NewScope(scope.Scope{Hash: r})
 				h.AddScope(c)
 				scopes = append(scopes, c)
 			}

@@ -112,7 +112,7 @@ func TestExplainedDeletionIsNotLogged(t *testing.T) {
 		h.expect(t, nil)
 	})
 	t.Run("in a scope", func(t *testing.T) {
-		h := newScopedHarness(true)
+		h := newScopedHarness()
 		h.Store.config.EmitUnseenDeletions = true
 		h.do(t, "a delete b/2@15")
 		h.expect(t, nil)

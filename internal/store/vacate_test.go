@@ -113,7 +113,7 @@ func TestLateVacateDoesNothing(t *testing.T) {
 		{"not confirmed, and no scope is listed again", t.Context(), "a put k/1@11; vacate", false, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := newScopedHarness(false)
+			h := newScopedHarness()
 			h.vacate(t, row.before)
 			ever, listed := h.Listed()
 			before, absent := contents(h.Snapshot()), h.Absence()
@@ -204,32 +204,28 @@ func (h *scopedHarness) vacate(t *testing.T, steps string) {
 func TestVacateWithScopes(t *testing.T) {
 	for _, row := range []struct {
 		name         string
-		moves        bool
 		before, then string
 		want, store  string // batches of the log after before, separated by semicolons, and the objects in the store
 		absent       bool
 	}{
-		{"the objects exist", false, "a put k/1@11; b put l/2@12", "vacate", "delete k/1@11→/1@11 (left scope), delete l/2@12→/2@12 (left scope)", "", true},
-		{"the objects are gone", false, "a put k/1@11", "gone", "delete k/1@11", "", false},
-		{"one scope is listed again", false, "a put k/1@11", "gone; vacate; a list 20 k/1@11", "delete k/1@11; add k/1@11", "k/1@11", true},
-		{"all scopes are listed again", false, "a put k/1@11", "gone; vacate; a list 20 k/3@15; b list 20 l/2@12", "delete k/1@11; add k/3@15; add l/2@12", "k/3@15 l/2@12", false},
-		{"one scope is listed again twice", false, "a reach 11", "vacate; a list 20; a list 21", "", "", true},
-		{"the only scope that was not listed again leaves", false, "a reach 11", "vacate; a list 20; b leave", "", "", false},
-		{"a scope joins that was not listed", false, "a reach 11", "vacate; a list 20; c join; b list 20", "", "", false},
-		{"vacated again before all scopes were listed", false, "a put k/1@11", "gone; vacate; a list 20 k/1@11; gone; b list 21", "delete k/1@11; add k/1@11; delete k/1@11", "", false},
-		{"an event of a scope that was not listed again", false, "a put k/1@11", "gone; b list 20; a put k/1@21", "delete k/1@11", "", false},
-		{"a late list of a scope", false, "a put k/1@11", "gone; a list 20; b list 20 l/2@12", "delete k/1@11; add l/2@12", "l/2@12", false},
-		{"the same version after another reason", false, "a put k/1@11", "gone; a list 11 k/1@11", "delete k/1@11; add k/1@11", "k/1@11", false},
+		{"the objects exist", "a put k/1@11; b put l/2@12", "vacate", "delete k/1@11→/1@11 (left scope), delete l/2@12→/2@12 (left scope)", "", true},
+		{"the objects are gone", "a put k/1@11", "gone", "delete k/1@11", "", false},
+		{"one scope is listed again", "a put k/1@11", "gone; vacate; a list 20 k/1@11", "delete k/1@11; add k/1@11", "k/1@11", true},
+		{"all scopes are listed again", "a put k/1@11", "gone; vacate; a list 20 k/3@15; b list 20 l/2@12", "delete k/1@11; add k/3@15; add l/2@12", "k/3@15 l/2@12", false},
+		{"one scope is listed again twice", "a reach 11", "vacate; a list 20; a list 21", "", "", true},
+		{"the only scope that was not listed again leaves", "a reach 11", "vacate; a list 20; b leave", "", "", false},
+		{"a scope joins that was not listed", "a reach 11", "vacate; a list 20; c join; b list 20", "", "", false},
+		{"vacated again before all scopes were listed", "a put k/1@11", "gone; vacate; a list 20 k/1@11; gone; b list 21", "delete k/1@11; add k/1@11; delete k/1@11", "", false},
+		{"an event of a scope that was not listed again", "a put k/1@11", "gone; b list 20; a put k/1@21", "delete k/1@11", "", false},
+		{"a late list of a scope", "a put k/1@11", "gone; a list 20; b list 20 l/2@12", "delete k/1@11; add l/2@12", "l/2@12", false},
+		{"the same version after another reason", "a put k/1@11", "gone; a list 11 k/1@11", "delete k/1@11; add k/1@11", "k/1@11", false},
 
-		{"a deletion that waits", true, "a put k/1@11; a delete k/1@12", "gone; b reach 12; a list 20; b list 20", "delete k/1@11", "", false},
-		{"a deletion that waits, of an object that exists", true, "a put k/1@11; a delete k/1@12", "vacate; b reach 12; a list 20; b list 20 k/1@12", "delete k/1@11→/1@11 (left scope); add k/1@12", "k/1@12", false},
-		{"a deletion that waits, and a new object", true, "a put k/1@11; a delete k/1@12", "gone; a list 20 k/2@15; b reach 12; b list 20", "delete k/1@11; add k/2@15", "k/2@15", false},
-		{"a tombstone", false, "b put k/2@12; b delete k/2@13", "gone; a list 20 k/3@15; b list 20", "add k/3@15", "k/3@15", false},
-		{"a tombstone of a scope that has left", false, "a put k/1@12; a delete k/1@13; a leave", "gone; b list 20 k/3@15", "add k/3@15", "k/3@15", false},
-		{"a failure", false, "a put k/1@11!decode", "gone; a list 20; b list 20", "", "", false},
+		{"a tombstone", "b put k/2@12; b delete k/2@13", "gone; a list 20 k/3@15; b list 20", "add k/3@15", "k/3@15", false},
+		{"a tombstone of a scope that has left", "a put k/1@12; a delete k/1@13; a leave", "gone; b list 20 k/3@15", "add k/3@15", "k/3@15", false},
+		{"a failure", "a put k/1@11!decode", "gone; a list 20; b list 20", "", "", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := newScopedHarness(row.moves)
+			h := newScopedHarness()
 			h.run(t, row.before)
 			h.batches()
 			h.vacate(t, row.then)
@@ -255,9 +251,6 @@ func TestVacateWithScopes(t *testing.T) {
 			if objects != h.Len() {
 				t.Errorf("the scopes have %d objects, the store %d", objects, h.Len())
 			}
-			if h.tombstones.waiting != 0 {
-				t.Errorf("%d deletions wait", h.tombstones.waiting)
-			}
 			if err := h.validate(); err != nil {
 				t.Error(err)
 			}
@@ -267,7 +260,7 @@ func TestVacateWithScopes(t *testing.T) {
 
 // A feed that continues from the version of vacated scopes lacks their objects.
 func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
-	h := newScopedHarness(false)
+	h := newScopedHarness()
 	h.run(t, "a put k/1@11; b reach 11")
 	h.Vacate(t.Context(), errNotServed, true)
 	all := slices.Collect(maps.Values(h.scopes))
@@ -291,7 +284,7 @@ func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
 
 // A bookmark of such a feed does not replace the list of another one, which may be older.
 func TestFeedFromVersionBeforeVacateDoesNotCatchUp(t *testing.T) {
-	h := newScopedHarness(false)
+	h := newScopedHarness()
 	h.run(t, "a put k/1@11; b reach 11")
 	h.Vacate(t.Context(), errNotServed, true)
 	joined := h.NewFeed(FeedConfig{Scopes: slices.Collect(maps.Values(h.scopes)), From: "11"})
@@ -307,7 +300,7 @@ func TestFeedFromVersionBeforeVacateDoesNotCatchUp(t *testing.T) {
 }
 
 func TestVacateWakesWaiters(t *testing.T) {
-	h := newScopedHarness(false)
+	h := newScopedHarness()
 	var waiting []<-chan struct{}
 	var cancels []func()
 	for _, scope := range []*Scope{nil, h.scopes["a"], h.scopes["b"]} {
@@ -335,7 +328,7 @@ func TestVacateWakesWaiters(t *testing.T) {
 // An aggregated API may have another backend, whose versions are lower. A consistent read shows
 // that.
 func TestVacatedScopeIsListedAtLowerVersion(t *testing.T) {
-	h := newScopedHarness(false)
+	h := newScopedHarness()
 	h.run(t, "a put k/1@100; b reach 100")
 	h.vacate(t, "vacate; a read 11 k/1@5")
 	h.expectReads(t, errNotServed)

@@ -104,17 +104,10 @@ func (s *Store) validateScopes() error {
 	if indexed != s.entries.Len() {
 		return fmt.Errorf("%d keys in scopes, %d entries", indexed, s.entries.Len())
 	}
-	waiting := 0
 	for key, t := range s.tombstones.byKey {
-		if t.waiting != nil {
-			waiting++
-		}
-		if t.key != key || t.waiting == nil && !slices.Contains(s.tombstones.unseen, t) {
+		if t.key != key || !slices.Contains(s.tombstones.unseen, t) {
 			return fmt.Errorf("the tombstone of %q is kept without a reason: %+v", key, t)
 		}
-	}
-	if waiting != s.tombstones.waiting {
-		return fmt.Errorf("%d deletions wait, %d are counted", waiting, s.tombstones.waiting)
 	}
 	return nil
 }

@@ -13,9 +13,7 @@ type write struct {
 	leftScope bool   // of a deletion: the object exists
 	server    bool   // what is published is a state of the server, so that the key leaves the quarantine
 
-	stays     bool       // the object of the live entry exists: its deletion waits no more, and does not follow
 	tombstone *tombstone // to record, if not nil
-	waits     *Entry     // old, in the scope of a deletion that waits if the object may have moved; needs tombstone
 	release   []string   // keys that leave the quarantine in any case
 	failed    *failure   // with which key enters it
 }
@@ -39,15 +37,8 @@ func (s *published) publish(w write, by *Scope) {
 	for _, key := range w.release {
 		s.quarantine.release(key)
 	}
-	if w.stays {
-		s.tombstones.cancel(w.key)
-	}
 	if w.tombstone != nil {
 		s.record(w.tombstone, by)
-	}
-	if w.waits != nil && s.scopes.mayHaveMovedTo(by, w.key, w.tombstone.version) != nil {
-		s.deferDeletion(w.key, w.old, w.waits, w.final, w.tombstone.version)
-		return
 	}
 	if w.kind != nothing {
 		s.publishEntry(w, by)
@@ -97,79 +88,6 @@ func (s *published) record(t *tombstone, by *Scope) {
 	s.tombstones.record(t, by, &s.scopes, max(minUnseen, s.entries.Len()))
 }
 
-// deferDeletion makes a deletion at a version wait until the object cannot be in another scope than
-// that of tagged, which is old in the scope of the deletion. The caller holds both locks.
-func (s *published) deferDeletion(key string, old, tagged, final *Entry, version string) {
-	g := &s.tombstones
-	if g.isWaiting(key, tagged) {
-		return
-	}
-	if tagged != old {
-		s.live.Load().replace(key, old, tagged)
-	}
-	t := g.byKey[key]
-	if t == nil {
-		t = &tombstone{key: key}
-		g.put(t)
-	}
-	if t.waiting == nil {
-		g.waiting++
-	}
-	t.waiting = &waitingDeletion{version: version, scope: tagged.scope(), object: tagged.shortIdentity}
-	if final != nil {
-		t.waiting.final = new(*final) // a copy: not the one that shares the memory of old
-	}
-	block(&s.scopes, t)
-}
-
-// settleMoves applies the deletions that no longer wait for a scope. Each event of a scope looks
-// only at the first deletion that waits for the scope, and at those that it lets go. The caller
-// holds both locks.
-func (s *published) settleMoves() {
-	g := &s.tombstones
-	if g.waiting == 0 {
-		return
-	}
-	released := g.released
-	g.released = nil
-	for _, c := range s.scopes.held {
-		if len(c.waiting) > 0 {
-			released = append(released, g.dequeue(c)...)
-		}
-	}
-	var changes []Change
-	for _, w := range released {
-		changes = s.settleMove(w.key, changes)
-	}
-	if len(changes) > 0 {
-		s.dropSnapshot()
-		s.config.Log.Append(changes)
-	}
-}
-
-// settleMove appends the change of a deletion that may no longer wait to changes. The caller holds
-// both locks.
-func (s *published) settleMove(key string, changes []Change) []Change {
-	t := s.tombstones.byKey[key]
-	if t == nil || t.waiting == nil {
-		return changes
-	}
-	old := new(Entry).fromMap(s.entries.Item(key))
-	stands := old != nil && s.tombstones.isWaiting(key, old)
-	if stands && block(&s.scopes, t) {
-		return changes
-	}
-	from, final := t.waiting.scope, t.waiting.final
-	s.tombstones.stopWaiting(t)
-	if !stands {
-		return changes
-	}
-	s.noteWritten(key)
-	s.live.Load().replace(key, old, nil)
-	s.tombstones.noteDeleted(key, from, s.config.Now)
-	return append(changes, Change{Key: key, Old: old, Final: final})
-}
-
 // dropSnapshot drops the current snapshot before a change of the live state. The caller holds both
 // locks.
 func (s *published) dropSnapshot() {
@@ -195,11 +113,9 @@ func (s *published) swap(next *state) {
 	s.current.Store(nil)
 }
 
-// settle applies the deletions that no longer wait, and sets the version of the store, after the
-// scopes or their versions have changed. The caller holds both locks.
+// settle sets the version of the store, after the scopes or their versions have changed. The caller holds both locks.
 func (s *published) settle() {
 	defer s.notify()
-	s.settleMoves()
 	known := &s.scopes
 	if known.oldest != nil && known.oldest.reached() == s.live.Load().version {
 		return
