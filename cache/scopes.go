@@ -89,8 +89,8 @@ func NewScopes(scopes ...Scope) *Scopes {
 func (s *Scopes) Add(scopes ...Scope) error { return s.change(scopes, s.set.Add) }
 
 // Remove removes scopes, and ignores those that the set does not have. The objects of a scope are
-// removed from the stores all at once, and handlers receive deletions with Event.LeftScope: the
-// objects may still exist. Remove returns an error, and removes none, if a scope is invalid.
+// removed from the stores, and handlers receive deletions with Event.LeftScope: the objects may
+// still exist. Remove returns an error, and removes none, if a scope is invalid.
 func (s *Scopes) Remove(scopes ...Scope) error {
 	return s.change(scopes, func(removed ...scope.Scope) error { return s.set.Remove(scope.Removed, removed...) })
 }

@@ -119,7 +119,7 @@ func (h *Handler) start(ctx context.Context) {
 	h.cursor = cursor
 	h.mu.Unlock()
 	h.lag.delivered.Store(cursor.Position())
-	h.snapshot, h.keys = snapshot, snapshot.Keys()
+	h.snapshot, h.keys = snapshot, snapshot.DeliveredKeys()
 	h.running.Store(true)
 	go h.run(ctx)
 }
@@ -161,7 +161,7 @@ func (h *Handler) runDelivery(ctx context.Context) {
 		case len(h.batch) > 0:
 			h.deliverBatch(ctx)
 		case h.snapshot != nil:
-			h.keys = h.snapshot.Keys()
+			h.keys = h.snapshot.DeliveredKeys()
 			h.deliverSnapshot(ctx)
 			h.resync.timer.Reset(h.config.Resync)
 		case wake == nil: // canceled

@@ -34,9 +34,6 @@
 // root first, and modifies the copy. A View therefore is a pointer to a root, and a write after a
 // snapshot copies one path: a root of about n/5000 pointers, a segment and a page.
 //
-// A fork is a second group of maps that starts with the contents of the first, in O(1), and has a
-// writer of its own: to both writers, all pages from before the fork are older ones.
-//
 // # Concurrency
 //
 // The caller serializes all writes, View and Advance. Readers run at any time. They see only

@@ -15,11 +15,3 @@ type Generation struct {
 // Advance makes the current pages of every map and set of the group immutable, in O(1). Views taken
 // before the call do not change afterwards.
 func (g *Generation) Advance() { g.now++ }
-
-// Fork makes the current pages of the group immutable, as Advance does, and returns the generation
-// of a second group, whose maps are those that Map.Fork returns. The two groups have a writer each,
-// and neither sees what the other writes.
-func (g *Generation) Fork() *Generation {
-	g.Advance()
-	return &Generation{now: g.now}
-}

@@ -41,14 +41,6 @@ func NewMap[V, M any](g *Generation) *Map[V, M] {
 	return m
 }
 
-// Fork returns a map of the group of g with the contents of m, in O(1): both share the pages until
-// one of them writes. g is the result of the Fork of m's Generation, since which m was not written.
-func (m *Map[V, M]) Fork(g *Generation) *Map[V, M] {
-	fork := new(Map[V, M])
-	m.t.forkTo(&fork.t, g)
-	return fork
-}
-
 // Swap replaces the contents of m by those of other, atomically for Get. other must not be used
 // afterwards.
 func (m *Map[V, M]) Swap(other *Map[V, M]) {

@@ -89,19 +89,6 @@ func mapHistory(t *random.T, hash func(string) uint64) {
 			views = append(views[max(0, len(views)-4):], kept{m.View(), maps.Clone(model)})
 			g.Advance()
 		},
-		"fork": func(t *random.T) { // goes on with either of the two, and writes the other once more
-			other := g.Fork()
-			fork := m.Fork(other)
-			view := kept{m.View(), maps.Clone(model)}
-			views = append(views[max(0, len(views)-4):], view)
-			if t.Bool("the fork") {
-				g, m, fork = other, fork, m
-			}
-			fork.Set("of the other", new(0))
-			for _, k := range slices.Sorted(maps.Keys(model))[:len(model)/2] {
-				fork.Delete(k)
-			}
-		},
 		"": func(t *random.T) {
 			m.t.validate(t)
 			checkMap[int](t, m, model)
@@ -150,12 +137,6 @@ func TestSetModel(t *testing.T) {
 			"snapshot": func(t *random.T) {
 				sets = append(sets, keptSet{s, maps.Clone(model)})
 				g.Advance()
-			},
-			"fork": func(t *random.T) { // the other group's set, which has what this one had
-				sets = append(sets, keptSet{s, maps.Clone(model)})
-				other := g.Fork()
-				s.Add(g, "of the group that is given up")
-				g = other
 			},
 			"": func(t *random.T) {
 				checkSet(t, s, model)

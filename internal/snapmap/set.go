@@ -13,8 +13,7 @@ const maxSmall = 16
 
 // Set is a set of keys: the posting list of an index value. It has one writer. Readers must use
 // only a set that was not changed since the last Advance of its Generation. Changing such a set
-// returns a new one, so the writer must keep the result of Add and Remove. After a fork, the sets
-// of both groups are those from before: the writer of each names its own Generation.
+// returns a new one, so the writer must keep the result of Add and Remove.
 //
 // Many indexes have one key per value, so the first key is stored inline: such a set is a single
 // allocation of 64 bytes.

@@ -46,7 +46,8 @@ func (s *Store) apply(e event) feed.Outcome {
 	default:
 		e.progress.version = newer(e.progress.version, version)
 	}
-	s.publish(w, e.scope)
+	w.by = e.scope
+	s.publish(w)
 	s.settle()
 	return outcome
 }
@@ -182,36 +183,41 @@ func (s *Store) confirm(e *event, old *Entry) write {
 	return write{kind: silent, key: e.item.Key, old: old, next: old.confirmed(&s.maker.interner)}
 }
 
-// decideFailure returns what becomes of a state that could not be stored, or is to be ignored, and
-// of old, the last good state, which may be nil; see doc.go.
+// decideFailure returns what becomes of a state that could not be stored, or is to be ignored. old
+// is the last good state, which may be nil.
 func (s *Store) decideFailure(e *event, id identity, old *Entry) (feed.Outcome, write) {
 	f := failure{version: e.item.ResourceVersion, uid: id.uid, err: e.err, scope: e.scope.mark()}
-	w := write{key: e.item.Key, old: old, tombstone: e.tombstone()}
-	held := old != nil
-	switch {
-	case held && !old.sameObject(id):
-		held = false
-		if !s.renames.Load() { // otherwise it may be an object that was renamed, and exists
-			w.kind, w.server = deletion, true
-		}
-	case held:
-		kept := *old
-		if f.skipped() {
-			kept.forgetVersion(id)
-		}
-		if kept != *old {
-			w.kind, w.next = silent, &kept
-		}
-	}
+	w := s.keepLastGood(e.item.Key, f, old, e.tombstone())
 	if f.skipped() {
-		if q, failed := s.quarantine.failed(e.item.Key); failed && !q.unreadable {
-			w.release = []string{e.item.Key}
-		}
 		return feed.Unchanged, w
 	}
-	w.failed = &f
-	s.deferReport(e.item.Key, &feed.EffectError{Effect: effectOf(held), Err: e.err})
+	s.deferReport(e.item.Key, &feed.EffectError{Effect: effectOf(old != nil && old.sameObject(id)), Err: e.err})
 	return feed.Quarantined, w
+}
+
+// keepLastGood returns the write of a state that could not be stored, or is to be ignored; see
+// doc.go. The last good entry of the object stays. That of another object leaves, unless it may be
+// an object that was renamed, and exists.
+func (s *Store) keepLastGood(key string, f failure, old *Entry, t *tombstone) write {
+	w := write{key: key, old: old, by: f.scope, tombstone: t}
+	switch {
+	case old == nil:
+	case old.sameObject(f.identity()):
+		kept := *old
+		if f.skipped() || f.scope != nil { // the states of other scopes are compared with the entry
+			kept.forgetVersion(f.identity())
+		}
+		w = keeping(key, old, &kept)
+		w.by, w.tombstone = f.scope, t
+	case !s.renames.Load():
+		w.kind, w.server = deletion, true
+	}
+	if !f.skipped() {
+		w.failed = &f
+	} else if q, failed := s.quarantine.failed(key); failed && !q.unreadable {
+		w.release = []string{key}
+	}
+	return w
 }
 
 // decideDeletion returns what becomes of a deletion. The logged deletion carries the object's final

@@ -24,7 +24,7 @@
 // it, or the last accepted one if a list did. An event is decided and made, which may call
 // functions of the program, and then published under one hold of mu. A list is collected as a
 // [Replacement] beside the live state. Its commit makes the list itself the live state or, with
-// scopes, changes a fork of the live state key by key and then makes the fork live.
+// scopes, writes it into the live state in pieces.
 //
 // The files, from the bottom up: each uses what those above it in this list declare.
 //
@@ -34,7 +34,8 @@
 //	snapshot, published, write   what readers see (type published), and how it changes
 //	store                        the locks of writers, and what the program writes
 //	apply, feed                  an event: what becomes of it
-//	replacement, commit          a list, or the removal of scopes: collected, and made the state
+//	replacement, commit          the list of a whole collection: collected, and made the state
+//	scope_commit                 the list of scopes, or their removal: written in pieces
 //
 // # Scopes
 //
@@ -56,8 +57,8 @@
 //	              which dropped tombstones raise
 //	NewFeed       it has a feed. A second one may join, repeats events of the first, and takes its
 //	              place once it has caught up (HasCaughtUp, Drop)
-//	Commit        its entries are those of the list, and it is listed; see Listings
-//	RemoveScopes  one commit removes its entries
+//	Commit        its entries become those of the list, and it is listed; see Pieces
+//	RemoveScopes  its entries are removed; see Pieces
 //
 // An event is dropped if its scope has reached its version before, as by another feed (hasPassed).
 // What becomes of another state, or of a deletion, depends on what is known of its key: the live
@@ -98,14 +99,28 @@
 // older list, and the reflector lists again, not older than Feed.NotOlderThan. A restore of the
 // server drops those of later versions than its own.
 //
+// # Pieces
+//
+// The list of a scope, and the removal of one, are ordinary writes of at most 512 keys under one
+// hold of the locks: what the list lacks, and then what it has, in its order. Events of other scopes
+// pass between the pieces, and readers have a part of the list. All that may refuse the list comes
+// before the first piece, and the version of the scope moves after the last one. The lock of commits
+// is held meanwhile: scopes, feeds and indexes do not change.
+//
+// A piece is a batch of the log, but handlers receive nothing of a scope before it is listed: its
+// first list is one batch, made in the hold of mu that makes the scope listed, of the entries as
+// they are then. If one replaces an entry that they have received of another scope, its deletion is
+// in that batch (Scope.unlogged). A handler that is added meanwhile begins without the entries of
+// such scopes (Snapshot.DeliveredKeys).
+//
 // # Listings
 //
 // A listing is the number of the set of listed scopes, which readers take without a lock
-// (Store.Listing, Scope.IsListedAt). It changes in the step that publishes a list or a removal:
+// (Store.Listing, Scope.IsListedAt). It changes in the step that ends a first list, or begins a removal:
 //
 //	a first list  entries, listing, log   an absent key of a listed scope is not in its list, and what
 //	                                      a handler has received, reads know
-//	a removal     listing, entries, log   a reader that misses an entry finds that its scope is not
+//	a removal     listing, then pieces    a reader that misses an entry finds that its scope is not
 //	                                      listed
 //
 // A reader that finds the listing changed between its two reads of a key reads again (Find).
@@ -128,7 +143,8 @@
 // a list, too; it is removed if it has another UID, unless a transform has renamed an object.
 // Without an entry, the key is absent, and KeyError has the cause. The reflector lists the objects
 // again when its watch ends, then less and less often (retryQuarantined, in
-// internal/reflector/watch.go). An entry whose packed bytes cannot be decoded by a reader is quarantined, too.
+// internal/reflector/watch.go). An entry whose packed bytes cannot be decoded by a reader is
+// quarantined, too.
 //
 // # Concurrency
 //
@@ -136,16 +152,15 @@
 //
 //	commits  serializes commits, and changes of scopes, feeds and indexes.
 //	writer   serializes writes. An event holds it from reading the old state until the new one is
-//	         published. A commit of scopes gives it back after every 512 keys, and in the end decides
-//	         again on the keys that were written meanwhile. It does not pause if it compares contents,
-//	         or if two feeds have one of its scopes. A commit of a whole collection holds the lock while it compares, about 1 µs for each object of the
-//	         list. Key, decode, transform and index functions may run under it; they may read the
-//	         store but must not write to it. Filters run, and errors are reported, under no lock of
-//	         the store, but perhaps under gate.mu of package source.
+//	         published. A commit of scopes gives it back after each piece, unless two feeds have one
+//	         of its scopes. A commit of a whole collection holds the lock while it compares, about
+//	         1 µs for each object of the list. Key, decode, transform and index functions may run
+//	         under it; they may read the store but must not write to it. Filters run, and errors are
+//	         reported, under no lock of the store, but perhaps under gate.mu of package source.
 //	mu       guards the published state: the maps, the indexes, the resourceVersion, the scopes, the
 //	         tombstones and the order of the log. A writer holds it to publish a change or to swap in
-//	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for O(scopes),
-//	         and for the tombstones and quarantined keys that a change resolves;
+//	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for a
+//	         piece or O(scopes), and for the tombstones and quarantined keys that a change resolves;
 //	         after a restore of the server, for all tombstones. Only Config.Now runs under it.
 //
 // In comments, both locks are writer and mu, and a lock of the store is either of these. The scopes
@@ -162,8 +177,8 @@
 //   - A change is published in the maps before it is appended to the log, and mu is held until
 //     both are done. A snapshot and a cursor taken together under mu therefore show each change
 //     exactly once: either in the snapshot or at the cursor.
-//   - A list, and the removal of scopes, is swapped in under mu. A snapshot shows all of it or
-//     none.
+//   - The list of a whole collection, and Vacate, are swapped in under mu. A snapshot shows all of
+//     the list or none.
 //   - A list keeps the entry of an object whose UID and version are the store's, and does not
 //     decode the item, unless CompareContents or EmitUnchanged is set. CompareContents keeps it if
 //     the contents are equal, or one write has made both states (package history).

@@ -73,6 +73,14 @@ func (m entryMeta) scope() *Scope {
 	return m.shared.scope
 }
 
+// scopeOf returns the scope of an entry, nil if it is nil or has none.
+func scopeOf(e *Entry) *Scope {
+	if e == nil {
+		return nil
+	}
+	return e.scope()
+}
+
 // common returns the entry's sharedMeta, a zero one if it is nil or has none.
 func (e *Entry) common() sharedMeta {
 	if e == nil || e.shared == nil {

@@ -5,6 +5,7 @@ package store
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sync/atomic"
 
@@ -138,6 +139,15 @@ func (f *Feed) NotOlderThan() string {
 	s.scopes.oldest = nil
 	s.settle()
 	return lowest
+}
+
+// reachListed records that scopes of the feed have reached the version of a list. The caller holds
+// both locks of the store.
+func (f *Feed) reachListed(scopes iter.Seq[*Scope], version string) {
+	f.progress.version, f.vacations = version, f.store.vacations
+	for scope := range scopes {
+		scope.version, scope.vacated = "", false // the version is that of the feed
+	}
 }
 
 // sharesKeysWith reports whether a scope may hold the same keys as another scope of the feed.

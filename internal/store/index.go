@@ -84,8 +84,7 @@ type indexes struct {
 	set    *indexSet
 	pages  *snapmap.Generation
 	values []*postings // in the order of set
-	// scopes has the keys of each scope by its id, and under "" those that the program has written
-	// and that are in no scope. It is nil if the store has the whole collection.
+	// scopes has the keys of each scope by its id. It is nil if the store has the whole collection.
 	scopes *postings
 }
 
@@ -101,18 +100,6 @@ func newIndexes(set *indexSet, pages *snapmap.Generation, scoped bool) *indexes 
 		ix.scopes = snapmap.NewMap[snapmap.Set, struct{}](pages)
 	}
 	return ix
-}
-
-// fork returns indexes with the same contents, of a forked generation.
-func (ix *indexes) fork(pages *snapmap.Generation) *indexes {
-	fork := &indexes{set: ix.set, pages: pages}
-	for _, keys := range ix.values {
-		fork.values = append(fork.values, keys.Fork(pages))
-	}
-	if ix.scopes != nil {
-		fork.scopes = ix.scopes.Fork(pages)
-	}
-	return fork
 }
 
 // move moves a key from the index values of old to those of entry. Either may be nil.

@@ -34,9 +34,6 @@ type published struct {
 	// visible at once: each scope records the listing from which on it is listed, or removed. It is
 	// written under both locks.
 	listing atomic.Uint64
-	// written has the keys that were written since a commit has forked the live state; it is nil if
-	// none has. The writer's lock guards it.
-	written map[string]struct{}
 
 	mu         sync.Mutex               // guards the fields below, including the maps of the live state
 	live       atomic.Pointer[state]    // also loaded without a lock; replaced by swap
@@ -84,17 +81,21 @@ func (s *published) snapshot() *Snapshot {
 		}
 	}
 	state.pages.Advance()
-	current := &Snapshot{data, state.version}
+	current := &Snapshot{data, state.version, nil}
 	s.current.Store(current)
 	return current
 }
 
-// SnapshotAndCursor returns the current state and a cursor that starts at the first change after
-// it. The store must have a log.
+// SnapshotAndCursor returns the state that handlers have received, and a cursor that starts at the
+// first change after it. The store must have a log.
 func (s *published) SnapshotAndCursor() (*Snapshot, *eventlog.Cursor[Change]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.snapshot(), s.config.Log.Cursor()
+	snapshot := s.snapshot()
+	if unlisted := s.scopes.unlisted(s.live.Load().indexes); unlisted != nil {
+		snapshot = &Snapshot{snapshot.snapshotData, snapshot.version, unlisted}
+	}
+	return snapshot, s.config.Log.Cursor()
 }
 
 // Get returns the value under key. It takes no lock unless it decodes the value, and may return the
@@ -420,15 +421,6 @@ type entryMap = snapmap.Map[valueRef, entryMeta]
 func newState(set *indexSet, scoped, packs bool) *state {
 	pages := &snapmap.Generation{}
 	return &state{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped), packs: packs}
-}
-
-// fork returns a state with the same contents, which a commit writes beside this one. It takes
-// O(1). The caller holds both locks.
-func (s *state) fork() *state {
-	pages := s.pages.Fork()
-	fork := &state{pages: pages, entries: s.entries.Fork(pages), indexes: s.indexes.fork(pages), packs: s.packs}
-	fork.packedBytes.Store(s.packedBytes.Load())
-	return fork
 }
 
 // put puts an entry in place of the one that the state has under key, which it returns, or removes

@@ -50,6 +50,13 @@ type KeyFailure struct {
 
 func (f failure) wrapped() error { return fmt.Errorf("%w: %w", ErrNotStored, f.err) }
 
+// identity returns the identity of the state that could not be stored.
+func (f failure) identity() identity {
+	id := identityOf("", f.version)
+	id.uid = f.uid
+	return id
+}
+
 // skipped reports whether the state is to be ignored. Such a failure is never in the quarantine.
 func (f failure) skipped() bool { return errors.Is(f.err, feed.ErrSkip) }
 

@@ -5,6 +5,7 @@ package store
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,11 @@ type Scope struct {
 	restores    uint64      // how many restores of the server were known when it was last listed after one
 	needsRelist bool        // the store may lack states of it, since the server was restored
 	vacated     bool        // it has not been listed since Vacate
+	// Before it is listed, handlers receive nothing of its entries. unlogged has what they have
+	// received of other scopes under the keys of entries. overwritten reports whether others than its
+	// first list have written entries since that began.
+	unlogged    map[string]*Entry
+	overwritten bool
 }
 
 // progress is the version that a feed has reached.
@@ -69,7 +75,7 @@ func (s *Store) NewScope(name scope.Scope) *Scope {
 // for the entries that the program writes before AddScope. The caller holds both locks.
 func (k *scopes) named(name scope.Scope, key string) *Scope {
 	for c := range k.holding(key) {
-		if c.Name == name {
+		if c.Name == name && !c.isRemoved() {
 			return c
 		}
 	}
@@ -106,7 +112,9 @@ func (k *scopes) add(added *Scope) {
 // forget removes scopes from the set, which the store no longer lists. The caller holds both locks.
 func (k *scopes) forget(gone []*Scope) {
 	for _, c := range gone {
-		delete(k.early, c.Name)
+		if k.early[c.Name] == c {
+			delete(k.early, c.Name)
+		}
 		k.removedVersion = newer(k.removedVersion, c.reached())
 	}
 	isGone := (*Scope).isRemoved
@@ -180,6 +188,10 @@ func (c *Scope) IsListedAt(listing uint64) bool {
 	listed, removed := c.listed.Load(), c.removed.Load()
 	return listed != 0 && listed <= listing && (removed == 0 || removed > listing)
 }
+
+// isUnlisted reports whether no list of a scope was committed. It returns false if c is nil, as in a
+// store of a whole collection.
+func (c *Scope) isUnlisted() bool { return c != nil && !c.isListed() }
 
 // isListed reports whether a list of the scope was committed.
 func (c *Scope) isListed() bool { return c.listed.Load() != 0 }
@@ -273,4 +285,22 @@ func (c *Scope) setID() string {
 		return ""
 	}
 	return c.id
+}
+
+// unlisted returns how what handlers have received differs from the entries, nil if it does not. The
+// caller holds a lock of the store.
+func (k *scopes) unlisted(ix *indexes) (result *unlisted) {
+	for _, all := range []iter.Seq[*Scope]{slices.Values(k.held), maps.Values(k.early)} {
+		for c := range all {
+			if c.whole || !c.isUnlisted() || ix.scopeSize(c) == 0 {
+				continue
+			}
+			if result == nil {
+				result = &unlisted{make(map[*Scope]bool), make(map[string]*Entry)}
+			}
+			result.scopes[c] = true
+			maps.Copy(result.before, c.unlogged)
+		}
+	}
+	return result
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -21,7 +22,38 @@ import (
 // memory of the entries that have changed since.
 type Snapshot struct {
 	*snapshotData
-	version string
+	version  string
+	unlisted *unlisted // of SnapshotAndCursor; nil if handlers have received all entries
+}
+
+// unlisted is how what handlers have received differs from the entries.
+type unlisted struct {
+	scopes map[*Scope]bool   // of whose entries they have received nothing
+	before map[string]*Entry // what they have received under keys of such entries
+}
+
+// DeliveredKeys returns the keys of Delivered, in unspecified order.
+func (v *Snapshot) DeliveredKeys() []string {
+	if v.unlisted == nil {
+		return v.Keys()
+	}
+	keys := slices.Collect(maps.Keys(v.unlisted.before))
+	for key, item := range v.entries.All() {
+		if !v.unlisted.scopes[item.Meta.scope()] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// Delivered returns the value under key that handlers have received.
+func (v *Snapshot) Delivered(key string) (any, bool) {
+	if v.unlisted != nil {
+		if before := v.unlisted.before[key]; before != nil {
+			return v.codec.load(key, before.ref)
+		}
+	}
+	return v.Get(key)
 }
 
 // snapshotData is the part of a Snapshot that does not change with the resourceVersion. Snapshots

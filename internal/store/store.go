@@ -21,7 +21,7 @@ type Store struct {
 	renames atomic.Bool // an item had another key than its value
 
 	commits sync.Mutex // serializes commits, and changes of scopes and indexes; taken before writer
-	// A commit gives the writer's lock back after pieceSize keys, and calls yield, so that a
+	// A scopeCommit gives the writer's lock back after pieceSize keys, and calls yield, so that a
 	// goroutine that waits for the lock on the same processor runs: runtime.Gosched, but in tests.
 	pieceSize int
 	yield     func()
@@ -82,7 +82,6 @@ func (s *Store) lockCommit() {
 
 // unlockCommit releases the locks, and then reports the errors of the write.
 func (s *Store) unlockCommit() {
-	s.written = nil
 	reports := s.endWriteSilently()
 	s.commits.Unlock()
 	s.report(reports)
@@ -269,7 +268,7 @@ func (s *Store) scopeOfOwn(key, uid string) (own *Scope, err error) {
 func (s *Store) publishOwn(w write, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.publish(w, nil)
+	s.publish(w)
 	if !s.isFed() {
 		s.moveVersion(newer(s.live.Load().version, version))
 	}

@@ -3,19 +3,38 @@
 
 package store
 
+import (
+	"iter"
+	"slices"
+	"sync/atomic"
+)
+
 // write is a change of one key that is decided and made, so that publishing it calls no function of
 // the program. The zero write changes nothing.
 type write struct {
 	kind      writeKind
 	key       string
 	old, next *Entry // old is the live entry, nil if there is none
+	by        *Scope // that has passed it, nil for the program
 	final     *Entry // of a deletion: the state at deletion, nil if it is unknown
 	leftScope bool   // of a deletion: the object exists
 	server    bool   // what is published is a state of the server, so that the key leaves the quarantine
+	initial   bool   // it is one of the first list of its scope, which logs it at the end
+	unchanged bool   // an update is logged although the entry is that of before; see Config.EmitUnchanged
 
 	tombstone *tombstone // to record, if not nil
 	release   []string   // keys that leave the quarantine in any case
 	failed    *failure   // with which key enters it
+}
+
+// keeping returns the write that replaces an entry by one of the same state, which may differ in its
+// version alone.
+func keeping(key string, old, entry *Entry) write {
+	w := write{key: key, old: old, next: entry}
+	if *old != *entry {
+		w.kind = silent
+	}
+	return w
 }
 
 // writeKind is what a write does to the entry and the log.
@@ -30,54 +49,97 @@ const (
 	unseenDeletion // of an object that is not stored: logged alone
 )
 
-// publish makes a write visible: first in the entries, then in the log. by is the scope that has
-// passed it, nil for the program. The caller holds both locks.
-func (s *published) publish(w write, by *Scope) {
-	s.noteWritten(w.key)
+// publish makes a write visible: first in the entries, then in the log. The caller holds both locks.
+func (s *published) publish(w write) {
+	var room [2]Change
+	changes := s.publishWrite(&w, room[:0])
+	switch log := s.config.Log; {
+	case log == nil:
+	case len(changes) == 1:
+		log.AppendOne(changes[0])
+	case len(changes) > 1:
+		log.Append(slices.Clone(changes))
+	}
+}
+
+// publishWrite makes a write visible in the entries, and appends its changes to those that are to be
+// logged. The caller holds both locks.
+func (s *published) publishWrite(w *write, changes []Change) []Change {
 	for _, key := range w.release {
 		s.quarantine.release(key)
 	}
 	if w.tombstone != nil {
-		s.record(w.tombstone, by)
+		s.record(w.tombstone, w.by)
+	}
+	if w.kind != nothing && w.kind != unseenDeletion {
+		s.dropSnapshot()
+		s.live.Load().replace(w.key, w.old, w.next)
+		if w.server {
+			s.quarantine.release(w.key) // after the entry has changed: Find takes no lock
+		}
 	}
 	if w.kind != nothing {
-		s.publishEntry(w, by)
+		if w.kind == deletion && !w.leftScope && w.by != nil {
+			s.tombstones.noteDeleted(w.key, w.by, s.config.Now)
+		} else {
+			s.tombstones.forgetDeleted(w.key)
+		}
 	}
+	changes = w.appendChanges(changes)
 	if w.failed != nil { // after the last good state has moved to the scope of the failure
 		s.quarantine.add(w.key, *w.failed)
 	}
+	return changes
 }
 
-// publishEntry changes the entry and the log, and records whether the object is known to be
-// deleted. The caller holds both locks.
-func (s *published) publishEntry(w write, by *Scope) {
-	if w.kind != unseenDeletion {
-		s.dropSnapshot()
-		s.live.Load().replace(w.key, w.old, w.next)
+// appendChanges appends what is logged of a write. The caller holds both locks.
+func (w *write) appendChanges(changes []Change) []Change {
+	if w.kind == nothing {
+		if w.unchanged && !w.next.scope().isUnlisted() {
+			changes = append(changes, Change{Key: w.key, Old: w.old, New: w.next})
+		}
+		return changes
 	}
-	if w.server && w.kind != unseenDeletion {
-		s.quarantine.release(w.key) // after the entry has changed: Find takes no lock
+	old, isLogged := w.observed()
+	switch {
+	case !isLogged, w.kind == silent && !w.unchanged:
+	case w.kind == unseenDeletion:
+		changes = append(changes, Change{Key: w.key, Old: w.final, Final: w.final})
+	case w.next == nil && old == w.old:
+		changes = append(changes, Change{Key: w.key, Old: old, Final: w.final, LeftScope: w.leftScope})
+	case w.next == nil && old != nil:
+		changes = append(changes, Change{Key: w.key, Old: old})
+	case w.next == nil:
+	case old != nil && (w.kind == recreate || old != w.old):
+		changes = append(changes, Change{Key: w.key, Old: old, LeftScope: w.leftScope}, Change{Key: w.key, New: w.next})
+	default:
+		changes = append(changes, Change{Key: w.key, Old: old, New: w.next})
 	}
-	if w.kind == deletion && !w.leftScope && by != nil {
-		s.tombstones.noteDeleted(w.key, by, s.config.Now)
-	} else {
-		s.tombstones.forgetDeleted(w.key)
+	return changes
+}
+
+// observed returns the state of the key that handlers have received, nil if there is none, and
+// reports whether they receive the write: they receive nothing of a scope before it is listed. The
+// caller holds both locks.
+func (w *write) observed() (old *Entry, isLogged bool) {
+	old = w.old
+	if from := scopeOf(old); from.isUnlisted() {
+		from.overwritten = from.overwritten || !w.initial
+		old = from.unlogged[w.key]
+		delete(from.unlogged, w.key)
 	}
-	log := s.config.Log
-	if log == nil {
-		return
+	to := scopeOf(w.next)
+	if !to.isUnlisted() {
+		return old, true
 	}
-	switch w.kind {
-	case nothing, silent:
-	case update:
-		log.AppendOne(Change{Key: w.key, Old: w.old, New: w.next})
-	case recreate:
-		log.Append([]Change{{Key: w.key, Old: w.old}, {Key: w.key, New: w.next}})
-	case deletion:
-		log.AppendOne(Change{Key: w.key, Old: w.old, Final: w.final, LeftScope: w.leftScope})
-	case unseenDeletion:
-		log.AppendOne(Change{Key: w.key, Old: w.final, Final: w.final})
+	to.overwritten = to.overwritten || !w.initial
+	if old != nil {
+		if to.unlogged == nil {
+			to.unlogged = make(map[string]*Entry)
+		}
+		to.unlogged[w.key] = old
 	}
+	return nil, false
 }
 
 // record adds a tombstone of a state of a scope. The caller holds both locks.
@@ -95,14 +157,6 @@ func (s *published) dropSnapshot() {
 		s.current.Store(nil)
 	}
 	s.live.Load().writes++
-}
-
-// noteWritten tells a commit that has begun of a key whose entry, failure or tombstone may have
-// changed. The caller holds the writer's lock.
-func (s *published) noteWritten(key string) {
-	if s.written != nil {
-		s.written[key] = struct{}{}
-	}
 }
 
 // swap makes next the live state. The caller holds both locks.
@@ -137,7 +191,7 @@ func (s *published) moveVersion(version string) {
 	}
 	state.version = version
 	if current := s.current.Load(); current != nil {
-		s.current.Store(&Snapshot{current.snapshotData, version})
+		s.current.Store(&Snapshot{current.snapshotData, version, nil})
 	}
 }
 
@@ -166,6 +220,18 @@ func (s *published) notify() {
 		if c.waiters.n.Load() > 0 {
 			c.waiters.wake(c.reached())
 		}
+	}
+}
+
+// beginListing begins a listing from which on scopes are listed or removed, which since selects,
+// unless the listing would be the same. The caller holds both locks.
+func (s *published) beginListing(scopes iter.Seq[*Scope], since func(*Scope) *atomic.Uint64) {
+	next, begins := s.listing.Load()+1, false
+	for scope := range scopes {
+		begins = since(scope).CompareAndSwap(0, next) || begins
+	}
+	if begins {
+		s.listing.Store(next)
 	}
 }
 

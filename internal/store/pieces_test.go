@@ -1,0 +1,304 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/internal/scope"
+)
+
+// pauseAfter makes the next commit write pieces of one key, and calls meanwhile after some of them.
+func (h *scopedHarness) pauseAfter(pieces int, meanwhile func()) {
+	h.Store.pieceSize = 1
+	h.Store.yield = func() {
+		if pieces--; pieces == 0 {
+			meanwhile()
+		}
+	}
+}
+
+// TestOthersWriteBetweenPieces writes after the first piece of a list of scope a, which was listed
+// before, or of a first list of scope c.
+func TestOthersWriteBetweenPieces(t *testing.T) {
+	for name, c := range map[string]struct {
+		before    string
+		list      string
+		meanwhile string
+		batches   []string // since the list began
+		want      []string
+		failed    int // keys whose newest state could not be stored
+	}{
+		"a relist": {
+			before: "a put k/1@12; a put l/1@13; a put m/1@14", list: "a list 20 m/1@15 n/1@16",
+			batches: []string{"delete k/1@12", "delete l/1@13", "update m/1@14→/1@15", "add n/1@16"}, want: []string{"m/1@15", "n/1@16"},
+		},
+		"another scope has a newer object": {
+			list: "a list 20 k/1@15 z/9@16", meanwhile: "b put k/2@25",
+			batches: []string{"add k/1@15", "delete k/1@15, add k/2@25", "add z/9@16"}, want: []string{"k/2@25", "z/9@16"},
+		},
+		"another scope has a newer object of a key that follows": {
+			list: "a list 20 k/1@15 z/9@16", meanwhile: "b put z/2@25",
+			batches: []string{"add k/1@15", "add z/2@25"}, want: []string{"k/1@15", "z/2@25"},
+		},
+		"another scope has an older object": {
+			list: "a list 20 k/1@15 z/9@16", meanwhile: "b put z/2@12",
+			batches: []string{"add k/1@15", "add z/2@12", "delete z/2@12, add z/9@16"}, want: []string{"k/1@15", "z/9@16"},
+		},
+		"another scope has another key": {
+			list: "a list 20 k/1@15 z/9@16", meanwhile: "b put l/2@25",
+			batches: []string{"add k/1@15", "add l/2@25", "add z/9@16"}, want: []string{"k/1@15", "l/2@25", "z/9@16"},
+		},
+		"another scope has a newer object than the one that the list could not store": {
+			before: "a put k/1@12", list: "a list 20 k/1@15!decode z/9@16", meanwhile: "b put k/2@25",
+			batches: []string{"delete k/1@12, add k/2@25", "add z/9@16"}, want: []string{"k/2@25", "z/9@16"},
+		},
+		"the program writes what the list could not store": {
+			before: "a put k/1@12", list: "a list 20 k/1@15!decode z/9@16", meanwhile: "program put k/1@13",
+			batches: []string{"update k/1@12→/1@13", "add z/9@16"}, want: []string{"k/1@13", "z/9@16"}, failed: 1,
+		},
+		"the program has written a later state than the one that is ignored": {
+			before: "a put k/1@12; program put k/1@30", list: "a list 20 k/1@15!skip z/9@16",
+			batches: []string{"add z/9@16"}, want: []string{"k/1@30", "z/9@16"},
+		},
+
+		"a first list": {
+			list:    "c list 20 k/1@15 l/2@16 m/3@17",
+			batches: []string{"add k/1@15 (initial), add l/2@16 (initial), add m/3@17 (initial)"}, want: []string{"k/1@15", "l/2@16", "m/3@17"},
+		},
+		"a first list, of which another scope has a newer object": {
+			list: "c list 20 k/1@15 l/2@16", meanwhile: "b put k/4@25",
+			batches: []string{"add k/4@25", "add l/2@16 (initial)"}, want: []string{"k/4@25", "l/2@16"},
+		},
+		"a first list with a newer object than another scope has": {
+			before: "b put k/4@12", list: "c list 20 k/1@15 l/2@16", meanwhile: "b put n/5@25",
+			batches: []string{"add n/5@25", "delete k/4@12 (initial), add k/1@15 (initial), add l/2@16 (initial)"}, want: []string{"k/1@15", "l/2@16", "n/5@25"},
+		},
+		"a first list with a newer object, which is replaced by a third one": {
+			before: "b put k/4@12", list: "c list 20 k/1@15 l/2@16", meanwhile: "b put k/5@25",
+			batches: []string{"delete k/4@12, add k/5@25", "add l/2@16 (initial)"}, want: []string{"k/5@25", "l/2@16"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newScopedHarness()
+			h.add("c", scope.Scope{})
+			if c.before != "" {
+				h.run(t, c.before)
+			}
+			h.batches()
+			if h.pauseAfter(1, func() {}); c.meanwhile != "" {
+				h.pauseAfter(1, func() { h.run(t, c.meanwhile) })
+			}
+			h.do(t, c.list)
+			h.expect(t, c.batches, c.want...)
+			if n, _ := h.QuarantineSize(); n != c.failed {
+				t.Errorf("%d keys have failed, want %d", n, c.failed)
+			}
+		})
+	}
+}
+
+// Readers find the entries of a first list as they are stored, and handlers that are added meanwhile
+// receive each of them once, with the batch of the list. What other handlers have received of other
+// scopes under the same keys, they receive, too.
+func TestHandlersReceiveAFirstListOnce(t *testing.T) {
+	h := newScopedHarness()
+	h.add("c", scope.Scope{})
+	h.run(t, "b put k/4@12; b put x/5@13")
+	h.batches()
+	h.pauseAfter(1, func() {
+		if got := strings.Join(contents(h.Snapshot()), " "); got != "k/1@15 x/5@13" {
+			t.Errorf("readers have %q", got)
+		}
+		snapshot, cursor := h.SnapshotAndCursor()
+		keys := snapshot.DeliveredKeys()
+		slices.Sort(keys)
+		var has []string
+		for _, key := range keys {
+			value, _ := snapshot.Delivered(key)
+			has = append(has, value.(*object).String())
+		}
+		if got := strings.Join(has, " "); got != "k/4@12 x/5@13" {
+			t.Errorf("a handler that is added has %q", got)
+		}
+		h.cursor = cursor
+	})
+	h.run(t, "c list 20 k/1@15 l/2@16")
+	h.expect(t, []string{"delete k/4@12 (initial), add k/1@15 (initial), add l/2@16 (initial)"}, "k/1@15", "l/2@16", "x/5@13")
+	if snapshot, _ := h.SnapshotAndCursor(); len(snapshot.DeliveredKeys()) != 3 {
+		t.Errorf("after the list, a handler that is added has %v", snapshot.DeliveredKeys())
+	}
+}
+
+// What the program writes into a scope that was not listed is logged by its first list.
+func TestProgramWritesAreLoggedByTheFirstList(t *testing.T) {
+	for list, want := range map[string][]string{
+		"a list 20":                 nil,
+		"a list 20 a/k/1@15":        {"add a/k/1@15 (initial)"},
+		"a list 20 a/k/2@15":        {"add a/k/2@15 (initial)"},
+		"a list 20 a/k/1@16!decode": {"add a/k/1@15 (initial)"},
+		"a leave":                   nil,
+	} {
+		t.Run(list, func(t *testing.T) {
+			h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"})
+			h.run(t, "program put a/k/1@15")
+			h.add("a", scope.Scope{Namespace: "a"})
+			h.run(t, list)
+			got := h.batches()
+			if !slices.Equal(got, want) {
+				t.Errorf("the log received %q, want %q", got, want)
+			}
+			if err := h.validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// No hold of the writer's lock covers more than a piece.
+func TestPiecesAreBounded(t *testing.T) {
+	h := newScopedHarness()
+	h.add("c", scope.Scope{})
+	list := func(version, objects int) {
+		next := h.feeds["c"].Begin()
+		for i := range objects {
+			next.Add(stateOf(fmt.Sprintf("c%d/u%d@%d", i+version, i+version, version)))
+		}
+		if err := next.Commit(strconv.Itoa(version)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const objects = 3000
+	for _, commit := range []struct {
+		name string
+		run  func()
+		keys int
+	}{
+		{"a first list", func() { list(20, objects) }, objects},
+		{"a list of other objects", func() { list(objects, objects) }, 2*objects - 20},
+		{"a removal", func() { h.run(t, "c leave") }, objects},
+	} {
+		pieces := 1
+		h.Store.yield = func() { pieces++ }
+		commit.run()
+		if want := (commit.keys + h.Store.pieceSize - 1) / h.Store.pieceSize; pieces != want || h.Store.pieceSize != 512 {
+			t.Errorf("%s: %d pieces of %d keys, want %d of 512", commit.name, pieces, h.Store.pieceSize, want)
+		}
+	}
+}
+
+// TestScopeWithASecondFeedIsNotOutrun commits a list of a scope that another feed has, too: nothing
+// passes while the commit decides whether the scope has reached a later version.
+func TestScopeWithASecondFeedIsNotOutrun(t *testing.T) {
+	h := newScopedHarness()
+	h.run(t, "a put k/1@12; a put l/1@13")
+	h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "13"})
+	h.pauseAfter(0, func() { t.Error("the commit pauses") })
+	h.run(t, "a list 20 y/8@16 z/9@17")
+	h.batches()
+	h.expect(t, nil, "y/8@16", "z/9@17")
+}
+
+// TestCommitSeesAllKeysOfItsScopes drops objects under the keys of failed states before it comes to
+// those that the list lacks.
+func TestCommitSeesAllKeysOfItsScopes(t *testing.T) {
+	h := newScopedHarness()
+	for i := range 8 {
+		h.do(t, fmt.Sprintf("a put k%d/%d@%d", i, i+1, 100+i))
+	}
+	h.pauseAfter(0, func() {})
+	h.do(t, "a list 500 k0/99@400!decode")
+	h.batches()
+	h.expect(t, nil)
+}
+
+// TestCommitReportsWithoutLocks checks that the program may commit when an error of a commit is
+// reported.
+func TestCommitReportsWithoutLocks(t *testing.T) {
+	h := newScopedHarness()
+	reports := 0
+	h.Store.config.Report = func(string, error) {
+		if reports++; !h.commits.TryLock() {
+			t.Error("an error is reported under the lock of commits")
+			return
+		}
+		h.commits.Unlock()
+	}
+	h.Store.pieceSize = 1
+	next := h.feeds["a"].Begin()
+	next.Add(stateOf("k/1@15"))
+	next.Add(stateOf("l/1@16"))
+	late := func(any) ([]string, error) { return nil, errInjected }
+	if err := h.AddIndexers(map[string]IndexFunc{"late": late}); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Commit("20"); err != nil {
+		t.Fatal(err)
+	}
+	if reports != 2 {
+		t.Errorf("%d errors were reported, want 2", reports)
+	}
+}
+
+// TestEventsPassDuringCommits lists one scope again and again beside a writer and a reader of
+// another one. Every snapshot has all objects of the first list, in one of their states.
+func TestEventsPassDuringCommits(t *testing.T) {
+	const objects, lists = 300, 10
+	h := newScopedHarness()
+	var wg sync.WaitGroup
+	ended := make(chan struct{})
+	wg.Go(func() {
+		defer close(ended)
+		for version := 100; version < 100+lists; version++ {
+			next := h.feeds["a"].Begin()
+			for i := range objects {
+				next.Add(stateOf(fmt.Sprintf("a%d/u%d@%d", i, i, version)))
+			}
+			if err := next.Commit(strconv.Itoa(version)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	running := func() bool {
+		select {
+		case <-ended:
+			return false
+		default:
+			return true
+		}
+	}
+	written := 0
+	wg.Go(func() {
+		for ; running(); written++ {
+			h.feeds["b"].Apply(watch.Modified, stateOf(fmt.Sprintf("b%d/v%d@%d", written%50, written%50, 1000+written)))
+		}
+	})
+	wg.Go(func() {
+		for running() {
+			listed, n := h.ScopeState(h.scopes["a"]).Synced && h.ScopeState(h.scopes["a"]).ResourceVersion != "10", 0
+			for key := range h.Snapshot().All() {
+				if strings.HasPrefix(key, "a") {
+					n++
+				}
+			}
+			if listed && n != objects {
+				t.Errorf("a snapshot has %d objects", n)
+			}
+		}
+	})
+	wg.Wait()
+	if n := h.Len(); n != objects+min(50, written) {
+		t.Errorf("the store has %d objects, want %d", n, objects+min(50, written))
+	}
+	if err := h.validate(); err != nil {
+		t.Error(err)
+	}
+}

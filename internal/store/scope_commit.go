@@ -1,0 +1,397 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/snapmap"
+)
+
+// scopeCommit writes the list of scopes, or the removal of scopes, into the live state: in pieces,
+// which are ordinary writes of at most Store.pieceSize keys under one hold of the writer's lock.
+// Events of other scopes pass between them.
+type scopeCommit struct {
+	*Store
+	list    *Replacement // nil if scopes are removed
+	version string       // of the list
+	exist   bool         // the objects of removed scopes exist
+	scopes  map[*Scope]bool
+
+	sets   map[*Scope]*snapmap.Set // the keys of the entries of the scopes before the first piece
+	failed map[string]bool         // the keys of the list's states that could not be stored
+	writes []write                 // of the piece
+	batch  []Change                // additions of scopes that were not listed before, logged at the end
+}
+
+func newScopeCommit(list *Replacement, version string) *scopeCommit {
+	c := &scopeCommit{
+		Store: list.store, list: list, version: version, scopes: make(map[*Scope]bool), failed: make(map[string]bool),
+	}
+	for _, scope := range list.feed.Scopes() {
+		if !scope.isListed() { // to allocate it under the lock would take milliseconds
+			c.batch = make([]Change, 0, list.next.entries.Len())
+			break
+		}
+	}
+	return c
+}
+
+// RemoveScopes removes scopes that no longer have a feed, with their entries. exist reports whether
+// the objects exist: the deletions then have LeftScope.
+func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
+	c := &scopeCommit{Store: s, exist: exist, scopes: make(map[*Scope]bool, len(scopes))}
+	for _, scope := range scopes {
+		c.scopes[scope] = true
+	}
+	_ = c.run() // only a list can be too old
+}
+
+// RemoveUnadded removes the scopes into which the program has written, that were not added, and that
+// isHeld does not accept.
+func (s *Store) RemoveUnadded(isHeld func(scope.Scope) bool) {
+	var gone []*Scope
+	s.withMu(func() {
+		for name, c := range s.scopes.early {
+			if !isHeld(name) {
+				gone = append(gone, c)
+			}
+		}
+	})
+	if len(gone) > 0 {
+		s.RemoveScopes(gone, true)
+	}
+}
+
+// run writes the pieces, and then the version. All that may refuse the list comes before the first
+// piece. The lock of commits is held meanwhile, so that scopes, feeds and indexes stay.
+func (c *scopeCommit) run() error {
+	c.lockCommit()
+	defer c.unlockCommit()
+	if err := c.begin(); err != nil {
+		return err
+	}
+	n, whole := 0, c.mayBeOutrun()
+	for key, made := range c.keys() {
+		if n++; n > c.pieceSize && !whole {
+			c.publish()
+			reports := c.endWriteSilently() // reported once the commit has released its locks
+			c.yield()
+			c.writer.Lock()
+			c.reports, n = reports, 1
+		}
+		c.decide(key, made)
+	}
+	c.publish()
+	c.end()
+	return nil
+}
+
+// mayBeOutrun reports whether another feed has a scope of the list, and may bring the scope to a
+// later version between pieces.
+func (c *scopeCommit) mayBeOutrun() bool {
+	return c.list != nil && slices.ContainsFunc(c.list.feed.Scopes(), func(scope *Scope) bool { return len(scope.feeds) > 1 })
+}
+
+// begin finds the scopes to replace, and their keys.
+func (c *scopeCommit) begin() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.list == nil {
+		c.beginListing(maps.Keys(c.scopes), func(c *Scope) *atomic.Uint64 { return &c.removed }) // before its first piece
+	} else if err := c.beginList(); err != nil {
+		return err
+	}
+	live := c.live.Load()
+	c.sets = make(map[*Scope]*snapmap.Set, len(c.scopes))
+	for scope := range c.scopes {
+		scope.overwritten = false
+		if keys := live.indexes.ofScope(scope); keys != nil {
+			c.sets[scope] = keys
+		}
+	}
+	live.pages.Advance() // what is written later is written to copies of these sets
+	return nil
+}
+
+// beginList finds the scopes to replace: those that have not reached a later version than the
+// list's. After the server has gone back in time, these are all scopes of the feed.
+func (c *scopeCommit) beginList() error {
+	by, compares := c.list.feed, c.list.compareContents
+	if c.list.vacations != c.vacations {
+		return feed.ErrOutdated
+	}
+	for _, scope := range by.Scopes() {
+		isOlder := feed.IsOlder(c.version, scope.reached())
+		switch {
+		case by.feeds(scope) && scope.vacated && !compares && isOlder:
+			return feed.ErrOutdated // it must be listed
+		case !by.feeds(scope), !compares && scope.isListed() && isOlder:
+		case !compares && feed.IsOlder(c.version, scope.minVersion):
+			return feed.ErrOutdated
+		default:
+			c.scopes[scope] = true
+		}
+	}
+	if compares && c.wasUndone(by, c.version) {
+		c.noteRestore(by, slices.Collect(maps.Keys(c.scopes)), c.version)
+	}
+	for scope := range c.scopes {
+		scope.needsRelist = false
+	}
+	return nil
+}
+
+// keys yields each key to decide on once, and whether the list has an entry that was made for it:
+// first those that the list lacks, and then those that it has, in its order.
+func (c *scopeCommit) keys() iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		has := func(key string) bool { return c.list != nil && c.list.next.entries.Get(key) != nil }
+		for _, keys := range c.sets {
+			for key := range keys.All() {
+				if !has(key) && !yield(key, false) {
+					return
+				}
+			}
+		}
+		if c.list == nil {
+			return
+		}
+		for key, f := range c.list.rejected {
+			if keys := c.sets[f.scope]; !has(key) && (keys == nil || !keys.Has(key)) && !yield(key, false) {
+				return
+			}
+		}
+		c.list.candidates(true)(yield)
+	}
+}
+
+// decide adds the write of a key to the piece.
+func (c *scopeCommit) decide(key string, made bool) {
+	old := new(Entry).fromMap(c.entries.Item(key))
+	own := old != nil && c.scopes[old.scope()]
+	if c.list == nil {
+		if own {
+			c.add(c.departure(key, old))
+		}
+		return
+	}
+	f, rejected := c.list.rejected[key]
+	rejected = rejected && c.scopes[f.scope] && !c.isSuperseded(key, f.scope, f.identity(), f.version, old, own)
+	var t *tombstone
+	if rejected && !c.isUnordered() {
+		t = &tombstone{key: key, version: f.version, shown: f.version}
+	}
+	c.failed[key] = c.failed[key] || rejected && !f.skipped()
+	switch entry := new(Entry).fromMap(c.list.next.entries.Item(key)); {
+	case entry != nil && c.scopes[entry.scope()]:
+		id := entry.identity()
+		if c.isSuperseded(key, entry.scope(), id, id.versionText(), old, own) {
+			return
+		}
+		w := c.replacement(key, old, entry, made)
+		if rejected { // a later state of the object is in the list, too
+			w.tombstone, w.failed = t, c.keepLastGood(key, f, nil, t).failed
+		}
+		c.add(w)
+	case entry != nil:
+	case rejected:
+		c.add(c.keepLastGood(key, f, old, t))
+	case own:
+		c.add(c.absence(key, old))
+	}
+}
+
+// isSuperseded reports whether a state of the list is not the newest of its key.
+func (c *scopeCommit) isSuperseded(key string, of *Scope, id identity, version string, old *Entry, own bool) bool {
+	state := passed{scope: of, key: key, id: id, version: version, list: c.version, unordered: c.isUnordered(), own: own}
+	return c.judge(state, old) == superseded
+}
+
+// isUnordered reports whether the list has a version that cannot be compared. Only versions of one
+// object are compared then, and nothing is remembered of objects that are gone.
+func (c *scopeCommit) isUnordered() bool { return !feed.Reaches(c.version, c.version) }
+
+// departure returns the write that removes an entry with its scope.
+func (c *scopeCommit) departure(key string, old *Entry) write {
+	version := old.serverVersion()
+	w := write{kind: deletion, key: key, old: old, by: old.scope(), server: true, tombstone: &tombstone{key: key, version: version, shown: version}}
+	if c.exist {
+		w.final, w.leftScope = old, true
+	}
+	return w
+}
+
+// absence returns the write of an entry that the list lacks. It keeps the entry if an item that
+// cannot be identified may be its object. A restore of the server has undone a version that is newer
+// than the list's: it is forgotten then, and any older state may exist.
+func (c *scopeCommit) absence(key string, old *Entry) write {
+	refused := c.list.isRefused(key, old)
+	if c.list.unidentified && !refused {
+		kept := *old
+		kept.forgetVersion(identityOf("", c.version))
+		return keeping(key, old, &kept)
+	}
+	w := write{kind: deletion, key: key, old: old, by: old.scope(), server: true, leftScope: refused}
+	if old.common().written { // the server may never have had it
+		w.by = nil
+	}
+	if version := old.serverVersion(); !c.isUnordered() && !feed.IsOlder(c.version, version) {
+		w.tombstone = &tombstone{key: key, version: version, last: true, shown: c.version}
+	}
+	return w
+}
+
+// replacement returns the write of an entry of the list.
+func (c *scopeCommit) replacement(key string, old, entry *Entry, made bool) write {
+	if set := c.live.Load().indexes.set; entry.lacksIndexOf(set) {
+		c.addIndexValues(set, key, entry)
+	}
+	w := write{kind: update, key: key, old: old, next: entry, by: entry.scope(), server: true}
+	switch {
+	case old == nil:
+	case c.sameState(c.list, key, old, entry, made):
+		by, emits := w.by, c.config.EmitUnchanged
+		w = keeping(key, old, entry)
+		w.by, w.unchanged = by, emits
+		if _, recovered := c.list.recovered[key]; recovered {
+			w.release = []string{key}
+		}
+	case !old.sameObject(entry.identity()):
+		w.kind, w.leftScope = recreate, c.list.isRefused(key, old)
+	}
+	return w
+}
+
+// add adds a write to the piece, and its entry to the batch of a scope that was not listed.
+func (c *scopeCommit) add(w write) {
+	entry := w.next
+	if entry == nil && w.kind == nothing {
+		entry = w.old
+	}
+	of := scopeOf(cmp.Or(entry, w.old))
+	if w.initial = c.scopes[of] && of.isUnlisted(); w.initial && entry != nil {
+		c.batch = append(c.batch, Change{Key: w.key, New: entry, Initial: true})
+	}
+	if w.kind != nothing || w.unchanged || w.release != nil || w.failed != nil || w.tombstone != nil {
+		c.writes = append(c.writes, w)
+	}
+}
+
+// publish makes the piece visible, and logs the changes of listed scopes.
+func (c *scopeCommit) publish() {
+	if len(c.writes) == 0 {
+		return
+	}
+	var changes []Change
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropSnapshot()
+	for i := range c.writes {
+		changes = c.publishWrite(&c.writes[i], changes)
+	}
+	clear(c.writes)
+	c.writes = c.writes[:0]
+	if c.config.Log != nil && len(changes) > 0 {
+		c.config.Log.Append(changes)
+	}
+	if c.list != nil && c.list.compareContents {
+		c.list.changed = append(c.list.changed, changes...)
+	}
+}
+
+// end releases the keys whose failures the list resolves, and makes the scopes listed, or removed.
+// The events of scopes that were not listed before are logged in the hold of mu that makes them
+// listed: what a handler has received, reads know.
+func (c *scopeCommit) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.list == nil {
+		c.forget()
+		return
+	}
+	for key, f := range c.quarantine.failures() {
+		isKept := c.list.unidentified && c.entries.Get(key) != nil
+		if c.scopes[f.scope] && !c.failed[key] && c.list.next.entries.Get(key) == nil && !isKept {
+			c.quarantine.release(key)
+		}
+	}
+	unnamed := c.list.unnamed
+	for scope := range c.scopes {
+		c.quarantine.setUnnamed(scope, unnamed)
+		unnamed = 0
+	}
+	changes := c.initialChanges()
+	c.beginListing(maps.Keys(c.scopes), func(c *Scope) *atomic.Uint64 { return &c.listed })
+	if c.config.Log != nil {
+		c.config.Log.Append(changes)
+	}
+	if c.list.compareContents {
+		c.list.changed = append(c.list.changed, changes...)
+	}
+	c.list.feed.reachListed(maps.Keys(c.scopes), c.version)
+	c.endAbsence()
+	c.Store.scopes.oldest = nil
+	c.settle()
+}
+
+// initialChanges returns the changes that handlers receive of the scopes that were not listed
+// before: deletions of the objects that they have received of other scopes under the same keys, then
+// additions, in the order of the list. The caller holds both locks.
+func (c *scopeCommit) initialChanges() []Change {
+	var gone []Change
+	overwritten := false
+	for scope := range c.scopes {
+		for key, old := range scope.unlogged {
+			gone = append(gone, Change{Key: key, Old: old, Initial: true})
+		}
+		overwritten = overwritten || scope.isUnlisted() && scope.overwritten
+		scope.unlogged, scope.overwritten = nil, false
+	}
+	if overwritten {
+		c.batch = c.presentChanges()
+	}
+	if gone == nil {
+		return c.batch
+	}
+	return append(gone, c.batch...)
+}
+
+// presentChanges returns the batch with the present entries, as others have written some since. The
+// caller holds both locks.
+func (c *scopeCommit) presentChanges() (present []Change) {
+	added := make(map[string]bool, len(c.batch))
+	add := func(key string) {
+		entry := new(Entry).fromMap(c.entries.Item(key))
+		if entry != nil && c.scopes[entry.scope()] && entry.scope().isUnlisted() && !added[key] {
+			present, added[key] = append(present, Change{Key: key, New: entry, Initial: true}), true
+		}
+	}
+	for i := range c.batch {
+		add(c.batch[i].Key)
+	}
+	for scope := range c.scopes {
+		if keys := c.live.Load().indexes.ofScope(scope); keys != nil {
+			for key := range keys.All() {
+				add(key)
+			}
+		}
+	}
+	return present
+}
+
+// forget removes the scopes from the store. The caller holds both locks.
+func (c *scopeCommit) forget() {
+	c.Store.scopes.forget(slices.Collect(maps.Keys(c.scopes)))
+	c.quarantine.releaseScopes(func(scope *Scope) bool { return scope != nil && scope.isRemoved() })
+	c.endAbsence()
+	c.Store.scopes.oldest = nil
+	c.settle()
+}
