@@ -4,10 +4,10 @@
 package simulate
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/fake"
+	"github.com/kinformer/kinformer/simulate/internal/workloads"
 )
 
 // Actor is a part of the cluster that writes: a controller or a kubelet of the cluster's own. It
@@ -28,22 +28,11 @@ type Action struct {
 }
 
 // State is all objects of the API server at one moment. The objects must not be modified.
-type State struct {
-	objects      []fake.Object
-	isNamespaced func(metav1.OwnerReference) bool // reports whether the kind of an owner is
-}
+type State struct{ cluster workloads.State }
 
 // All returns the objects of a Go type, such as *corev1.Pod, sorted by namespace and name. Custom
 // resources are *unstructured.Unstructured, all kinds together.
-func All[T fake.Object](s State) []T {
-	var all []T
-	for _, obj := range s.objects {
-		if typed, ok := obj.(T); ok {
-			all = append(all, typed)
-		}
-	}
-	return all
-}
+func All[T fake.Object](s State) []T { return workloads.All[T](s.cluster) }
 
 // Write is a write of the program, for invariants.
 type Write struct {

@@ -41,9 +41,8 @@
 //
 // Test.Cluster is what else writes to the API server: actors, pure functions from all objects to
 // the writes that are possible next. [Workloads] returns those that play Kubernetes' own
-// controllers and the kubelets. They are in workloads.go and in a file for each controller:
-// deployments.go, statefulsets.go, jobs.go, pods.go and so on. The engine, which is all other
-// files, knows only [Actor].
+// controllers and the kubelets. The engine knows only [Actor]: the controllers are in
+// internal/workloads, a file each, and workloads.go makes actors of them.
 //
 // # What makes a run fail
 //

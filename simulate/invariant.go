@@ -54,10 +54,10 @@ func ControllersExist(w Write) error {
 		return nil
 	}
 	before := map[types.UID]metav1.Object{}
-	for _, obj := range w.Before.objects {
+	for _, obj := range w.Before.cluster.Objects {
 		before[obj.GetUID()] = obj
 	}
-	for _, obj := range w.After.objects {
+	for _, obj := range w.After.cluster.Objects {
 		controller := metav1.GetControllerOfNoCopy(obj)
 		if _, existed := before[obj.GetUID()]; existed || controller == nil {
 			continue

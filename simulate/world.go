@@ -11,6 +11,7 @@ import (
 	"iter"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
+	"github.com/kinformer/kinformer/simulate/internal/workloads"
 )
 
 // World is what the Steps of a test act on: the API server, as its users see it, and the clock. A
@@ -187,11 +189,10 @@ func (s *scheduler) send(method string, obj fake.Object, subresource string, bod
 
 // state returns all objects.
 func (s *scheduler) state() State {
-	state := State{isNamespaced: func(owner metav1.OwnerReference) bool { return s.mapper.isNamespaced(s.server, owner) }}
-	for obj := range s.server.Objects() {
-		state.objects = append(state.objects, obj)
-	}
-	return state
+	return State{workloads.State{
+		Objects:      slices.Collect(s.server.Objects()),
+		IsNamespaced: func(owner metav1.OwnerReference) bool { return s.mapper.isNamespaced(s.server, owner) },
+	}}
 }
 
 // objects yields the objects that end states are made of: all but APIServices, Leases and Events.

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package workloads
 
 import (
 	"cmp"
@@ -17,9 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ControlJobs creates and deletes the Pods of Jobs, counts those that have ended, and writes the
-// status. It ignores podFailurePolicy, successPolicy, backoffLimitPerIndex, and all that depends on
-// time.
+// ControlJobs implements simulate.ControlJobs.
 func ControlJobs(s State) []Action {
 	return append(forEach(s, controlJob), forEach(s, releasePod)...)
 }

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package workloads
 
 import (
 	"cmp"
@@ -30,8 +30,7 @@ const (
 	maxReplicasAnnotation     = "deployment.kubernetes.io/max-replicas"
 )
 
-// ControlDeployments creates, scales and deletes the ReplicaSets of Deployments, and writes the
-// status.
+// ControlDeployments implements simulate.ControlDeployments.
 func ControlDeployments(s State) []Action { return forEach(s, controlDeployment) }
 
 func controlDeployment(s State, d *appsv1.Deployment) []Action {

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package workloads
 
 import (
 	"cmp"
@@ -18,8 +18,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// ControlStatefulSets creates the Pods and claims of StatefulSets, replaces Pods of an older
-// template, deletes those that are too many, and writes ControllerRevisions and the status.
+// ControlStatefulSets implements simulate.ControlStatefulSets.
 func ControlStatefulSets(s State) []Action { return forEach(s, controlStatefulSet) }
 
 func controlStatefulSet(s State, set *appsv1.StatefulSet) []Action {

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package workloads
 
 import (
 	"slices"
@@ -9,8 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// BindClaims sets PersistentVolumeClaims to Bound, and their capacity to the request. It makes no
-// PersistentVolumes.
+// BindClaims implements simulate.BindClaims.
 func BindClaims(s State) []Action {
 	return forEach(s, func(_ State, claim *corev1.PersistentVolumeClaim) []Action {
 		wanted, bound := claim.Spec.Resources.Requests.Storage(), claim.Status.Phase == corev1.ClaimBound
@@ -27,8 +26,7 @@ func BindClaims(s State) []Action {
 // claimProtection is the finalizer of a claim that may be in use.
 const claimProtection = "kubernetes.io/pvc-protection"
 
-// ProtectClaims gives PersistentVolumeClaims a finalizer, and removes it from those that are
-// deleted and that no Pod on a node uses.
+// ProtectClaims implements simulate.ProtectClaims.
 func ProtectClaims(s State) []Action {
 	return forEach(s, func(s State, claim *corev1.PersistentVolumeClaim) []Action {
 		protected := slices.Contains(claim.Finalizers, claimProtection)
@@ -49,15 +47,4 @@ func isUsed(s State, claim *corev1.PersistentVolumeClaim) bool {
 	return slices.ContainsFunc(All[*corev1.Pod](s), func(pod *corev1.Pod) bool {
 		return pod.Namespace == claim.Namespace && pod.Spec.NodeName != "" && slices.Contains(claimsOf(pod), claim.Name)
 	})
-}
-
-// claimsOf returns the names of the claims that a Pod uses.
-func claimsOf(pod *corev1.Pod) []string {
-	var names []string
-	for _, volume := range pod.Spec.Volumes {
-		if volume.PersistentVolumeClaim != nil {
-			names = append(names, volume.PersistentVolumeClaim.ClaimName)
-		}
-	}
-	return names
 }

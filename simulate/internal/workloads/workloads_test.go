@@ -1,10 +1,11 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate_test
+package workloads_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,14 @@ import (
 // e2e/upstream/workloads compares the actors with the controllers of Kubernetes. The tests here
 // need no Kubernetes.
 
+// TestMain makes a simulation five runs, unless the command line says otherwise.
+func TestMain(m *testing.M) {
+	if err := flag.Set("simulate.runs", "5"); err != nil {
+		panic(err) // package simulate has the flag
+	}
+	m.Run()
+}
+
 // runWorkloads executes steps in a cluster with Workloads and observers, in some orders, which must
 // end alike.
 func runWorkloads(t *testing.T, steps func(settledWorld), observers ...simulate.Actor) {
@@ -36,7 +45,7 @@ func runWorkloads(t *testing.T, steps func(settledWorld), observers ...simulate.
 	}
 	test := simulate.Test{Start: idle, Cluster: append(simulate.Workloads(), observers...), Disturb: []simulate.Disturbance{}}
 	test.Steps = func(w *simulate.World) { steps(settledWorld{w}) }
-	wantFound(t, simulate.Find(t, test, 5), "")
+	simulate.Run(t, test)
 }
 
 // settledWorld is a World that settles after each write. A write by its World does not wait.
@@ -82,16 +91,43 @@ func nameOf[T fake.Object](obj T) string { return obj.GetName() }
 
 func imageOf(pod *corev1.Pod) string { return pod.Spec.Containers[0].Image }
 
+func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "default", Name: name} }
+
+// newTemplate returns a template of Pods that have one container.
+func newTemplate(app, image string) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": app}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: app, Image: image}}},
+	}
+}
+
+func newPod(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: named(name), Spec: newTemplate("db", "db").Spec}
+}
+
 func newDeployment(image string, replicas int32) *appsv1.Deployment {
-	labels := map[string]string{"app": "web"}
-	pod := newPod("").Spec
-	pod.Containers[0].Image = image
+	template := newTemplate("web", image)
 	return &appsv1.Deployment{ObjectMeta: named("web"), Spec: appsv1.DeploymentSpec{
-		Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod},
+		Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
 		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{
 			MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(1)),
 		}},
+	}}
+}
+
+// newStatefulSet returns a StatefulSet whose Pods have a claim each.
+func newStatefulSet(image string, replicas int32) *appsv1.StatefulSet {
+	template := newTemplate("db", image)
+	return &appsv1.StatefulSet{ObjectMeta: named("db"), Spec: appsv1.StatefulSetSpec{
+		Replicas: &replicas, ServiceName: "db", Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
+		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{*newClaim("data")},
+	}}
+}
+
+func newClaim(name string) *corev1.PersistentVolumeClaim {
+	requests := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	return &corev1.PersistentVolumeClaim{ObjectMeta: named(name), Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Resources: corev1.VolumeResourceRequirements{Requests: requests},
 	}}
 }
 
@@ -225,8 +261,7 @@ func TestStatefulSetKeepsOrder(t *testing.T) {
 		}
 	})
 	set := func(image string, replicas, partition int32) *appsv1.StatefulSet {
-		s := newStatefulSet(int64(replicas), resource.MustParse("1Gi"))
-		s.Spec.Template.Spec.Containers[0].Image = image
+		s := newStatefulSet(image, replicas)
 		s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{
 			Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition},
 		}
@@ -247,7 +282,7 @@ func TestStatefulSetKeepsOrder(t *testing.T) {
 }
 
 func TestClaimsAreDeletedAsTheirPolicySays(t *testing.T) {
-	set := newStatefulSet(2, resource.MustParse("1Gi"))
+	set := newStatefulSet("a", 2)
 	set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 		WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType, WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
 	}
@@ -268,7 +303,7 @@ func TestClaimStaysWhileItIsUsed(t *testing.T) {
 	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
 	}}}
-	claim := newClaim("data", resource.MustParse("1Gi"))
+	claim := newClaim("data")
 	phase := func(pod *corev1.Pod) string { return string(pod.Status.Phase) }
 	runWorkloads(t, func(w settledWorld) {
 		w.Create(pod)
@@ -524,7 +559,7 @@ func TestInvalidWorkloadsDoNothing(t *testing.T) {
 			spec.Completions, spec.CompletionMode = nil, new(batchv1.IndexedCompletion)
 		}))
 		w.World.Create(newDeployment("a", -1))
-		w.Create(newStatefulSet(-1, resource.MustParse("1Gi")))
+		w.Create(newStatefulSet("a", -1))
 		wantAll(t, w, nameOf[*corev1.Pod])
 		wantAll(t, w, nameOf[*appsv1.ReplicaSet])
 	})
@@ -556,7 +591,7 @@ func TestReplicaSetDeletesPodsThatDoNotRunFirst(t *testing.T) {
 	}
 	phase := func(pod *corev1.Pod) string { return string(pod.Status.Phase) }
 	runWorkloads(t, func(w settledWorld) {
-		claim := newClaim("data", resource.MustParse("1Gi"))
+		claim := newClaim("data")
 		w.World.Create(claim)
 		w.Create(sized(1))
 		w.World.Delete(claim)
@@ -569,7 +604,7 @@ func TestReplicaSetDeletesPodsThatDoNotRunFirst(t *testing.T) {
 
 func TestWorkloadThatSelectsOtherPodsDoesNothing(t *testing.T) {
 	runWorkloads(t, func(w settledWorld) {
-		d, set := newDeployment("a", 1), newStatefulSet(1, resource.MustParse("1Gi"))
+		d, set := newDeployment("a", 1), newStatefulSet("a", 1)
 		d.Spec.Selector, set.Spec.Selector.MatchLabels = nil, map[string]string{"app": "other"}
 		w.World.Create(d)
 		w.Create(set)

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package workloads
 
 import (
 	"slices"
@@ -10,11 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RunPods is kube-scheduler and the kubelets. It binds Pods to the first schedulable Node, or to
-// the name "node" if there is none, once they have no scheduling gates and their claims are bound,
-// makes them running, and ready once the conditions of their readiness gates are true, and removes
-// them when they are deleted. Pods of Jobs succeed; others run until they are deleted. All have the
-// same IP address.
+// RunPods implements simulate.RunPods.
 func RunPods(s State) []Action {
 	return forEach(s, func(s State, pod *corev1.Pod) []Action {
 		switch {

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package workloads
 
 import (
 	"slices"
@@ -12,11 +12,9 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// CollectGarbage deletes objects whose owners are all gone, and executes foreground and orphan
-// deletions. A cluster-scoped object that refers to an owner in a Namespace stays, as in
-// Kubernetes.
+// CollectGarbage implements simulate.CollectGarbage.
 func CollectGarbage(s State) []Action {
-	g := ownerGraph{isNamespaced: s.isNamespaced, objects: map[types.UID]fake.Object{}, dependents: map[types.UID][]fake.Object{}}
+	g := ownerGraph{isNamespaced: s.IsNamespaced, objects: map[types.UID]fake.Object{}, dependents: map[types.UID][]fake.Object{}}
 	all := All[fake.Object](s)
 	for _, obj := range all {
 		g.objects[obj.GetUID()] = obj
@@ -99,11 +97,4 @@ func blocks(dependent, owner fake.Object) bool {
 	return slices.ContainsFunc(dependent.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
 		return ref.UID == owner.GetUID() && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
 	})
-}
-
-// withoutFinalizer returns the write that removes a finalizer.
-func withoutFinalizer(obj fake.Object, finalizer string) []Action {
-	return []Action{{Verb: "update", Object: changed(obj, func(next fake.Object) {
-		next.SetFinalizers(without(next.GetFinalizers(), finalizer))
-	})}}
 }

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package workloads
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -9,7 +9,7 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// ControlNamespaces deletes the objects in terminating Namespaces, and then the Namespaces.
+// ControlNamespaces implements simulate.ControlNamespaces.
 func ControlNamespaces(s State) []Action {
 	return forEach(s, func(s State, namespace *corev1.Namespace) []Action {
 		if namespace.DeletionTimestamp == nil {

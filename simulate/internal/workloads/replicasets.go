@@ -1,12 +1,10 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package simulate
+package workloads
 
 import (
-	"cmp"
 	"slices"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// ControlReplicaSets creates and deletes the Pods of ReplicaSets, and writes the status.
+// ControlReplicaSets implements simulate.ControlReplicaSets.
 func ControlReplicaSets(s State) []Action { return forEach(s, controlReplicaSet) }
 
 func controlReplicaSet(s State, set *appsv1.ReplicaSet) []Action {
@@ -50,32 +48,4 @@ func statusOfReplicaSet(set *appsv1.ReplicaSet, active []*corev1.Pod, terminatin
 	}
 	status.AvailableReplicas = status.ReadyReplicas
 	return status
-}
-
-// compareForDeletion orders Pods by which is deleted first: those that run least, then those of the
-// lowest cost, then the youngest.
-func compareForDeletion(a, b *corev1.Pod) int {
-	return cmp.Or(
-		cmp.Compare(progressOf(a), progressOf(b)),
-		cmp.Compare(deletionCost(a), deletionCost(b)),
-		b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
-	)
-}
-
-// progressOf returns how far a Pod has come.
-func progressOf(pod *corev1.Pod) int {
-	switch {
-	case pod.Spec.NodeName == "":
-		return 0
-	case pod.Status.Phase != corev1.PodRunning:
-		return 1
-	case !isReady(pod):
-		return 2
-	}
-	return 3
-}
-
-func deletionCost(pod *corev1.Pod) int {
-	cost, _ := strconv.Atoi(pod.Annotations[corev1.PodDeletionCost]) // 0 without one
-	return cost
 }
