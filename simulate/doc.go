@@ -65,4 +65,19 @@
 // database needs a fake in the bubble. A program that listens on a port, or holds a mutex while it
 // sleeps, makes no progress; after 30 s of real time the test binary panics, and prints the
 // stacks.
+//
+// # Files
+//
+// Each line uses those below it. The scheduler also refers to the stimuli, whose types it holds.
+//
+//	simulate.go, runner.go      Run: which runs there are, and how a failure is repeated and reported
+//	run.go, test.go, world.go   one run: its set-up, Steps and end
+//	cluster.go, workloads.go    the stimuli of the cluster: actors and their actions
+//	serve.go                    a request with its disturbances, and what is checked after a write
+//	process.go, watch.go        the stimuli of the program: its requests and watches
+//	scheduler.go                the loop, which picks a stimulus and calls its deliver
+//	objects.go, mapper.go       what the server stores, and the resources of kinds
+//	plan.go, disturbance.go     what goes wrong in a run
+//	staleness.go, rest.go       what a process does not see, and when the program is at rest
+//	record.go, point.go         what has happened, and the names of writes
 package simulate

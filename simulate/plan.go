@@ -10,7 +10,35 @@ import (
 	"go/token"
 	"reflect"
 	"strconv"
+	"strings"
 )
+
+// plan decides what happens in a run: the order of stimuli and the disturbances.
+type plan struct {
+	seed         uint64 // of the order; 0 is the order of arrival
+	disturbances []Disturbance
+}
+
+// at returns the disturbances at a write.
+func (p plan) at(point string) []Disturbance {
+	var all []Disturbance
+	for _, d := range p.disturbances {
+		if d.place() == point {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// String returns the arguments of Replay.
+func (p plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d", p.seed)
+	for _, d := range p.disturbances {
+		b.WriteString(", " + d.String())
+	}
+	return b.String()
+}
 
 // parsePlan parses the arguments of Replay after t and test, as a report prints them.
 func parsePlan(text string) (plan, error) {

@@ -5,7 +5,6 @@ package simulate
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -180,6 +179,30 @@ func (q *request) deliver(s *scheduler) {
 	s.serve(q)
 }
 
+// note adds the request to a record, with the status code of its response and why it has failed, or
+// the version that it has read or written.
+func (q *request) note(r *record, code int, reason, version string) {
+	if q.target.resource.Empty() || q.target.isTraffic() {
+		return
+	}
+	what := q.point
+	if what == "" {
+		what = q.target.String()
+	}
+	if code >= http.StatusBadRequest {
+		what += fmt.Sprintf(": %d %s", code, reason)
+	} else {
+		what += " at version " + version
+	}
+	if q.point != "" {
+		r.writes = append(r.writes, what)
+		if code < http.StatusBadRequest {
+			r.accepted++
+		}
+	}
+	r.note(q.process.name(), what)
+}
+
 func (q *request) respond(response *http.Response) {
 	response.Request = q.http
 	q.answer <- answer{response: response}
@@ -193,41 +216,3 @@ var (
 	// errReset is the error of a request whose response is lost.
 	errReset = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 )
-
-// recorder is the http.ResponseWriter of a request that is not a watch.
-type recorder struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
-}
-
-func newRecorder() *recorder { return &recorder{header: http.Header{}, code: http.StatusOK} }
-
-// Header implements http.ResponseWriter.
-func (r *recorder) Header() http.Header { return r.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (r *recorder) WriteHeader(code int) { r.code = code }
-
-// Write implements http.ResponseWriter.
-func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
-
-// reason returns why a request has failed: the reason of a Status, such as AlreadyExists, or the
-// text of the status code.
-func (r *recorder) reason() string {
-	if r.code < http.StatusBadRequest {
-		return ""
-	}
-	var status metav1.Status
-	if err := json.Unmarshal(r.body.Bytes(), &status); err != nil {
-		_, _, _ = scheme.Codecs.UniversalDeserializer().Decode(r.body.Bytes(), nil, &status) // protobuf, or no Status
-	}
-	return cmp.Or(string(status.Reason), http.StatusText(r.code))
-}
-
-func (r *recorder) response() *http.Response {
-	return &http.Response{
-		Status: http.StatusText(r.code), StatusCode: r.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: r.header, Body: io.NopCloser(bytes.NewReader(r.body.Bytes())), ContentLength: int64(r.body.Len()),
-	}
-}

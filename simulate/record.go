@@ -5,7 +5,6 @@ package simulate
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -98,35 +97,9 @@ func (r *record) note(who, what string) {
 	r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: who, what: what})
 }
 
-// request adds a request, with the status code of its response and why it has failed, or the
-// version that it has read or written.
-func (r *record) request(q *request, code int, reason, version string) {
-	if q.target.resource.Empty() || q.target.isTraffic() {
-		return
-	}
-	what := q.point
-	if what == "" {
-		what = q.target.String()
-	}
-	if code >= http.StatusBadRequest {
-		what += fmt.Sprintf(": %d %s", code, reason)
-	} else {
-		what += " at version " + version
-	}
-	if q.point != "" {
-		r.writes = append(r.writes, what)
-		if code < http.StatusBadRequest {
-			r.accepted++
-		}
-	}
-	r.note(q.process.name(), what)
-}
-
-// delivered adds an event that a process receives.
-func (r *record) delivered(w *watchStream, frame []byte) {
-	if !w.target.isTraffic() {
-		r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: w.process.name(), what: "receives", event: frame})
-	}
+// noteEvent adds a watch event that a process receives.
+func (r *record) noteEvent(who string, frame []byte) {
+	r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: who, what: "receives", event: frame})
 }
 
 // lines returns the timeline as text, at most the last n lines.

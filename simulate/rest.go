@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/kinformer/kinformer/simulate/internal/canonical"
 )
 
 // restOracle decides when a program has come to rest: no write has changed anything for a time.
@@ -55,31 +53,4 @@ func (r *restOracle) repeated() string {
 		fmt.Fprintf(&b, "  %d times %s\n", r.writes[name], name)
 	}
 	return b.String()
-}
-
-// settle runs until the program is at rest, and records the state.
-func (s *scheduler) settle() {
-	s.rest.settling()
-	s.runUntil(func() time.Time {
-		if s.rest.overdue() {
-			s.record.fail(Rest, "the program does not come to rest: it has written within each %v for %v\n%s"+
-				"If it writes on a timer, set a Rest that is shorter than the timer's period, or ignore the field.",
-				s.rest.period, time.Since(s.rest.began), s.rest.repeated())
-			return time.Now()
-		}
-		if until := s.staleness.until(); until.After(s.rest.lastChange) {
-			return until.Add(s.rest.period)
-		}
-		return s.rest.deadline()
-	})
-	if s.record.failed() {
-		return
-	}
-	state, err := canonical.Of(s.objects(), s.test.ignored)
-	if err != nil {
-		s.record.fail(oracleSteps, "compare the state: %v", err)
-		return
-	}
-	s.record.states = append(s.record.states, state)
-	s.record.note("steps", fmt.Sprintf("at rest (settle %d)", len(s.record.states)))
 }

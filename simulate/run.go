@@ -6,102 +6,34 @@ package simulate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	mathrand "math/rand" //nolint:depguard // whose global generator client-go draws from
 	"math/rand/v2"
 	"strings"
-	"testing"
 	"testing/synctest"
 	"time"
-
-	utilrand "k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/kinformer/kinformer/fake"
 )
 
-// plan decides what happens in a run: the order of stimuli and the disturbances.
-type plan struct {
-	seed         uint64 // of the order; 0 is the order of arrival
-	disturbances []Disturbance
-}
-
-// at returns the disturbances at a write.
-func (p plan) at(point string) []Disturbance {
-	var all []Disturbance
-	for _, d := range p.disturbances {
-		if d.place() == point {
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
-// String returns the arguments of Replay.
-func (p plan) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d", p.seed)
-	for _, d := range p.disturbances {
-		b.WriteString(", " + d.String())
-	}
-	return b.String()
-}
-
-// run executes the test once, in a bubble of its own.
-func (r *runner) run(p plan) (result record) {
-	r.runs++
-	defer func() {
-		// The bubble panics if goroutines are left, of which shutDown has taken note.
-		if cause := recover(); cause != nil && !strings.Contains(fmt.Sprint(cause), "blocked goroutines remain") {
-			panic(cause)
-		}
-		r.stimuli += result.stimuli
-		r.happened = append(r.happened, result.happened...)
-		r.planned += len(p.disturbances)
-	}()
-	seedGlobal(int64(p.seed))
-	completed := false
-	synctest.Test(r.t, func(*testing.T) {
-		s := r.newScheduler(p)
-		defer func() {
-			result = s.record
-			s.release()
-		}()
-		r.current.Store(s)
-		defer r.current.Store(nil)
-		if s.setUp() {
-			s.executeSteps()
-		}
-		s.shutDown()
-		completed = true
-	})
-	if !completed {
-		r.t.FailNow() // as Steps has
-	}
-	return result
-}
-
-// release drops what is large: the goroutines that a program has left keep the scheduler.
-func (s *scheduler) release() {
-	s.server, s.record, s.actions, s.rest = nil, record{}, nil, restOracle{}
-}
-
-// seedGlobal seeds what client-go draws delays from, and the server generated names.
-func seedGlobal(seed int64) {
-	utilrand.Seed(seed)
-	mathrand.Seed(seed) //nolint:staticcheck // there is no other way to repeat the delays of programs
-}
-
-func (r *runner) newScheduler(p plan) *scheduler {
+// newScheduler returns the scheduler of a run. The watchdog and the mapper are shared by all runs.
+func newScheduler(test *Test, p plan, watchdog *watchdog, mapper *mapper) *scheduler {
 	s := &scheduler{
-		test: r.test, plan: p, quiescence: newQuiescence(), watchdog: r.watchdog, mapper: &r.mapper,
-		points: newPoints(), record: record{began: time.Now(), without: r.test.Without}, rest: restOracle{period: r.test.Rest},
+		test: test, plan: p, quiescence: newQuiescence(), watchdog: watchdog, mapper: mapper,
+		points: newPoints(), record: record{began: time.Now(), without: test.Without}, rest: restOracle{period: test.Rest},
 		staleness: newStaleness(), arrived: make(chan struct{}, 1),
 	}
 	if p.seed != 0 {
 		s.random = rand.New(rand.NewPCG(p.seed, 0))
 	}
 	return s
+}
+
+// run executes the test once.
+func (s *scheduler) run() {
+	if s.setUp() {
+		s.executeSteps()
+	}
+	s.shutDown()
 }
 
 // setUp starts the API server with the objects of the test, and the processes.
@@ -200,4 +132,9 @@ func (s *scheduler) shutDown() {
 	if failed != nil {
 		s.record.failure = failed
 	}
+}
+
+// release drops what is large: the goroutines that a program has left keep the scheduler.
+func (s *scheduler) release() {
+	s.server, s.record, s.actions, s.rest = nil, record{}, nil, restOracle{}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	mathrand "math/rand" //nolint:depguard // whose global generator client-go draws from
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -17,8 +18,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
@@ -113,6 +116,43 @@ func (r *runner) interceptErrors() func() {
 		utilruntime.PanicHandlers, utilruntime.ErrorHandlers, utilruntime.ReallyCrash = panics, errs, crashes
 		logs.Restore()
 	}
+}
+
+// run executes the test once, in a bubble of its own.
+func (r *runner) run(p plan) (result record) {
+	r.runs++
+	defer func() {
+		// The bubble panics if goroutines are left, of which shutDown has taken note.
+		if cause := recover(); cause != nil && !strings.Contains(fmt.Sprint(cause), "blocked goroutines remain") {
+			panic(cause)
+		}
+		r.stimuli += result.stimuli
+		r.happened = append(r.happened, result.happened...)
+		r.planned += len(p.disturbances)
+	}()
+	seedGlobal(int64(p.seed))
+	completed := false
+	synctest.Test(r.t, func(*testing.T) {
+		s := newScheduler(r.test, p, r.watchdog, &r.mapper)
+		defer func() {
+			result = s.record
+			s.release()
+		}()
+		r.current.Store(s)
+		defer r.current.Store(nil)
+		s.run()
+		completed = true
+	})
+	if !completed {
+		r.t.FailNow() // as Steps has
+	}
+	return result
+}
+
+// seedGlobal seeds what client-go draws delays from, and the server generated names.
+func seedGlobal(seed int64) {
+	utilrand.Seed(seed)
+	mathrand.Seed(seed) //nolint:staticcheck // there is no other way to repeat the delays of programs
 }
 
 // check compares a run with the undisturbed one.

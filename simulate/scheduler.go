@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -155,6 +156,27 @@ func (s *scheduler) next() stimulus {
 	return stimuli[s.random.IntN(len(stimuli))]
 }
 
+// endStaleness delivers or loses the events of holds whose time has come, and ends the past.
+func (s *scheduler) endStaleness() {
+	for resource, h := range s.staleness.held {
+		if time.Now().Before(h.until) {
+			continue
+		}
+		delete(s.staleness.held, resource)
+		s.rest.lastChange = time.Now() // what is at rest so far may act on the events
+		if !h.gap {
+			s.record.note("", "the events of "+resource.Resource+" are delivered")
+			continue
+		}
+		s.record.note("", strconv.Itoa(s.loseEvents(resource))+" events of "+resource.Resource+" are lost")
+	}
+	if s.staleness.past.process != 0 && !time.Now().Before(s.staleness.past.until) {
+		s.staleness.past = past{}
+		s.rest.lastChange = time.Now()
+		s.endWatches(func(w *watchStream) bool { return w.inPast })
+	}
+}
+
 // stimuli returns all that can happen.
 func (s *scheduler) stimuli() []stimulus {
 	var all []stimulus
@@ -209,7 +231,7 @@ func (s *scheduler) deliver(next stimulus) {
 // hold.
 func (s *scheduler) sleepUntil(end time.Time) {
 	s.watchdog.progress.Add(1)
-	timer := time.NewTimer(time.Until(s.nextEnd(end)))
+	timer := time.NewTimer(time.Until(s.staleness.nextEnd(end)))
 	defer timer.Stop()
 	select {
 	case <-s.arrived:

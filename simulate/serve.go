@@ -115,14 +115,14 @@ func (s *scheduler) outsideWrite(who, verb string, obj fake.Object) error {
 
 // execute calls the server's handler with a request.
 func (s *scheduler) execute(q *request, fault fake.RequestFault) *recorder {
-	fault.ResourceVersion = s.staleness.readVersion(q)
+	fault.ResourceVersion = s.staleness.readVersion(q.process.number, q.target)
 	if fault != (fake.RequestFault{}) {
 		s.server.InjectFault(1, nil, fault)
 	}
 	response := newRecorder()
 	before := s.beforeWrite(q)
 	s.server.ServeHTTP(response, q.http)
-	s.record.request(q, response.code, response.reason(), s.server.ResourceVersion())
+	q.note(&s.record, response.code, response.reason(), s.server.ResourceVersion())
 	s.afterWrite(q, before)
 	return response
 }
@@ -136,15 +136,15 @@ func (s *scheduler) noteGenerated(q *request, name objectName, response *recorde
 	s.points.generated(q.target, name.GenerateName, created.Name)
 }
 
-// before is what is known before a write.
-type before struct {
+// priorState is what is known before a write.
+type priorState struct {
 	version string
 	state   State
 	object  canonical.State // of the written object, if fields are ignored
 }
 
-func (s *scheduler) beforeWrite(q *request) before {
-	b := before{version: s.server.ResourceVersion()}
+func (s *scheduler) beforeWrite(q *request) priorState {
+	b := priorState{version: s.server.ResourceVersion()}
 	if !q.target.isWrite() {
 		return b
 	}
@@ -158,7 +158,7 @@ func (s *scheduler) beforeWrite(q *request) before {
 }
 
 // afterWrite notes a write that has changed something, and checks the invariants.
-func (s *scheduler) afterWrite(q *request, before before) {
+func (s *scheduler) afterWrite(q *request, before priorState) {
 	if !q.target.isWrite() || s.server.ResourceVersion() == before.version || q.target.isTraffic() {
 		return
 	}
@@ -175,17 +175,4 @@ func (s *scheduler) afterWrite(q *request, before before) {
 			s.record.fail(oracleInvariant, "%s: %v", t, err)
 		}
 	}
-}
-
-// canonicalObject returns the state of one object, which is empty if there is none.
-func (s *scheduler) canonicalObject(t target) canonical.State {
-	obj, err := s.mapper.object(s.server, t)
-	if err != nil || s.server.Get(obj) != nil {
-		return nil
-	}
-	state, err := canonical.Of(func(yield func(canonical.Object) bool) { yield(obj) }, s.test.ignored)
-	if err != nil {
-		s.record.fail(oracleSteps, "compare %s: %v", t, err)
-	}
-	return state
 }

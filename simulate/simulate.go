@@ -4,58 +4,10 @@
 package simulate
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
-
-	"k8s.io/client-go/rest"
-
-	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/simulate/internal/canonical"
 )
-
-// Test describes a program and what it is tested with. Start is required.
-type Test struct {
-	// Start runs the program until ctx is cancelled, and returns when all its goroutines have
-	// ended. It must reach the API server by config alone, listen on no port, and install no signal
-	// handler. It is called in each run, and again after a crash, or an error after a disturbance.
-	Start func(ctx context.Context, config *rest.Config) error
-	// Replicas is the number of times that Start is called at once. Zero means one.
-	Replicas int
-
-	// CustomResources are served in addition to the built-in resources.
-	CustomResources []fake.CustomResource
-	// Objects exist before Start is called. They are not changed.
-	Objects []fake.Object
-	// Steps changes the world while the program runs. It is called when the program is at rest, in
-	// each run, and must do the same each time. The program comes to rest once more after it.
-	Steps func(*World)
-	// Cluster is the controllers and kubelets of the cluster: all or some of [Workloads], or the
-	// test's own.
-	Cluster []Actor
-
-	// Disturb is the disturbances to try. Nil means all but BackInTime; see Disturbance.
-	Disturb []Disturbance
-	// Without switches oracles off.
-	Without []Oracle
-	// Invariants are called after each write of the program that has changed something. An error
-	// fails the test.
-	Invariants []func(Write) error
-	// Ignore is fields in which end states may differ, such as
-	// "status.conditions[*].lastTransitionTime", or "Pod status.podIP" for one kind. A write that
-	// changes nothing else does not count for Rest.
-	Ignore []string
-	// Rest is the time without a write that changes anything, after which the program is at rest.
-	// Zero means 20 minutes, which is longer than the longest delay of client-go's work queues. It
-	// must be shorter than the period of a program that writes on a timer. It takes no time: the
-	// bubble's clock advances when all goroutines are blocked.
-	Rest time.Duration
-
-	ignored canonical.Ignored
-}
-
-const defaultRest = 20 * time.Minute
 
 // Run simulates a program, and fails the test if a run goes wrong: see the package's documentation.
 // Of the 200 runs (or -simulate.runs), the first is undisturbed. Then come ten in other orders,

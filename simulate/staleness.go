@@ -5,7 +5,6 @@ package simulate
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,22 +49,22 @@ func (s *staleness) holds(resource schema.GroupVersionResource) bool {
 	return held
 }
 
-// readVersion returns the version that a request reads at, or "" for the newest.
-func (s *staleness) readVersion(q *request) string {
-	if q.process.number != s.past.process || q.target.isWrite() || q.target.resource.Empty() {
+// readVersion returns the version that a request of a process reads at, or "" for the newest.
+func (s *staleness) readVersion(process int, t target) string {
+	if process != s.past.process || t.isWrite() || t.resource.Empty() {
 		return ""
 	}
 	return s.past.version
 }
 
-// watchFault returns the fault of a new watch.
-func (s *staleness) watchFault(q *request) fake.RequestFault {
-	key := watchOf{process: q.process.number, resource: q.target.resource}
+// watchFault returns the fault of a new watch of a process.
+func (s *staleness) watchFault(process int, t target) fake.RequestFault {
+	key := watchOf{process: process, resource: t.resource}
 	if s.lost[key] > 0 {
 		s.lost[key]--
 		return fake.RequestFault{Err: apierrors.NewResourceExpired("too old resource version")}
 	}
-	return fake.RequestFault{ResourceVersion: s.readVersion(q)}
+	return fake.RequestFault{ResourceVersion: s.readVersion(process, t)}
 }
 
 // until returns the time at which the last hold, or the past, ends. It is zero if there is none.
@@ -80,62 +79,13 @@ func (s *staleness) until() time.Time {
 }
 
 // nextEnd returns the next time at which a hold or the past ends, at most end.
-func (s *scheduler) nextEnd(end time.Time) time.Time {
+func (s *staleness) nextEnd(end time.Time) time.Time {
 	ends := []time.Time{end}
-	for _, h := range s.staleness.held {
+	for _, h := range s.held {
 		ends = append(ends, h.until)
 	}
-	if s.staleness.past.process != 0 {
-		ends = append(ends, s.staleness.past.until)
+	if s.past.process != 0 {
+		ends = append(ends, s.past.until)
 	}
 	return slices.MinFunc(ends, time.Time.Compare)
-}
-
-// endStaleness delivers or loses the events of holds whose time has come, and ends the past.
-func (s *scheduler) endStaleness() {
-	for resource, h := range s.staleness.held {
-		if time.Now().Before(h.until) {
-			continue
-		}
-		delete(s.staleness.held, resource)
-		s.rest.lastChange = time.Now() // what is at rest so far may act on the events
-		if !h.gap {
-			s.record.note("", "the events of "+resource.Resource+" are delivered")
-			continue
-		}
-		s.record.note("", strconv.Itoa(s.loseEvents(resource))+" events of "+resource.Resource+" are lost")
-	}
-	if s.staleness.past.process != 0 && !time.Now().Before(s.staleness.past.until) {
-		s.staleness.past = past{}
-		s.rest.lastChange = time.Now()
-		s.endWatches(func(w *watchStream) bool { return w.inPast })
-	}
-}
-
-// loseEvents ends the watches of a resource that have events, and returns their number. Clients
-// that resume the watches get 410.
-func (s *scheduler) loseEvents(resource schema.GroupVersionResource) int {
-	lost := 0
-	s.endWatches(func(w *watchStream) bool {
-		if w.target.resource != resource || len(w.frames) == 0 {
-			return false
-		}
-		s.staleness.lost[watchOf{process: w.process.number, resource: resource}]++
-		lost += len(w.frames)
-		w.frames = nil
-		return true
-	})
-	return lost
-}
-
-// endWatches ends the watches that a function selects, after the events that they have.
-func (s *scheduler) endWatches(selected func(*watchStream) bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.watches {
-		if selected(w) {
-			w.ended, w.round = true, s.round
-			w.cancel()
-		}
-	}
 }

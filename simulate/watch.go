@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -46,7 +48,7 @@ func (s *scheduler) openWatch(q *request) {
 		scheduler: s, process: q.process, target: q.target, sortKey: q.sortKey, cancel: cancel,
 		header: http.Header{}, code: http.StatusOK, opened: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
-	if fault := s.staleness.watchFault(q); fault != (fake.RequestFault{}) {
+	if fault := s.staleness.watchFault(q.process.number, q.target); fault != (fake.RequestFault{}) {
 		w.inPast = fault.ResourceVersion != ""
 		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP.Context() == ctx }, fault)
 	}
@@ -63,7 +65,7 @@ func (s *scheduler) openWatch(q *request) {
 		}
 	}()
 	<-w.opened
-	s.record.request(q, w.code, http.StatusText(w.code), cmp.Or(q.http.URL.Query().Get("resourceVersion"), s.server.ResourceVersion()))
+	q.note(&s.record, w.code, http.StatusText(w.code), cmp.Or(q.http.URL.Query().Get("resourceVersion"), s.server.ResourceVersion()))
 	if w.code != http.StatusOK {
 		<-returned
 		response := &recorder{header: w.header, code: w.code, body: *bytes.NewBuffer(bytes.Join(w.frames, nil))}
@@ -171,9 +173,39 @@ func (w *watchStream) deliver(s *scheduler) {
 		w.end(io.EOF)
 		return
 	}
-	s.record.delivered(w, w.frames[0])
+	if !w.target.isTraffic() {
+		s.record.noteEvent(w.process.name(), w.frames[0])
+	}
 	w.body.Write(w.frames[0])
 	w.frames = w.frames[1:]
 	w.round = s.round
 	w.signal()
+}
+
+// loseEvents ends the watches of a resource that have events, and returns their number. Clients
+// that resume the watches get 410.
+func (s *scheduler) loseEvents(resource schema.GroupVersionResource) int {
+	lost := 0
+	s.endWatches(func(w *watchStream) bool {
+		if w.target.resource != resource || len(w.frames) == 0 {
+			return false
+		}
+		s.staleness.lost[watchOf{process: w.process.number, resource: resource}]++
+		lost += len(w.frames)
+		w.frames = nil
+		return true
+	})
+	return lost
+}
+
+// endWatches ends the watches that a function selects, after the events that they have.
+func (s *scheduler) endWatches(selected func(*watchStream) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.watches {
+		if selected(w) {
+			w.ended, w.round = true, s.round
+			w.cancel()
+		}
+	}
 }

@@ -4,24 +4,11 @@
 package simulate
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"iter"
-	"net/http"
-	"reflect"
-	"slices"
-	"strings"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
-	"github.com/kinformer/kinformer/simulate/internal/workloads"
 )
 
 // World is what the Steps of a test act on: the API server, as its users see it, and the clock. A
@@ -43,15 +30,6 @@ func (w *World) write(verb string, obj fake.Object, do func(fake.Object) error) 
 	}
 	w.scheduler.steps = append(w.scheduler.steps, w.scheduler.server.ResourceVersion())
 	w.scheduler.record.note("steps", fmt.Sprintf("%s %s at version %s", verb, describe(obj), w.scheduler.server.ResourceVersion()))
-}
-
-// describe returns the kind, namespace and name of an object.
-func describe(obj fake.Object) string {
-	kind := obj.GetObjectKind().GroupVersionKind().Kind
-	if kind == "" {
-		kind = reflect.TypeOf(obj).Elem().Name()
-	}
-	return kind + " " + strings.Trim(obj.GetNamespace()+"/"+obj.GetName(), "/")
 }
 
 // Create creates an object, with its status. The argument is not changed.
@@ -95,121 +73,36 @@ func (w *World) Settle() {
 	w.stopIfFailed()
 }
 
+// settle runs until the program is at rest, and records the state.
+func (s *scheduler) settle() {
+	s.rest.settling()
+	s.runUntil(func() time.Time {
+		if s.rest.overdue() {
+			s.record.fail(Rest, "the program does not come to rest: it has written within each %v for %v\n%s"+
+				"If it writes on a timer, set a Rest that is shorter than the timer's period, or ignore the field.",
+				s.rest.period, time.Since(s.rest.began), s.rest.repeated())
+			return time.Now()
+		}
+		if until := s.staleness.until(); until.After(s.rest.lastChange) {
+			return until.Add(s.rest.period)
+		}
+		return s.rest.deadline()
+	})
+	if s.record.failed() {
+		return
+	}
+	state, err := canonical.Of(s.objects(), s.test.ignored)
+	if err != nil {
+		s.record.fail(oracleSteps, "compare the state: %v", err)
+		return
+	}
+	s.record.states = append(s.record.states, state)
+	s.record.note("steps", fmt.Sprintf("at rest (settle %d)", len(s.record.states)))
+}
+
 // stopIfFailed ends Steps if the run has failed.
 func (w *World) stopIfFailed() {
 	if w.scheduler.record.failed() {
 		panic(stepFailed{})
 	}
-}
-
-// create stores a copy of an object, with its status.
-func (s *scheduler) create(obj fake.Object) error {
-	created := obj.DeepCopyObject().(fake.Object)
-	if err := s.server.Create(created); err != nil {
-		return err
-	}
-	if obj.GetName() == "" {
-		if resource, err := s.mapper.resource(s.server, obj); err == nil {
-			s.points.generated(target{resource: resource, namespace: obj.GetNamespace()}, obj.GetGenerateName(), created.GetName())
-		}
-	}
-	withStatus := obj.DeepCopyObject().(fake.Object)
-	withStatus.SetName(created.GetName())
-	withStatus.SetResourceVersion("")
-	if !hasStatus(withStatus) {
-		return nil
-	}
-	return s.server.UpdateStatus(withStatus)
-}
-
-func hasStatus(obj fake.Object) bool {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-	status, ok := fields["status"].(map[string]any)
-	return err == nil && ok && len(status) > 0
-}
-
-func (s *scheduler) update(obj fake.Object) error {
-	next := obj.DeepCopyObject().(fake.Object)
-	current := obj.DeepCopyObject().(fake.Object)
-	if err := s.server.Get(current); err != nil {
-		return err
-	}
-	next.SetResourceVersion("")
-	if next.GetLabels() == nil {
-		next.SetLabels(current.GetLabels())
-	}
-	if next.GetAnnotations() == nil {
-		next.SetAnnotations(current.GetAnnotations())
-	}
-	if next.GetFinalizers() == nil {
-		next.SetFinalizers(current.GetFinalizers())
-	}
-	if next.GetOwnerReferences() == nil {
-		next.SetOwnerReferences(current.GetOwnerReferences())
-	}
-	return s.server.Update(next)
-}
-
-// delete sends a delete request.
-func (s *scheduler) delete(obj fake.Object) error {
-	return s.send(http.MethodDelete, obj, "", metav1.DeleteOptions{})
-}
-
-// send sends a request for an object, or for its subresource, with a body.
-func (s *scheduler) send(method string, obj fake.Object, subresource string, body any) error {
-	resource, err := s.mapper.resource(s.server, obj)
-	if err != nil {
-		return err
-	}
-	path := "/apis/" + resource.Group
-	if resource.Group == "" {
-		path = "/api"
-	}
-	path += "/" + resource.Version
-	if obj.GetNamespace() != "" {
-		path += "/namespaces/" + obj.GetNamespace()
-	}
-	content, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("encode the request: %w", err)
-	}
-	path += "/" + resource.Resource + "/" + obj.GetName() + subresource
-	request, err := http.NewRequestWithContext(context.Background(), method, "http://simulated"+path, bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response := newRecorder()
-	s.server.ServeHTTP(response, request)
-	if response.code >= http.StatusBadRequest {
-		return fmt.Errorf("%d %s", response.code, response.body.String())
-	}
-	return nil
-}
-
-// state returns all objects.
-func (s *scheduler) state() State {
-	return State{workloads.State{
-		Objects:      slices.Collect(s.server.Objects()),
-		IsNamespaced: func(owner metav1.OwnerReference) bool { return s.mapper.isNamespaced(s.server, owner) },
-	}}
-}
-
-// objects yields the objects that end states are made of: all but APIServices, Leases and Events.
-func (s *scheduler) objects() iter.Seq[canonical.Object] {
-	return func(yield func(canonical.Object) bool) {
-		for obj := range s.server.Objects() {
-			if !isTrafficKind(obj) && !yield(obj) {
-				return
-			}
-		}
-	}
-}
-
-func isTrafficKind(obj fake.Object) bool {
-	if u, ok := obj.(*unstructured.Unstructured); ok && u.GetKind() == "APIService" {
-		return true
-	}
-	kind := obj.GetObjectKind().GroupVersionKind()
-	return isTrafficGroup(kind.Group) && (kind.Kind == "Lease" || kind.Kind == "Event")
 }
