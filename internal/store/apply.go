@@ -285,8 +285,8 @@ func (s *Store) judge(c passed, old *Entry) verdict {
 		return superseded
 	case c.own || old == nil:
 		return accepted
+	case old.scope().epoch < c.scope.epoch: // a restore of the server may have undone it
 	case !old.common().written && c.id.before(old.identity()) && (!c.unordered || old.sameObject(c.id)) && !c.shows(old.identity().versionText()):
-		s.withMu(func() { c.scope.relistIfUndone(old.scope()) })
 		return superseded
 	}
 	return accepted

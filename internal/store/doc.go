@@ -71,9 +71,10 @@
 //	in a list that replaces that entry                      than the entry, or repeats it
 //	is older than the tombstone, and comes by an event, or  dropped
 //	by a list from before it
-//	has no live entry, or one of the scope                  stored
-//	is older than another scope's entry, and comes by an    dropped; the scope is listed again if that
-//	event, or by a list from before that entry              entry's scope was not since a restore
+//	has no live entry, or one of the scope, or one of a     stored
+//	scope of an earlier epoch (see Restores)
+//	is older than another scope's entry, and comes by an    dropped
+//	event, or by a list from before that entry
 //	anything else, such as a newer state                    stored
 //
 //	a deletion of                                           does
@@ -91,13 +92,20 @@
 // # Tombstones
 //
 // A tombstone says that states of a key before a version are superseded: by a deletion, or by a
-// newer state that left the scope, could not be stored, or is ignored. It is kept until all scopes
-// of the store, whatever keys they may hold, have reached the version at which that was seen. There
-// are at most 10,000, or as many as there are objects if these are more. Beyond that, the oldest is
-// dropped (giveUp), which raises Scope.minVersion of the scopes that may hold the key and have not
-// passed it: Feed.Apply returns feed.Outdated for an older event, Commit feed.ErrOutdated for an
-// older list, and the reflector lists again, not older than Feed.NotOlderThan. A restore of the
-// server drops those of later versions than its own.
+// newer state that left the scope, could not be stored, or is ignored. It is recorded while another
+// scope that may hold the key has not reached the version at which that was seen, and kept until all
+// of these have. There are at most 10,000, or as many as there are objects if these are more. Beyond
+// that, the oldest is dropped, which raises Scope.minVersion of the scopes that lag behind it:
+// Feed.Apply returns feed.Outdated for an older event, Commit feed.ErrOutdated for an older list,
+// and the reflector lists again, not older than Feed.NotOlderThan.
+//
+// # Restores
+//
+// A feed whose consistent read is older than what its scopes, or scopes that share keys with them,
+// have reached has noticed that the server was restored (wasUndone). That begins an epoch: tombstones
+// and bounds are forgotten, and entries of scopes of an earlier epoch give way to any state of a
+// scope of this one. Scopes that share keys are outdated: their events are refused, and their next
+// list compares contents. Scopes of other keys find out for themselves.
 //
 // # Pieces
 //

@@ -239,7 +239,7 @@ func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	switch {
 	case !f.feeds(e.scope):
 		return feed.Unchanged
-	case f.vacations != s.vacations, feed.IsOlder(item.ResourceVersion, e.scope.minVersion):
+	case f.vacations != s.vacations, e.scope.outdated, feed.IsOlder(item.ResourceVersion, e.scope.minVersion):
 		return feed.Outdated
 	}
 	return s.apply(e)
@@ -285,7 +285,7 @@ func (f *Feed) advance(resourceVersion string) {
 	s := f.store
 	s.lockBoth()
 	defer s.unlockBoth()
-	if f.vacations != s.vacations { // the feed lacks objects of before: the list of another one may be older
+	if f.vacations != s.vacations || f.isOutdated() { // the feed lacks objects of before: the list of another one may be older
 		return
 	}
 	f.progress.version = newer(f.progress.version, resourceVersion)
@@ -307,49 +307,50 @@ func (f *Feed) HasVersion(item feed.Item) bool {
 	return !item.InOrder && s.hasVersionOf(item) || !s.Transforms() && s.skips(item)
 }
 
-// NeedsList implements feed.Sink. It reports true after Vacate, up to the feed's next list.
+// NeedsList implements feed.Sink. It reports true after Vacate, up to the feed's next list, and for
+// scopes of an earlier epoch.
 func (f *Feed) NeedsList() bool {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
-	return f.vacations != f.store.vacations
+	return f.vacations != f.store.vacations || f.isOutdated()
 }
 
-// Quarantined implements feed.Sink. Scopes that must be listed again count.
+// isOutdated reports whether a scope must be listed, since the server was restored. The caller holds
+// a lock of the store.
+func (f *Feed) isOutdated() bool {
+	return slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return c.outdated && f.feeds(c) })
+}
+
+// Quarantined implements feed.Sink.
 func (f *Feed) Quarantined() int {
-	s := f.store
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	n := 0
 	for _, c := range f.Scopes() {
-		keys, unnamed := s.quarantine.counts(c.mark())
-		if n += keys + unnamed; c.needsRelist {
-			n++
-		}
+		keys, unnamed := f.store.quarantine.counts(c.mark())
+		n += keys + unnamed
 	}
 	return n
 }
 
 // noteRestore records that the server was restored from a backup to a version at which a feed has
 // listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
-// of them, and other feeds of the scopes, which have not noticed, feed them no more. The caller
-// holds both locks.
+// of them, and begins an epoch. Other feeds of the scopes, which have not noticed, feed them no more.
+// Scopes that share keys with them must be listed; those of other keys find out for themselves. The
+// caller holds both locks.
 func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
 	k := &s.scopes
-	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.restores < k.restores }) {
-		k.restores++ // otherwise another feed has noticed before
+	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.epoch < k.epoch }) {
+		k.epoch++ // otherwise another feed has noticed before
 	}
 	for _, c := range listed {
-		c.restores, c.feeds = k.restores, []*progress{&by.progress}
+		c.epoch, c.outdated, c.feeds = k.epoch, false, []*progress{&by.progress}
 	}
 	for _, c := range k.held {
 		if feed.IsOlder(version, c.minVersion) {
 			c.minVersion = version
 		}
-		if c.restores < k.restores && by.sharesKeysWith(c) {
-			c.needsRelist = true // an undone state of a listed scope may have replaced one of its states
-		}
+		c.outdated = c.outdated || c.epoch < k.epoch && c.isListed() && by.sharesKeysWith(c)
 	}
-	s.tombstones.forgetUndone(version)
+	s.tombstones.byKey, s.tombstones.inOrder = nil, nil
 	if feed.IsOlder(version, k.removedVersion) {
 		k.removedVersion = version
 	}

@@ -61,8 +61,10 @@ func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement 
 	if f != nil && s.isScoped() {
 		set = &indexSet{} // the indexes of the live state are changed instead
 	}
+	comparesContents := f != nil && s.isScoped() && f.isOutdated()
 	return &Replacement{
-		store: s, feed: f, next: newState(set, s.isScoped() && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations,
+		compareContents: comparesContents,
+		store:           s, feed: f, next: newState(set, s.isScoped() && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations,
 		rejected: make(map[string]failure), recovered: make(map[string]struct{}), duplicates: make(map[string]struct{}),
 		refused: make(map[string]refusedState), passed: make(map[string]struct{}),
 	}

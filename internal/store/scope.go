@@ -29,12 +29,12 @@ type Scope struct {
 	listed, removed atomic.Uint64
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
-	version     string      // that the scope has reached by feeds that it no longer has
-	feeds       []*progress // of the feeds that it has
-	minVersion  string      // no state of it that is older is stored; see Feed.NotOlderThan
-	restores    uint64      // how many restores of the server were known when it was last listed after one
-	needsRelist bool        // the store may lack states of it, since the server was restored
-	vacated     bool        // it has not been listed since Vacate
+	version    string      // that the scope has reached by feeds that it no longer has
+	feeds      []*progress // of the feeds that it has
+	minVersion string      // no state of it that is older is stored; see Feed.NotOlderThan
+	epoch      uint64      // that of the store when it was last listed
+	outdated   bool        // it must be listed, as a scope that shares keys has noticed a restore of the server
+	vacated    bool        // it has not been listed since Vacate
 	// Before it is listed, handlers receive nothing of its entries. unlogged has what they have
 	// received of other scopes under the keys of entries. overwritten reports whether others than its
 	// first list have written entries since that began.
@@ -54,10 +54,8 @@ type scopes struct {
 	early          map[scope.Scope]*Scope // those into which the program has written, and that were not added yet
 	last           int                    // the number of scopes that have an id
 	oldest         *Scope                 // the one that has the store's version; nil if it must be found
-	watermark      string                 // the version that every scope which may pass states has reached
-	unbounded      bool                   // no scope may pass states
 	removedVersion string                 // the latest version that a removed scope had reached
-	restores       uint64                 // how many restores of the server feeds have noticed
+	epoch          uint64                 // how many restores of the server feeds have noticed
 }
 
 // NewScope returns a scope for AddScope: the one into which the program has written, if there is
@@ -103,7 +101,7 @@ func (k *scopes) identify(c *Scope) {
 func (k *scopes) add(added *Scope) {
 	k.identify(added)
 	delete(k.early, added.Name)
-	added.restores = k.restores
+	added.epoch = k.epoch
 	k.held = append(k.held, added)
 	k.byNamespace[added.Name.Namespace] = append(k.byNamespace[added.Name.Namespace], added)
 	k.oldest = nil
@@ -150,19 +148,6 @@ func (k *scopes) holding(key string) iter.Seq[*Scope] {
 			}
 		}
 	}
-}
-
-// hasPeer reports whether another scope may hold objects with a key. The caller holds a lock.
-func (k *scopes) hasPeer(c *Scope, key string) bool {
-	if len(k.held) <= 1 {
-		return false
-	}
-	for other := range k.holding(key) {
-		if other != c {
-			return true
-		}
-	}
-	return false
 }
 
 // namespaceOf returns the namespace in a key, empty if it has none.
@@ -216,12 +201,12 @@ func (c *Scope) hasReached(version string) bool {
 
 // findOldest finds the scope with the lowest version, whose version is that of the store: none
 // before the first full state is complete, or without scopes. A scope that was added later counts
-// once it is listed. It also finds the watermark. isComplete reports whether the first full state
-// is complete. The caller holds both locks.
+// once it is listed. isComplete reports whether the first full state is complete. The caller holds
+// both locks.
 func (k *scopes) findOldest(isComplete bool) {
-	k.oldest, k.watermark, k.unbounded = nil, "", true
+	k.oldest = nil
 	var last *progress
-	lacksList := false
+	lowest := ""
 	for _, c := range k.held {
 		steady := c.isListed() && len(c.feeds) == 1 && !feed.IsOlder(c.feeds[0].version, c.version)
 		if steady && c.feeds[0] == last {
@@ -231,42 +216,15 @@ func (k *scopes) findOldest(isComplete bool) {
 		if steady {
 			last = c.feeds[0]
 		}
-		if !c.isListed() && version == "" {
-			lacksList = true
-			if len(c.feeds) > 0 {
-				k.lower(c.minVersion) // of the list that it may be receiving; any, if it is empty
+		switch {
+		case c.isListed() || version != "":
+			if k.oldest == nil || feed.IsOlder(version, lowest) {
+				k.oldest, lowest = c, version
 			}
-			continue
+		case !isComplete:
+			k.oldest = nil
+			return
 		}
-		k.lower(version)
-		if k.oldest == nil || feed.IsOlder(version, k.oldest.reached()) {
-			k.oldest = c
-		}
-	}
-	if lacksList && !isComplete {
-		k.oldest = nil
-	}
-}
-
-// lower sets the watermark to a version that a scope has reached, if it is the lowest one.
-func (k *scopes) lower(version string) {
-	if k.unbounded || version == "" || feed.IsOlder(version, k.watermark) {
-		k.watermark, k.unbounded = version, false
-	}
-}
-
-// havePassed reports whether no scope may pass a state that is older than a version. The caller
-// holds a lock of the store.
-func (k *scopes) havePassed(version string) bool {
-	return k.unbounded || k.watermark != "" && !feed.IsOlder(k.watermark, version)
-}
-
-// relistIfUndone makes a scope be listed again, later on, if a state of it was not stored for the
-// stored state of another scope that a restore of the server may have undone. The caller holds both
-// locks, or the writer's before the scope has a reader.
-func (c *Scope) relistIfUndone(stored *Scope) {
-	if stored != nil && stored.restores < c.restores {
-		c.needsRelist = true
 	}
 }
 

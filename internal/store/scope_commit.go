@@ -144,7 +144,7 @@ func (c *scopeCommit) beginList() error {
 		c.noteRestore(by, slices.Collect(maps.Keys(c.scopes)), c.version)
 	}
 	for scope := range c.scopes {
-		scope.needsRelist = false
+		scope.epoch, scope.outdated = c.Store.scopes.epoch, false
 	}
 	return nil
 }

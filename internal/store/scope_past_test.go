@@ -33,7 +33,7 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 			feed.Apply(watch.Deleted, obj(key+"/1@"+strconv.Itoa(version+2)).item())
 			version += 2
 		}
-		if n, unseen := len(h.tombstones.byKey), len(h.tombstones.unseen); n != want || unseen != want {
+		if n, unseen := len(h.tombstones.byKey), len(h.tombstones.inOrder); n != want || unseen != want {
 			t.Errorf("%d tombstones, %d unseen, want %d", n, unseen, want)
 		}
 	}

@@ -4,7 +4,6 @@
 package store
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -18,12 +17,13 @@ type tombstone struct {
 	version string // states before it are superseded
 	last    bool   // version is that of the last state before a deletion that a list has shown: it is superseded, too
 	shown   string // the version from which on a list shows what has superseded the states
+	lagging *Scope // one that may hold the key, and had not reached shown
 }
 
 // tombstones has the tombstones of a store. It is guarded by mu and written under both locks.
 type tombstones struct {
-	byKey  map[string]*tombstone // the newest of each key
-	unseen []*tombstone          // in the order in which they were recorded; those that byKey lacks are dead
+	byKey   map[string]*tombstone // the newest of each key
+	inOrder []*tombstone          // in the order in which they were recorded; those that byKey lacks are dead
 
 	deleted map[string]time.Time // the keys whose deletion was seen, and when; see published.HasSeenDeletion
 	expiry  []deletedKey         // of deleted, the oldest first
@@ -36,19 +36,13 @@ type deletedKey struct {
 }
 
 const (
-	// minUnseen is the number of tombstones that are kept for scopes that have not passed them, if
-	// the store does not have more objects.
-	minUnseen = 10_000
+	// minTombstones is the number of tombstones that are kept for scopes that lag, if the store does
+	// not have more objects.
+	minTombstones = 10_000
 	// maxDeleted and deletedFor bound the keys that are kept to answer reads of deleted objects.
 	maxDeleted = 100_000
 	deletedFor = time.Hour
 )
-
-// supersedes reports whether a state of the key at a version is one from before. One at the version
-// of a deletion is not: the object has moved to another scope.
-func (t *tombstone) supersedes(version string) bool {
-	return feed.IsOlder(version, t.version) || t.last && version == t.version
-}
 
 // isSuperseded reports whether a state of a key at a version is older than what is known of the
 // key. A list, whose version is list, may show that a restore of the server has undone that; it is
@@ -58,69 +52,90 @@ func (g *tombstones) isSuperseded(key, version, list string) bool {
 	return t != nil && t.supersedes(version) && (list == "" || feed.IsOlder(list, t.shown))
 }
 
-// record adds a tombstone of a state of a scope, unless no other scope can pass what it supersedes.
-// If there are more than limit, it drops the oldest. The caller holds both locks.
-func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
-	if t.version == "" || k.havePassed(t.shown) || !k.hasPeer(by, t.key) {
-		return
-	}
-	if known := g.byKey[t.key]; known != nil && known.supersedes(t.version) {
-		return
-	}
-	g.put(t)
-	g.unseen = append(g.unseen, t)
-	if len(g.unseen) > limit {
-		g.giveUp(g.unseen[0], k)
-		g.unseen = g.unseen[1:]
-	}
+func (t *tombstone) supersedes(version string) bool {
+	return feed.IsOlder(version, t.version) || t.last && version == t.version
 }
 
-func (g *tombstones) put(t *tombstone) {
+// record adds a tombstone of a state of a scope, unless no other scope may pass what it supersedes.
+// If there are more than limit, the oldest one is dropped, and the scopes that lag must be listed,
+// not older than it. The caller holds both locks.
+func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
+	if known := g.byKey[t.key]; t.version == "" || known != nil && known.supersedes(t.version) {
+		return
+	}
+	if t.lagging = k.lagging(t, by); t.lagging == nil {
+		return
+	}
 	if g.byKey == nil {
 		g.byKey = make(map[string]*tombstone)
 	}
 	g.byKey[t.key] = t
-}
-
-// giveUp drops a tombstone, as there are too many. It raises minVersion of the scopes that may hold
-// the key and have not passed it: they need a list that is not older. The caller holds both locks.
-func (g *tombstones) giveUp(t *tombstone, k *scopes) {
-	if g.byKey[t.key] != t {
+	if g.inOrder = append(g.inOrder, t); len(g.inOrder) <= limit {
 		return
 	}
-	for c := range k.holding(t.key) {
-		if feed.IsOlder(c.reached(), t.shown) || c.reached() == "" && len(c.feeds) > 0 {
-			c.minVersion = newer(c.minVersion, t.shown)
+	oldest := g.inOrder[0]
+	if g.byKey[oldest.key] == oldest {
+		for c := range k.holding(oldest.key) {
+			if c.lagsBehind(oldest.shown) {
+				c.minVersion = newer(c.minVersion, oldest.shown)
+			}
 		}
 	}
-	delete(g.byKey, t.key)
+	g.dropFirst()
 }
 
-// expire forgets the tombstones that every scope has passed, in the order in which they were
-// recorded. The caller holds both locks.
+// dropFirst drops the tombstone that was recorded first. The caller holds both locks.
+func (g *tombstones) dropFirst() {
+	if t := g.inOrder[0]; g.byKey[t.key] == t {
+		delete(g.byKey, t.key)
+	}
+	g.inOrder[0] = nil // frees the memory
+	if g.inOrder = g.inOrder[1:]; len(g.inOrder) == 0 {
+		g.inOrder = nil
+	}
+}
+
+// expire drops the tombstones that all scopes which may hold their keys have reached, in the order
+// in which they were recorded. The caller holds both locks.
 func (g *tombstones) expire(k *scopes) {
-	n := 0
-	for n < len(g.unseen) && k.havePassed(g.unseen[n].shown) {
-		if t := g.unseen[n]; g.byKey[t.key] == t {
-			delete(g.byKey, t.key)
+	for len(g.inOrder) > 0 {
+		t := g.inOrder[0]
+		if g.byKey[t.key] == t && !t.lagging.isRemoved() && t.lagging.lagsBehind(t.shown) {
+			return
 		}
-		g.unseen[n] = nil // frees the memory
-		n++
-	}
-	if g.unseen = g.unseen[n:]; len(g.unseen) == 0 {
-		g.unseen = nil
+		if t.lagging = k.lagging(t, nil); g.byKey[t.key] == t && t.lagging != nil {
+			return
+		}
+		g.dropFirst()
 	}
 }
 
-// forgetUndone forgets tombstones of versions after that to which the server was restored. The
-// caller holds both locks.
-func (g *tombstones) forgetUndone(version string) {
-	g.unseen = slices.DeleteFunc(g.unseen, func(t *tombstone) bool {
-		if g.byKey[t.key] == t && feed.IsOlder(version, t.shown) {
-			delete(g.byKey, t.key)
+// lagging returns a scope that may hold the key of a tombstone and may pass what it supersedes, nil
+// if there is none. It ignores the scope that has passed the tombstone's state. The caller holds a
+// lock of the store.
+func (k *scopes) lagging(t *tombstone, by *Scope) *Scope {
+	if len(k.held) <= 1 && by != nil {
+		return nil
+	}
+	for c := range k.holding(t.key) {
+		if c != by && c.lagsBehind(t.shown) {
+			return c
 		}
-		return g.byKey[t.key] != t
-	})
+	}
+	return nil
+}
+
+// lagsBehind reports whether a scope may pass states from before a version. One without a feed asks
+// for its first list later, not older than what others have reached. The caller holds a lock.
+func (c *Scope) lagsBehind(version string) bool {
+	reached := c.reached()
+	if reached == "" && !c.isListed() {
+		reached = c.minVersion // of the list that it may be receiving
+		if len(c.feeds) == 0 {
+			return false
+		}
+	}
+	return reached == "" || feed.IsOlder(reached, version)
 }
 
 // noteDeleted records, for HasSeenDeletion, that the object of a key was deleted in a scope. It

@@ -18,7 +18,7 @@ import (
 func TestDroppedTombstoneForcesAList(t *testing.T) {
 	h := newScopedHarness()
 	h.run(t, "a put k/1@11; a delete k/1@12")
-	for n := range minUnseen {
+	for n := range minTombstones {
 		version := 13 + 2*n
 		h.run(t, fmt.Sprintf("a put %d/1@%d; a delete %d/1@%d", n, version, n, version+1))
 	}

@@ -105,7 +105,7 @@ func (s *Store) validateScopes() error {
 		return fmt.Errorf("%d keys in scopes, %d entries", indexed, s.entries.Len())
 	}
 	for key, t := range s.tombstones.byKey {
-		if t.key != key || !slices.Contains(s.tombstones.unseen, t) {
+		if t.key != key || !slices.Contains(s.tombstones.inOrder, t) {
 			return fmt.Errorf("the tombstone of %q is kept without a reason: %+v", key, t)
 		}
 	}

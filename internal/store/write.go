@@ -144,10 +144,7 @@ func (w *write) observed() (old *Entry, isLogged bool) {
 
 // record adds a tombstone of a state of a scope. The caller holds both locks.
 func (s *published) record(t *tombstone, by *Scope) {
-	if s.scopes.oldest == nil {
-		s.scopes.findOldest(s.synced.Load() != nil)
-	}
-	s.tombstones.record(t, by, &s.scopes, max(minUnseen, s.entries.Len()))
+	s.tombstones.record(t, by, &s.scopes, max(minTombstones, s.entries.Len()))
 }
 
 // dropSnapshot drops the current snapshot before a change of the live state. The caller holds both
@@ -171,11 +168,11 @@ func (s *published) swap(next *state) {
 func (s *published) settle() {
 	defer s.notify()
 	known := &s.scopes
+	s.tombstones.expire(known)
 	if known.oldest != nil && known.oldest.reached() == s.live.Load().version {
 		return
 	}
 	known.findOldest(s.synced.Load() != nil)
-	s.tombstones.expire(known)
 	version := ""
 	if known.oldest != nil {
 		version = known.oldest.reached()
