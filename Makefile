@@ -8,8 +8,10 @@ root    := $(CURDIR)
 go      ?= go
 # The modules with code. Kubernetes' clients are compiled twice: those of the oldest supported client-go with the race
 # detector, for the modules that require it, and those of the newest without. test/repo holds their versions. The
-# programs compile all of Kubernetes, an operator or another project's program; they are tested before a release.
-oldest    := . test examples simulate/simulatecr
+# programs compile all of Kubernetes, an operator or another project's program; they are tested before a release. The
+# nested modules are released with the library.
+nested    := simulate/simulatecr cmd/kinformer
+oldest    := . test examples $(nested)
 newest    := e2e bench
 programs  := examples/controllerruntime e2e/controllerruntime e2e/adopters e2e/upstream
 operators := $(patsubst %/go.mod,%,$(wildcard e2e/simulated/*/go.mod))
@@ -51,7 +53,7 @@ run: ## Run the node cache against an embedded API server
 
 # Packages are compiled first, so that no compiler runs beside a test. The tests of $(realtime) use sockets, processes or
 # real time, and have the machine to themselves; those of the others run in bubbles, or do not wait.
-library = $(shell $(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .ImportPath 30}}{{end}}' ./... | grep -v '^./cmd/')
+library = $(shell $(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .ImportPath 30}}{{end}}' ./...)
 whole   = ./faults ./model ./repo ./soak
 test: ## Run the tests of the library with the race detector, the example of tests, and a simulation
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
@@ -117,7 +119,7 @@ lint: $(linter) $(vulns) $(root)/.cache/newest.work ## Lint and vet the modules,
 		(cd $$m && $(linter) run --config $(root)/.golangci.yml ./...) || failed=yes; done; [ -z "$$failed" ]
 	@echo "golangci-lint run ./shard  # with the newest client-go"
 	@GOWORK=$(root)/.cache/newest.work $(linter) run --config $(root)/.golangci.yml ./shard
-	@.ci/vulncheck $(vulns) $(VULNDB) . simulate/simulatecr
+	@.ci/vulncheck $(vulns) $(VULNDB) . $(nested)
 
 vulns: $(vulns) ## Look for known vulnerabilities in all modules
 	@.ci/vulncheck $(vulns) $(VULNDB) $(oldest) $(newest) $(programs)
@@ -148,13 +150,13 @@ bench-million: ## Measure a million packed Pods and write their section (6 minut
 e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the first time)
 	$(go) -C e2e run ./build
 
-compile: ## Compile the library and the examples for macOS and Windows
-	@for os in darwin windows; do for m in . test simulate/simulatecr examples examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
+compile: ## Compile the library, the command and the examples for macOS and Windows
+	@for os in darwin windows; do for m in $(oldest) examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
 		CGO_ENABLED=0 GOOS=$$os $(go) -C $$m vet ./... || exit 1; done; done
 
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd, and those of the command, the mutants and the examples
 	$(go) -C e2e $(gotest) -count=1 -timeout=20m -v ./...
-	$(go) $(gotest) $(race) -count=1 ./cmd/...
+	$(go) -C cmd/kinformer $(gotest) $(race) -count=1 ./...
 	$(go) -C test $(gotest) $(race) -count=1 ./mutants
 	$(go) -C examples $(gotest) $(race) -count=1 ./... # each as a process
 	$(go) -C simulate/simulatecr $(gotest) $(race) -count=1 .

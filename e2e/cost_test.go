@@ -105,8 +105,8 @@ func startCost(t *testing.T) (*costHarness, *cluster.Cluster) {
 func buildKinformer(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "kinformer")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/kinformer")
-	build.Dir = ".."
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Dir = "../cmd/kinformer"
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build kinformer: %v\n%s", err, out)
 	}

@@ -121,8 +121,8 @@ func printedBy(t *testing.T, encoded *dataset.Encoded) map[string]figures {
 func built(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kinformer")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./cmd/kinformer")
-	build.Dir, build.Stderr = "../..", os.Stderr
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", file, ".")
+	build.Dir, build.Stderr = "../../cmd/kinformer", os.Stderr
 	if err := build.Run(); err != nil {
 		t.Fatal(err)
 	}

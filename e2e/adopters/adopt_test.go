@@ -23,7 +23,7 @@ func TestCommandAdoptsCertManager(t *testing.T) {
 	}
 	folder := t.TempDir()
 	program, command := filepath.Join(folder, "cert-manager"), filepath.Join(folder, "kinformer")
-	run(t, repository, "go", "build", "-o", command, "./cmd/kinformer")
+	run(t, filepath.Join(repository, "cmd", "kinformer"), "go", "build", "-o", command, ".")
 	source := strings.TrimSpace(run(t, ".", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager"))
 	if err := os.CopyFS(program, os.DirFS(source)); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func TestProgramsPassTheirOwnTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := filepath.Join(t.TempDir(), "kinformer")
-	output(t, repository, "go", "build", "-o", command, "./cmd/kinformer")
+	output(t, filepath.Join(repository, "cmd", "kinformer"), "go", "build", "-o", command, ".")
 	for module, packages := range map[string][]string{
 		"k8s.io/sample-controller@v0.36.3": {"."},
 		"k8s.io/cloud-provider@v0.36.3":    {"./controllers/node", "./controllers/nodelifecycle", "./controllers/route", "./controllers/service"},

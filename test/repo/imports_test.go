@@ -13,9 +13,9 @@ import (
 
 const module = "github.com/kinformer/kinformer"
 
-// mayImport lists, for each package of the library and of module test, which packages of these
-// modules it may import, and "client-go" if it may import k8s.io/client-go. A package without a
-// line has that of the folder above it, in which a folder stands for all of its packages. Test
+// mayImport lists, for each package of the library, the command and module test, which packages of
+// these modules it may import, and "client-go" if it may import k8s.io/client-go. A package without
+// a line has that of the folder above it, in which a folder stands for all of its packages. Test
 // files may import any package.
 //
 // The order is that of the data flow from the bottom up: leaves, stages, what a user imports, and
@@ -143,12 +143,12 @@ func isWithin(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// packages returns the packages of the library and of module test, by their paths in the
+// packages returns the packages of the library, the command and module test, by their paths in the
 // repository, with their imports.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	found := make(map[string][]string)
-	for _, folder := range []string{".", "test"} {
+	for _, folder := range []string{".", "test", "cmd/kinformer"} {
 		list := output(t, "go", "-C", folder, "list", "-e", "-f", `{{if .GoFiles}}{{.ImportPath}} {{join .Imports " "}}{{end}}`, "./...")
 		for line := range strings.Lines(list) {
 			words := strings.Fields(line)

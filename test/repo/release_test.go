@@ -6,6 +6,7 @@ package repo_test
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,9 +39,9 @@ func newRepository(t *testing.T, changelog string) *repository {
 	return r
 }
 
-func (r *repository) write(path, text string) {
+func (r *repository) write(name, text string) {
 	r.t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // it is executed
+	if err := os.WriteFile(name, []byte(text), 0o700); err != nil { //nolint:gosec // it is executed
 		r.t.Fatal(err)
 	}
 }
@@ -69,8 +70,9 @@ esac
 // failed is a text of release for a script that ends by the error of a command.
 const failed = "\x00"
 
-// release runs the script, which must fail with a text if want is not empty.
-func (r *repository) release(version, want string) {
+// release runs the script, which must fail with a text if want is not empty, and returns its
+// output.
+func (r *repository) release(version, want string) string {
 	r.t.Helper()
 	command := exec.CommandContext(r.t.Context(), "bash", "./release", r.apidiff, version)
 	command.Dir = r.dir
@@ -82,6 +84,7 @@ func (r *repository) release(version, want string) {
 	if (err != nil) != (want != "") || !said {
 		r.t.Errorf("release %q: %v, want %q\n%s", version, err, want, output)
 	}
+	return string(output)
 }
 
 func (r *repository) notes(version string) string {
@@ -143,36 +146,41 @@ func TestIncompatibleReleaseIsAMajorOneFromV1On(t *testing.T) {
 	r.release("v2.0.0", "")
 }
 
-// addNested adds the nested module that is released with the library, which requires a version of
-// it.
-func (r *repository) addNested(version string) {
+// addNested adds a nested module that is released with the library, and requires a version of it.
+func (r *repository) addNested(module, version string) {
 	r.t.Helper()
-	dir := filepath.Join(r.dir, "simulate", "simulatecr")
+	dir := filepath.Join(r.dir, filepath.FromSlash(module))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	r.write(filepath.Join(dir, "go.mod"), "module example.com/m/simulate/simulatecr\n\ngo 1.26\n\nrequire (\n\texample.com/m "+version+"\n)\n")
+	r.write(filepath.Join(dir, "go.mod"), "module example.com/m/"+module+"\n\ngo 1.26\n\nrequire (\n\texample.com/m "+version+"\n)\n")
 	r.write(filepath.Join(dir, "go.work"), "go 1.26\n\nuse .\n\nreplace example.com/m => ../..\n")
-	r.write(filepath.Join(dir, "p.go"), "package simulatecr\n")
+	r.write(filepath.Join(dir, "p.go"), "package "+path.Base(module)+"\n")
 	r.git("add", ".")
 	r.git("commit", "--quiet", "--message=nested")
 }
 
-func TestNestedModuleIsReleasedWithTheLibrary(t *testing.T) {
-	r := newRepository(t, changelog)
-	r.git("tag", "--annotate", "--message=release", "v0.1.0")
-	r.addNested("v0.1.0")
-	r.release("v0.2.0", "simulate/simulatecr/go.mod requires version v0.1.0, not v0.2.0")
-	r.addNested("v0.1.1")
-	r.release("v0.1.1", "example.com/m/simulate/simulatecr:\n- package added")
-	r.addNested("v0.2.0")
-	r.release("v0.2.0", "")
-	r.git("tag", "--annotate", "--message=release", "v0.2.0")
-	r.write(filepath.Join(r.dir, "CHANGELOG.md"), changelog+"\n## v0.2.0\n")
-	r.addNested("v0.2.1")
-	r.release("v0.2.1", "")
-	r.compare("Start: changed", "")
-	r.release("v0.2.1", "example.com/m/simulate/simulatecr:\nStart: changed")
+func TestNestedModulesAreReleasedWithTheLibrary(t *testing.T) {
+	for _, module := range []string{"simulate/simulatecr", "cmd/kinformer"} {
+		t.Run(module, func(t *testing.T) {
+			r := newRepository(t, changelog)
+			r.git("tag", "--annotate", "--message=release", "v0.1.0")
+			r.addNested(module, "v0.1.0")
+			r.release("v0.2.0", module+"/go.mod requires version v0.1.0, not v0.2.0")
+			r.addNested(module, "v0.1.1")
+			r.release("v0.1.1", "example.com/m/"+module+":\n- package added")
+			r.addNested(module, "v0.2.0")
+			if text := r.release("v0.2.0", ""); !strings.Contains(text, " "+module+"/v0.2.0\n") {
+				t.Errorf("no tag of %s:\n%s", module, text)
+			}
+			r.git("tag", "--annotate", "--message=release", "v0.2.0")
+			r.write(filepath.Join(r.dir, "CHANGELOG.md"), changelog+"\n## v0.2.0\n")
+			r.addNested(module, "v0.2.1")
+			r.release("v0.2.1", "")
+			r.compare("Start: changed", "")
+			r.release("v0.2.1", "example.com/m/"+module+":\nStart: changed")
+		})
+	}
 }
 
 func TestReleaseNeedsACleanTreeAndNotes(t *testing.T) {

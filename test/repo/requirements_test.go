@@ -58,6 +58,7 @@ func TestOneSetOfVersionsForEachMinor(t *testing.T) {
 		"examples/go.mod":            oldest,
 		"test/go.mod":                oldest,
 		"simulate/simulatecr/go.mod": oldest,
+		"cmd/kinformer/go.mod":       oldest,
 		"e2e/go.mod":                 newest,
 		"bench/go.mod":               newest,
 	} {
@@ -91,29 +92,33 @@ func requirementsOfClientGo(t *testing.T, version string) map[string]string {
 	return versions
 }
 
-// TestNestedModuleHasNoReplacement checks that simulate/simulatecr is the same in a program, which
-// ignores the directives replace and exclude of the modules that it requires, and the go.work.
-func TestNestedModuleHasNoReplacement(t *testing.T) {
-	var file struct{ Replace, Exclude []any }
-	if err := json.Unmarshal([]byte(output(t, "go", "mod", "edit", "-json", "simulate/simulatecr/go.mod")), &file); err != nil {
-		t.Fatal(err)
-	}
-	if len(file.Replace)+len(file.Exclude) > 0 {
-		t.Errorf("simulate/simulatecr/go.mod replaces %v and excludes %v", file.Replace, file.Exclude)
-	}
+// TestNestedModulesHaveNoReplacement checks that the modules that are released with the library are
+// the same for their users. A program ignores the directives replace and exclude of the modules
+// that it requires, and their go.work, and go install and go run refuse a module with such
+// directives.
+func TestNestedModulesHaveNoReplacement(t *testing.T) {
 	own := requirements(t, "go.mod")
-	for module, version := range requirements(t, "simulate/simulatecr/go.mod") {
-		if want, ok := own[module]; ok && isWithin(module, "k8s.io") && version != want {
-			t.Errorf("simulate/simulatecr/go.mod requires %s %s, go.mod %s", module, version, want)
+	for _, path := range []string{"simulate/simulatecr/go.mod", "cmd/kinformer/go.mod"} {
+		var file struct{ Replace, Exclude []any }
+		if err := json.Unmarshal([]byte(output(t, "go", "mod", "edit", "-json", path)), &file); err != nil {
+			t.Fatal(err)
+		}
+		if len(file.Replace)+len(file.Exclude) > 0 {
+			t.Errorf("%s replaces %v and excludes %v", path, file.Replace, file.Exclude)
+		}
+		for module, version := range requirements(t, path) {
+			if want, ok := own[module]; ok && isWithin(module, "k8s.io") && version != want {
+				t.Errorf("%s requires %s %s, go.mod %s", path, module, version, want)
+			}
 		}
 	}
 }
 
-// TestNestedModulesHaveTheVersionsOfTheLibrary checks that a package which the library, its
-// examples and module test import is compiled once.
+// TestNestedModulesHaveTheVersionsOfTheLibrary checks that a package which the library, the
+// command, the examples and module test import is compiled once.
 func TestNestedModulesHaveTheVersionsOfTheLibrary(t *testing.T) {
 	own := requirements(t, "go.mod")
-	for _, path := range []string{"examples/go.mod", "test/go.mod"} {
+	for _, path := range []string{"examples/go.mod", "test/go.mod", "cmd/kinformer/go.mod"} {
 		shared := 0
 		for module, version := range requirements(t, path) {
 			if want, ok := own[module]; ok {

@@ -6,7 +6,7 @@ package gomod
 import (
 	"errors"
 	"runtime/debug"
-	"strings"
+	"slices"
 )
 
 // The modules that the commands are about.
@@ -15,20 +15,22 @@ const (
 	ClientGo  = "k8s.io/client-go"
 )
 
-// OwnVersion returns the version of this command, which a go.mod can require.
+// OwnVersion returns the version of kinformer that this command was compiled with, which a go.mod
+// can require.
 func OwnVersion() (string, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	return versionOf(info.Main)
+	return versionIn(info.Deps)
 }
 
-// versionOf returns the version of a module that another one can require. Changes that are not
-// committed make it end with "+dirty".
-func versionOf(m debug.Module) (string, error) {
-	if m.Path != Kinformer || m.Version == "" || m.Version == "(devel)" || strings.Contains(m.Version, "+") {
+// versionIn returns the version of kinformer among the modules of a program. A module that is
+// replaced, or in the workspace, has no version that another one can require.
+func versionIn(modules []*debug.Module) (string, error) {
+	i := slices.IndexFunc(modules, func(m *debug.Module) bool { return m.Path == Kinformer })
+	if i < 0 || modules[i].Replace != nil || modules[i].Version == "" || modules[i].Version == "(devel)" {
 		return "", errors.New("this build of kinformer has no version that go.mod can require; name the folder of its source: --kinformer=DIR")
 	}
-	return m.Version, nil
+	return modules[i].Version, nil
 }

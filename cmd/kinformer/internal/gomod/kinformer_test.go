@@ -11,13 +11,22 @@ import (
 
 // TestOnlyReleasesAndCommitsCanBeRequired checks which versions the module proxy may have.
 func TestOnlyReleasesAndCommitsCanBeRequired(t *testing.T) {
-	for version, want := range map[string]bool{
-		"": false, "(devel)": false, "v1.2.0": true, "v0.0.0-20261126051038-c38d5b2a0f3e": true,
-		"v1.2.0+dirty": false, "v0.0.0-20261126051038-c38d5b2a0f3e+dirty": false,
+	other := &debug.Module{Path: Kinformer + "/simulate/simulatecr", Version: "v1.0.0"}
+	for _, test := range []struct {
+		modules []*debug.Module
+		want    string
+	}{
+		{nil, ""},
+		{[]*debug.Module{other}, ""},
+		{[]*debug.Module{other, {Path: Kinformer}}, ""},
+		{[]*debug.Module{other, {Path: Kinformer, Version: "(devel)"}}, ""},
+		{[]*debug.Module{other, {Path: Kinformer, Version: "v1.2.0", Replace: &debug.Module{Path: "../.."}}}, ""},
+		{[]*debug.Module{other, {Path: Kinformer, Version: "v1.2.0"}}, "v1.2.0"},
+		{[]*debug.Module{other, {Path: Kinformer, Version: "v0.0.0-20261126051038-c38d5b2a0f3e"}}, "v0.0.0-20261126051038-c38d5b2a0f3e"},
 	} {
-		got, err := versionOf(debug.Module{Path: Kinformer, Version: version})
-		if (err == nil) != want || want && got != version || !want && !strings.Contains(err.Error(), "--kinformer=DIR") {
-			t.Errorf("%q: version %q, error %v", version, got, err)
+		got, err := versionIn(test.modules)
+		if got != test.want || (err == nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), "--kinformer=DIR") {
+			t.Errorf("%+v: version %q, error %v", test.modules, got, err)
 		}
 	}
 }
