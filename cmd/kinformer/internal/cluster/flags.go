@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kinformer/kinformer/internal/testing/kubeconfig"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/kubeconfig"
 )
 
 // Flags are the flags that select a cluster, its credentials and a namespace. They have kubectl's

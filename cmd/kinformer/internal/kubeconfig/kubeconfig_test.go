@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kinformer/kinformer/internal/testing/kubeconfig"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/kubeconfig"
 )
 
 // valid is a kubeconfig with the current context "here" and one of an unknown cluster.
