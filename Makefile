@@ -54,7 +54,7 @@ run: ## Run the node cache against an embedded API server
 # Packages are compiled first, so that no compiler runs beside a test. The tests of $(realtime) use sockets, processes or
 # real time, and have the machine to themselves; those of the others run in bubbles, or do not wait.
 library = $(shell $(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .ImportPath 30}}{{end}}' ./...)
-whole   = ./faults ./model ./repo ./soak
+whole   = ./conformance ./faults ./model ./repo ./soak
 test: ## Run the tests of the library with the race detector, the example of tests, and a simulation
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
 	@$(go) list $(race) -export -test $(library) >/dev/null
@@ -68,7 +68,7 @@ test: ## Run the tests of the library with the race detector, the example of tes
 
 test-version: $(modfiles)/library.mod $(modfiles)/test.mod ## Run the library's tests with another client-go, by default the newest supported: K8S=v0.38.0-rc.0
 	$(go) $(gotest) -modfile=$(modfiles)/library.mod -count=1 -p 1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./metrics ./shard ./simulate/...
-	$(go) -C test $(gotest) -modfile=$(modfiles)/test.mod -count=1 -p 1 ./faults ./model
+	$(go) -C test $(gotest) -modfile=$(modfiles)/test.mod -count=1 -p 1 ./conformance ./faults ./model
 
 $(root)/.cache/newest.work: go.mod e2e/go.mod
 	@mkdir -p $(@D) && rm -f $@ $@.sum

@@ -32,6 +32,7 @@ realtime += ./internal/testing/random # processes: rounds that fail
 realtime += ./shard # sockets, of its examples, whose Leases are renewed
 realtime += ./simulate # processes, which the watchdog ends
 realtime += ./simulate/simulatecr # a wait for a manager
+realtime += ./test/conformance # sockets: the API server
 realtime += ./test/faults # sockets: streams that break
 realtime += ./test/mutants # a process: go, which compiles
 realtime += ./test/repo # processes: go, git and make

@@ -73,4 +73,5 @@ require (
 replace (
 	github.com/kinformer/kinformer => ../
 	github.com/kinformer/kinformer/e2e => ../e2e
+	github.com/kinformer/kinformer/test => ../test
 )

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -12,12 +11,12 @@ import (
 
 	"github.com/kinformer/kinformer/e2e/cluster"
 	"github.com/kinformer/kinformer/fake"
-	"github.com/kinformer/kinformer/internal/testing/conformance"
+	"github.com/kinformer/kinformer/test/conformance"
 )
 
-// record selects writing the responses of kube-apiserver to the recording that the tests of package
-// fake compare with.
-var record = flag.Bool("record", false, "write the responses of kube-apiserver to ../internal/testing/conformance/recorded")
+// record selects writing the responses of kube-apiserver to the recording that test/conformance
+// compares those of package fake with.
+var record = flag.Bool("record", false, "write the responses of kube-apiserver to ../test/conformance/recorded")
 
 // TestServersRespondAlike compares the fake server with kube-apiserver, except for the accepted
 // differences, and kube-apiserver with its recording.
@@ -41,7 +40,7 @@ func TestServersRespondAlike(t *testing.T) {
 	actual.RunShardedScript(t, sharded.Config())
 	if *record {
 		for script, responses := range actual {
-			path := filepath.Join("..", "internal", "testing", "conformance", "recorded", script+".txt")
+			path := filepath.Join("..", "test", "conformance", "recorded", script+".txt")
 			if err := os.WriteFile(path, []byte(responses), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -49,30 +48,15 @@ func TestServersRespondAlike(t *testing.T) {
 	} else {
 		conformance.CompareRecorded(t, actual, conformance.Recorded(t))
 	}
-	server := startFakeServer(t)
-	responses := conformance.RunScripts(t, server.Config(), conformance.Operator{Compact: server.Compact, Restart: server.TruncateWatchCache})
-	server.SetShardedListAndWatch(true)
-	responses.RunShardedScript(t, server.Config())
-	conformance.Compare(t, responses, actual)
+	conformance.Compare(t, conformance.RunScriptsOnFake(t, likeTheReal()), actual)
 }
 
-// startFakeServer starts a server of package fake, with TLS and a token like the real one.
-func startFakeServer(t *testing.T) *fake.APIServer {
-	t.Helper()
-	server, err := fake.StartAPIServer(fake.APIServerOptions{TLS: true, Token: "fake"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(context.Background()); err != nil { // t.Context() has ended by then
-			t.Error(err)
-		}
-	})
-	return server
-}
+// likeTheReal returns the options of a fake server with TLS and a token, as kube-apiserver has
+// them.
+func likeTheReal() fake.APIServerOptions { return fake.APIServerOptions{TLS: true, Token: "fake"} }
 
 // TestClientsWorkOnBothServers makes the same round trips on both servers.
 func TestClientsWorkOnBothServers(t *testing.T) {
 	t.Run("kube-apiserver", func(t *testing.T) { conformance.RunClients(t, shared(t).Config()) })
-	t.Run("fake", func(t *testing.T) { conformance.RunClients(t, startFakeServer(t).Config()) })
+	t.Run("fake", func(t *testing.T) { conformance.RunClients(t, conformance.StartFake(t, likeTheReal()).Config()) })
 }

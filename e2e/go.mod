@@ -2,12 +2,16 @@ module github.com/kinformer/kinformer/e2e
 
 go 1.26.0
 
-replace github.com/kinformer/kinformer => ../
+replace (
+	github.com/kinformer/kinformer => ../
+	github.com/kinformer/kinformer/test => ../test
+)
 
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer/test v0.0.0-00010101000000-000000000000
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2

@@ -89,7 +89,7 @@ func newGear(name string, spec map[string]any) *unstructured.Unstructured {
 }
 
 // Writes without HTTP are pruned and defaulted, too. The script schema in
-// internal/testing/conformance has those of requests.
+// test/conformance has those of requests.
 func TestSchemaPrunesAndDefaults(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{gear}})
 	a := newGear("a", map[string]any{"other": "x"})

@@ -108,4 +108,5 @@ replace (
 	github.com/kinformer/kinformer/bench => ../../bench
 	github.com/kinformer/kinformer/e2e => ..
 	github.com/kinformer/kinformer/simulate/simulatecr => ../../simulate/simulatecr
+	github.com/kinformer/kinformer/test => ../../test
 )

@@ -5,6 +5,7 @@ go 1.26.0
 replace (
 	github.com/kinformer/kinformer => ../../
 	github.com/kinformer/kinformer/e2e => ../
+	github.com/kinformer/kinformer/test => ../../test
 )
 
 require (

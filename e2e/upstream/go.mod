@@ -102,6 +102,7 @@ require (
 replace (
 	github.com/kinformer/kinformer => ../..
 	github.com/kinformer/kinformer/e2e => ..
+	github.com/kinformer/kinformer/test => ../../test
 )
 
 // What k8s.io/kubernetes replaces by folders of its own tree, at the release that was cut from the same commit.

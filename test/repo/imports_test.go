@@ -75,6 +75,7 @@ var mayImport = map[string]string{
 	"internal/testing/process":  "",
 	"internal/testing/random":   "",
 	"test":                      "",
+	"test/conformance":          "client-go fake",
 	"cmd/kinformer":             "client-go cache cmd/kinformer fake internal/protowire internal/testing internal/units internal/wire",
 }
 

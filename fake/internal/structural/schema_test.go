@@ -75,7 +75,7 @@ properties:
 `
 
 // Each object is pruned and then defaulted. The wanted results are those of kube-apiserver for the
-// same schema, see the script schema in internal/testing/conformance.
+// same schema, see the script schema in test/conformance.
 func TestPruneAndDefault(t *testing.T) {
 	schema, err := Parse(parseYAML(t, example))
 	if err != nil {

@@ -28,9 +28,10 @@
 // The script "sharded" is for servers with the feature gate ShardedListAndWatch, all others are for
 // servers with the default gates. [Transcript.RunShardedScript] runs it.
 //
-// The directory recorded/ holds the responses of kube-apiserver v1.36.3. The tests of package fake
-// compare with this recording. The tests in e2e/ compare it with a running kube-apiserver, so it
-// stays valid. [Differences] lists the accepted differences of the two servers, with reasons.
+// The directory recorded/ holds the responses of kube-apiserver v1.36.3. The tests of this package
+// compare those of the fake server with this recording. The tests in e2e/ compare it with a running
+// kube-apiserver, so it stays valid. [Differences] lists the accepted differences of the two
+// servers, with reasons.
 //
 // [RunClients] makes round trips through unmodified clients and expects the same results from every
 // server.
