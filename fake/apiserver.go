@@ -87,8 +87,8 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 //     with resourceVersionMatch Exact and NotOlderThan, bookmarks, WatchList, 409 for a stale
 //     resourceVersion, 410 for one that is no longer in the history, preconditions, dry runs,
 //     generations, finalizers;
-//   - JSON, protobuf (not for custom resources), PartialObjectMetadata, and Table, which kubectl
-//     requests;
+//   - JSON, protobuf (not for custom resources), and PartialObjectMetadata. There are no Tables,
+//     without which kubectl get prints names and ages;
 //   - discovery, aggregated and in the older form, for kubectl, RESTMappers, and the dynamic and
 //     metadata clients. Groups and versions have the order of kube-apiserver.
 //
@@ -280,8 +280,8 @@ func (s *APIServer) ResourceVersion() string {
 // default, as in kube-apiserver 1.36: the server ignores the shardSelector of a request. While it
 // is on, list, watch and deletecollection requests select only objects whose hash is in the ranges
 // of the shardSelector. The response to an invalid one is 500. The shardInfo of a list returns the
-// selector, except in lists of custom resources, in PartialObjectMetadataList and in Table. Watches
-// have none.
+// selector, except in lists of custom resources and in PartialObjectMetadataList. Watches have
+// none.
 //
 // The gate applies to requests that follow, and an open watch continues as it began. A test can
 // therefore alternate between an API server with the gate and one without.

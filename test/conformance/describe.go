@@ -15,14 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// describe formats an object, a list, a Status or a Table in normalized form.
+// describe formats an object, a list or a Status in normalized form.
 func (n *normalizer) describe(step step, object map[string]any) string {
 	kind, _ := object["kind"].(string)
 	switch {
 	case kind == "Status":
 		return n.describeStatus(step, object)
-	case kind == "Table":
-		return n.describeTable(object)
 	case kind == "APIGroupDiscoveryList":
 		return n.describeDiscovery(object)
 	case kind == "APIResourceList":
@@ -63,34 +61,6 @@ func (n *normalizer) describeStatus(step step, status map[string]any) string {
 		text += "\n" + numbers.ReplaceAllString(times.ReplaceAllString(n.normalizeIdentity(message), "<time>"), "N")
 	}
 	return text
-}
-
-// describeTable formats columns and cells. It replaces ages and times.
-func (n *normalizer) describeTable(table map[string]any) string {
-	var lines []string
-	var columns []string
-	definitions, _ := table["columnDefinitions"].([]any)
-	for _, definition := range definitions {
-		d := definition.(map[string]any)
-		columns = append(columns, fmt.Sprintf("%v:%v:%v:%v", d["name"], d["type"], d["format"], d["priority"]))
-	}
-	metadata, _ := table["metadata"].(map[string]any)
-	lines = append(lines, fmt.Sprintf("Table %v", columns)+describeShards(metadata))
-	rows, _ := table["rows"].([]any)
-	for _, row := range rows {
-		r := row.(map[string]any)
-		var cells []string
-		for _, cell := range r["cells"].([]any) {
-			text := marshal(cell)
-			if ages.MatchString(strings.Trim(text, `"`)) {
-				text = "<age>"
-			}
-			cells = append(cells, n.normalize(text))
-		}
-		kind, _, _ := unstructured.NestedString(r, "object", "kind")
-		lines = append(lines, fmt.Sprintf("%v of a %q", cells, kind))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // describeList formats a list and its items.

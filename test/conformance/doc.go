@@ -12,7 +12,7 @@
 //	# a comment
 //	save=v1 POST /api/v1/... {...}            saves the resourceVersion of the response as {v1}
 //	show=.status.phase,.spec GET /api/v1/...  records two fields besides the metadata
-//	accept=application/json;as=Table GET ...  sets the Accept header
+//	accept=application/json GET ...           sets the Accept header
 //	type=merge PATCH ...                      sets the Content-Type header
 //	quiet ...                                 omits the message and the causes of an error
 //	WATCH w /api/v1/...?watch=true            opens a watch named w

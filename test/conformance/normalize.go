@@ -53,7 +53,6 @@ var (
 	clusterIPs = regexp.MustCompile(`\b10(\.\d+){3}\b`)
 	nodePorts  = regexp.MustCompile(`((?:nodePort|healthCheckNodePort)"?[:=])3\d{4}\b`)
 	times      = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b`)
-	ages       = regexp.MustCompile(`^(\d+[smhd])+$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 )
 
 // normalize replaces values with names. It reverses expand.
@@ -144,9 +143,6 @@ func (n *normalizer) event(step step, line []byte) (text, name string) {
 		return "decode event: " + err.Error(), ""
 	}
 	name, _, _ = unstructured.NestedString(event.Object, "metadata", "name")
-	if event.Object["kind"] == "Table" {
-		name = rowName(event.Object)
-	}
 	if event.Type == "BOOKMARK" {
 		if !strings.Contains(string(line), "k8s.io/initial-events-end") {
 			return "", ""
@@ -154,17 +150,6 @@ func (n *normalizer) event(step step, line []byte) (text, name string) {
 		return "BOOKMARK the initial events end", ""
 	}
 	return event.Type + " " + n.describe(step, event.Object), name
-}
-
-// rowName returns the name of the object in the first row of a Table.
-func rowName(table map[string]any) string {
-	rows, _ := table["rows"].([]any)
-	if len(rows) == 0 {
-		return ""
-	}
-	row, _ := rows[0].(map[string]any)
-	name, _, _ := unstructured.NestedString(row, "object", "metadata", "name")
-	return name
 }
 
 // versionRelation describes the resourceVersion of the object with the given UID: its saved name,

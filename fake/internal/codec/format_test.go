@@ -22,9 +22,8 @@ func TestForAcceptChoosesBestSupportedEncoding(t *testing.T) {
 		{proto, proto, ""},
 		{proto + "," + json, proto, json},
 		{proto + ";q=0.1," + json + ";q=0.2", json, json},
-		{json + ";as=Table;v=v1;g=meta.k8s.io, " + json, json + " Table", json + " Table"},
-		{json + ";as=Table;v=v1beta1;g=meta.k8s.io, " + json, json, json},
-		{proto + ";as=Table;v=v1;g=meta.k8s.io, " + json, json, json},
+		{json + ";as=Table;v=v1;g=meta.k8s.io, " + json, json, json},
+		{json + ";as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io, " + json, json, json},
 		{proto + ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io, " + json, proto + " PartialObjectMetadata", proto + " PartialObjectMetadata"},
 		{json + ";as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io, " + json, json, json},
 		{"application/cbor, ;broken, " + proto, proto, ""},
@@ -60,7 +59,7 @@ func TestForAcceptOfDiscovery(t *testing.T) {
 		{json + v2beta1, "", ""},
 		{json + v2 + "," + json + v2beta1 + "," + json, json + " APIGroupDiscoveryList", json},
 		{json + "," + json + v2, json, json},
-		{json + ";as=Table;v=v1;g=meta.k8s.io, " + proto, proto, proto},
+		{json + ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io, " + proto, proto, proto},
 	} {
 		for endpoint, want := range map[Endpoint]string{Groups: tc.wantGroups, Document: tc.wantDocument} {
 			if got := accepted(tc.header, endpoint); got != want {

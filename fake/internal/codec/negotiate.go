@@ -13,7 +13,6 @@ import (
 // The alternate representations that a client can request with the media type parameter "as": of an
 // object or a list, and of the groups of a server.
 const (
-	Table         = "Table"
 	Metadata      = "PartialObjectMetadata"
 	MetadataList  = "PartialObjectMetadataList"
 	DiscoveryList = "APIGroupDiscoveryList"
@@ -38,8 +37,6 @@ func (e Endpoint) has(as string, jsonFormat bool) bool {
 	switch as {
 	case "":
 		return jsonFormat || e != CustomObjects
-	case Table:
-		return jsonFormat && e <= CustomObjects // a Table has no protobuf encoding
 	case DiscoveryList:
 		return e == Groups
 	}
@@ -77,7 +74,7 @@ func (c clause) representation() (string, bool) {
 	}
 	as, group, version := c.params["as"], "meta.k8s.io", "v1"
 	switch as {
-	case Table, Metadata, MetadataList:
+	case Metadata, MetadataList:
 	case DiscoveryList:
 		group, version = "apidiscovery.k8s.io", "v2"
 	default:

@@ -21,7 +21,6 @@ func APIServices() *Resource {
 	r := newCustom(kind, kind, "apiservices")
 	r.HasStatus = true
 	r.Categories = categoriesOf(r.GroupResource())
-	r.Columns = defaultColumns()
 	r.Rules = Rules{NeedsVersion: true, StatusKeepsMetadata: true}
 	return r
 }

@@ -85,7 +85,6 @@ func newBuiltIn(getter reflect.Method, listType reflect.Type, hasStatus bool) *R
 		Categories:           categoriesOf(gvr.GroupResource()),
 		Namespaced:           getter.Type.NumIn() == 1,
 		HasStatus:            hasStatus,
-		Columns:              columnsOf(example.(history.Object)),
 		Rules:                rulesOf(gvk.GroupKind()),
 		New: func() history.Object {
 			obj := reflect.New(objectType).Interface().(history.Object)

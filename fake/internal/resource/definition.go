@@ -24,7 +24,6 @@ func Definitions() *Resource {
 	r := newCustom(kind, kind, "customresourcedefinitions")
 	r.HasStatus = true
 	r.ShortNames, r.Categories = shortNamesOf(r.GroupResource()), categoriesOf(r.GroupResource())
-	r.Columns = defaultColumns()
 	r.Rules = Rules{Generation: true, NeedsVersion: true, StatusKeepsMetadata: true}
 	return r
 }
@@ -59,13 +58,6 @@ type definitionVersion struct {
 	Selectable []struct {
 		JSONPath string `json:"jsonPath"`
 	} `json:"selectableFields"`
-	Columns []struct {
-		Name     string `json:"name"`
-		Type     string `json:"type"`
-		Format   string `json:"format"`
-		Priority int32  `json:"priority"`
-		JSONPath string `json:"jsonPath"`
-	} `json:"additionalPrinterColumns"`
 }
 
 // CustomResource is what a CustomResourceDefinition defines.
@@ -171,9 +163,7 @@ func (d *definition) resource(v definitionVersion, kind, stored schema.GroupVers
 		}
 		r.Schema = s
 	}
-	columns, err := v.columns()
-	r.Columns = columns
-	return r, err
+	return r, nil
 }
 
 // newCustom returns a resource of unstructured objects.

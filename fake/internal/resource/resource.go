@@ -30,7 +30,6 @@ type Resource struct {
 	HasStatus  bool     // the status is written only through a status subresource
 	Custom     bool     // objects are unstructured: JSON only, no strategic merge patch
 	Selectable []string // selectable fields of a custom resource, besides name and namespace
-	Columns    []Column
 	Rules      Rules
 	// Schema and StoredSchema are those of the served and the stored version of a custom resource.
 	// They are nil if any field is accepted.

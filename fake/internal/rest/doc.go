@@ -5,8 +5,8 @@
 // negotiation, discovery, watches, errors and injected faults.
 //
 // A request passes through auth.go, path.go and handler.go, which route it, fault.go, which injects
-// faults, and verbs.go or watch.go, which carry it out. representation.go and table.go convert the
-// answer to the requested representation, and gzip.go compresses it.
+// faults, and verbs.go or watch.go, which carry it out. representation.go converts the answer to
+// the requested representation, and gzip.go compresses it.
 //
 // A watch runs in the goroutine of its request. The loop in watch.go reads new events from the
 // history, writes them, and waits for the next change or the end of the request or the server.

@@ -17,7 +17,7 @@ import (
 
 // writeObject answers with an object in the requested representation.
 func (c *call) writeObject(code int, obj history.Object) error {
-	representation, err := c.represent(obj, c.tableOptions())
+	representation, err := c.represent(obj)
 	if err != nil {
 		return err
 	}
@@ -25,12 +25,10 @@ func (c *call) writeObject(code int, obj history.Object) error {
 }
 
 // represent converts an object in the served version to the requested representation.
-func (c *call) represent(obj history.Object, table tableOptions) (runtime.Object, error) {
+func (c *call) represent(obj history.Object) (runtime.Object, error) {
 	switch c.As {
 	case codec.Metadata:
 		return metadataOf(obj), nil
-	case codec.Table:
-		return c.table(metav1.ListMeta{ResourceVersion: obj.GetResourceVersion()}, []history.Object{obj}, table)
 	case codec.MetadataList:
 		return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", obj))
 	}
@@ -46,27 +44,20 @@ func (c *call) writePage(page *history.Page) error {
 	return c.write(http.StatusOK, list)
 }
 
-// representPage converts a page to the requested representation. PartialObjectMetadataList and
-// Table have no shardInfo, as in the real server.
+// representPage converts a page to the requested representation. A PartialObjectMetadataList has no
+// shardInfo, as in the real server.
 func (c *call) representPage(page *history.Page) (runtime.Object, error) {
-	if c.As == "" {
-		return c.store.ListOf(page)
-	}
-	listMeta := metav1.ListMeta{ResourceVersion: history.FormatVersion(page.Version), Continue: page.Continue, RemainingItemCount: page.Remaining}
 	switch c.As {
+	case "":
+		return c.store.ListOf(page)
 	case codec.MetadataList:
-		list := &metav1.PartialObjectMetadataList{ListMeta: listMeta} // if there are none, items is null
+		list := &metav1.PartialObjectMetadataList{} // if there are none, items is null
+		list.ListMeta = metav1.ListMeta{ResourceVersion: history.FormatVersion(page.Version), Continue: page.Continue, RemainingItemCount: page.Remaining}
 		list.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind(codec.MetadataList))
 		for _, item := range page.Items {
 			list.Items = append(list.Items, *metadataOf(item.Object))
 		}
 		return list, nil
-	case codec.Table:
-		objects := make([]history.Object, len(page.Items))
-		for i, item := range page.Items {
-			objects[i] = c.store.Present(item.Object)
-		}
-		return c.table(listMeta, objects, c.tableOptions())
 	}
 	return nil, notAcceptable(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%sList)", c.store.Kind.Kind))
 }

@@ -6,7 +6,6 @@ package rest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -93,22 +92,14 @@ func watchTimeout(opts metav1.ListOptions) time.Duration {
 type stream struct {
 	*call
 	control *http.ResponseController
-	table   tableOptions
 	variant string // identifies the encoding of events, shared by all watches with the same one
 	sent    int    // number of events
 }
 
 func newStream(c *call) *stream {
-	s := &stream{call: c, control: http.NewResponseController(c.w), table: c.tableOptions()}
-	s.nameVariant()
-	return s
-}
-
-// nameVariant sets variant. Streams with the same variant send the same bytes for an event.
-func (s *stream) nameVariant() {
-	s.variant = s.ContentType + " " + s.As + " " + s.store.Kind.Version
-	if s.As == codec.Table {
-		s.variant += fmt.Sprint(s.table)
+	return &stream{
+		call: c, control: http.NewResponseController(c.w),
+		variant: c.ContentType + " " + c.As + " " + c.store.Kind.Version,
 	}
 }
 
@@ -192,10 +183,6 @@ func (s *stream) sendOne(event *history.Event) error {
 	if s.sent == s.fault.CloseAfterEvents {
 		return errors.Join(s.flush(), errClientGone)
 	}
-	if s.As == codec.Table && !s.table.noColumns {
-		s.table.noColumns = true
-		s.nameVariant()
-	}
 	return nil
 }
 
@@ -206,7 +193,7 @@ func (s *stream) deadline(t time.Time) {
 }
 
 func (s *stream) encode(event *history.Event) ([]byte, error) {
-	obj, err := s.represent(s.store.Present(event.Object), s.table)
+	obj, err := s.represent(s.store.Present(event.Object))
 	if err != nil {
 		return nil, err
 	}
