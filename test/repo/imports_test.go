@@ -68,7 +68,7 @@ var mayImport = map[string]string{
 	"simulate/internal/workloads": "fake",
 	"fake":                        "client-go fake/internal",
 
-	// What only tests, benchmarks and the command use.
+	// What tests of several packages share, and the command with bench; module test; the command.
 	"internal/testing":          "client-go cache fake internal/testing",
 	"internal/testing/loopback": "",
 	"internal/testing/envelope": "",
