@@ -40,7 +40,7 @@ VULNDB  ?= https://vuln.go.dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test test-version stress mutants simulate soak lint vulns fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build e2e-programs compile release clean
+.PHONY: help run test test-version stress mutants simulate soak lint vulns fuzz fmt bench bench-adopters bench-apiserver bench-million e2e e2e-build e2e-programs compile size release clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,7 @@ run: ## Run the node cache against an embedded API server
 # Packages are compiled first, so that no compiler runs beside a test. The tests of $(realtime) use sockets, processes or
 # real time, and have the machine to themselves; those of the others run in bubbles, or do not wait.
 library = $(shell $(go) list -f '{{if or .TestGoFiles .XTestGoFiles}}.{{slice .ImportPath 30}}{{end}}' ./...)
-whole   = ./conformance ./faults ./model ./repo ./soak
+whole   = ./conformance ./faults ./model ./repo ./size ./soak
 test: ## Run the tests of the library with the race detector, the example of tests, and a simulation
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
 	@$(go) list $(race) -export -test $(library) >/dev/null
@@ -153,6 +153,10 @@ e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the 
 compile: ## Compile the library, the command and the examples for macOS and Windows
 	@for os in darwin windows; do for m in $(oldest) examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
 		CGO_ENABLED=0 GOOS=$$os $(go) -C $$m vet ./... || exit 1; done; done
+
+# ARGS="-write ../docs/adopting.md" writes the table.
+size: ## Print what a program compiles of kinformer: packages, files, lines, and what they are for
+	@$(go) -C test run ./size $(ARGS)
 
 e2e: e2e-build ## Run the tests against a real kube-apiserver and etcd, and those of the command, the mutants and the examples
 	$(go) -C e2e $(gotest) -count=1 -timeout=20m -v ./...

@@ -76,6 +76,7 @@ var mayImport = map[string]string{
 	"internal/testing/random":   "",
 	"test":                      "",
 	"test/conformance":          "client-go fake",
+	"test/size":                 "internal/units",
 	"cmd/kinformer":             "client-go cache cmd/kinformer fake internal/protowire internal/testing internal/units internal/wire",
 }
 
