@@ -128,8 +128,8 @@ func TestObjectOfScopeThatWasNotListedIsNotCalledMissing(t *testing.T) {
 	})
 }
 
-// Once Set has replaced scopes, those that are gone answer for nothing, and the new ones do once they
-// are listed.
+// Once Set has replaced scopes, those that are gone answer for nothing, and the new ones do once
+// they are listed.
 func TestObjectOfReplacedScopeIsNotCalledMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var allowed atomic.Bool

@@ -65,8 +65,8 @@ func scopeOf(s scope.Scope) Scope {
 // The namespace, the name and the UID of an object determine its scope, for its whole life. Two
 // scopes that may hold objects of one namespace and name therefore have equal selectors, and ranges
 // of hashes of UIDs without a common hash. The field selectors metadata.namespace=NAMESPACE and
-// metadata.name=NAME select the namespace and the name: scopes of several names in one namespace may
-// be in one set. For several values of a label in one namespace, use an informer each.
+// metadata.name=NAME select the namespace and the name: scopes of several names in one namespace
+// may be in one set. For several values of a label in one namespace, use an informer each.
 type Scopes struct {
 	set          scope.Set
 	byNamespaces bool // kept by NamespaceScopes
@@ -84,8 +84,8 @@ func NewScopes(scopes ...Scope) *Scopes {
 	return s
 }
 
-// Add adds scopes, and ignores those that the set has already. If a scope is invalid, or must not be
-// in one set with another (see Scopes), Add returns an error that names them, and adds none.
+// Add adds scopes, and ignores those that the set has already. If a scope is invalid, or must not
+// be in one set with another (see Scopes), Add returns an error that names them, and adds none.
 func (s *Scopes) Add(scopes ...Scope) error { return s.change(scopes, s.set.Add) }
 
 // Remove removes scopes, and ignores those that the set does not have. The objects of a scope are
@@ -96,9 +96,9 @@ func (s *Scopes) Remove(scopes ...Scope) error {
 }
 
 // Set makes scopes the whole set. It first removes the scopes that are no longer in the set, as
-// Remove does, and then adds the new ones, as Add does. An object that was in a removed scope and is
-// in an added one is deleted with LeftScope, and added again. Scopes that stay are not affected. The
-// errors are those of Add.
+// Remove does, and then adds the new ones, as Add does. An object that was in a removed scope and
+// is in an added one is deleted with LeftScope, and added again. Scopes that stay are not affected.
+// The errors are those of Add.
 func (s *Scopes) Set(scopes ...Scope) error { return s.change(scopes, s.set.Replace) }
 
 // change changes the set, unless only NamespaceScopes may.

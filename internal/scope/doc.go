@@ -5,9 +5,9 @@
 // and sets of parts that change while informers run. Package cache declares the types
 // again for programs.
 //
-// A [Scope] is a namespace, a name, a label selector, a field selector and a [Range] of 64-bit FNV-1a
-// hashes of the UID or the namespace, each of which may be absent. A [Set] has scopes in which the
-// namespace, name and UID of an object determine its scope: two that may hold one key
+// A [Scope] is a namespace, a name, a label selector, a field selector and a [Range] of 64-bit
+// FNV-1a hashes of the UID or the namespace, each of which may be absent. A [Set] has scopes in
+// which the namespace, name and UID of an object determine its scope: two that may hold one key
 // ([MayShareKeys]) have equal selectors and disjoint ranges of UIDs. It sends its subscribers each
 // [Change] with the [State] of the scope: whether its objects leave, or are deleted with their
 // namespace. Set.Objects adds up what subscribers hold of each scope.

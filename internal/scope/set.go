@@ -34,7 +34,8 @@ const (
 // is none. Package cache sets it.
 var SetOf func(owner any) *Set //nolint:gochecknoglobals // set once, before main
 
-// Set is a set of scopes in which the key and the UID of an object determine its scope. Its methods are safe for concurrent use. The zero Set is empty.
+// Set is a set of scopes in which the key and the UID of an object determine its scope. Its methods
+// are safe for concurrent use. The zero Set is empty.
 type Set struct {
 	mu            sync.Mutex // guards the fields below
 	held          []Scope    // in the order in which they were added; never changed, but appended to

@@ -19,8 +19,9 @@ import (
 const joinRetryInterval = 30 * time.Second
 
 // join joins the streams of listed scopes that differ only in their ranges of hashes. If the joined
-// stream fails before it has received an event or a bookmark, for example because the server no longer has the version, it is
-// ended alone. Scopes whose versions cannot be compared have no lowest one, and are not joined.
+// stream fails before it has received an event or a bookmark, for example because the server no
+// longer has the version, it is ended alone. Scopes whose versions cannot be compared have no
+// lowest one, and are not joined.
 func (l *Loop) join(ctx context.Context) {
 	if l.joinFailed.CompareAndSwap(true, false) {
 		l.retryJoin = l.clock.Now().Add(joinRetryInterval)

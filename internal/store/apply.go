@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/keep"
 )
 
 // event is a watch event of a feed.
@@ -61,31 +62,23 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 	}
 	s.maker.scope, s.maker.keepsDecoded = e.scope.mark(), s.recent != nil
 	old, next := s.resolve(e)
-	isDeletion, id := e.eventType == watch.Deleted, identityOf(e.item.UID, e.item.ResourceVersion)
-	switch verdict := s.judgeEvent(e, id, old); verdict {
-	case superseded:
-		return feed.Stale, none
-	case elsewhere:
-		return feed.Unchanged, s.recordElsewhere(e, id)
-	case accepted:
-	}
-	byContents := false
-	if old.isOf(e.scope) {
-		outcome := s.compare(old.identity(), id, e.item)
-		byContents = outcome == feed.Unchanged && e.item.Repeated || e.item.Unordered && old.sameObject(id)
-		switch {
-		case outcome == feed.Stale && e.item.Unordered && !old.sameObject(id): // another object, of another cluster
-		case outcome == feed.Stale:
-			return feed.Stale, none
-		case outcome == feed.Unchanged && !isDeletion && !byContents:
-			return feed.Unchanged, s.confirm(e, old)
-		}
-	}
-	if f, failed := s.quarantine.failed(e.itemKey); isDeletion && old == nil && failed && feed.IsOlder(e.item.ResourceVersion, f.version) {
+	id := identityOf(e.item.UID, e.item.ResourceVersion)
+	if !e.scope.whole && !e.item.Unordered && s.hasPassed(e, id, old) {
 		return feed.Stale, none
 	}
-	if isDeletion && (e.err == nil || old != nil || e.item.UID != "") {
+	verdict := keep.Decide(s.caseOf(arrival{kind: e.kind(), scope: e.scope, item: e.item, id: id, own: old.isOf(e.scope)}, old))
+	switch verdict {
+	case keep.Ignore:
+		return feed.Stale, none
+	case keep.Unchanged:
+		return feed.Unchanged, s.confirm(e, old)
+	case keep.Remove:
 		return s.decideDeletion(e, id, old, next)
+	case keep.Record:
+		if e.err == nil || old != nil || e.item.UID != "" {
+			return feed.Unchanged, s.recordDeletion(e, id, next)
+		}
+	case keep.Store, keep.Compare:
 	}
 	if e.err == nil {
 		e.err = s.makeEntry(next, &s.maker, e.item, e.value, old)
@@ -93,7 +86,7 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 	if e.err != nil {
 		return s.decideFailure(e, id, old)
 	}
-	if byContents && s.equal(old.ref, next.ref) {
+	if verdict == keep.Compare && s.equal(old.ref, next.ref) {
 		return feed.Unchanged, none
 	}
 	w := write{kind: s.kindOf(e.item.Key, old, next), key: e.item.Key, old: old, next: next, server: true}
@@ -102,6 +95,14 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 		s.renames.Store(true)
 	}
 	return feed.Applied, w
+}
+
+// kind returns what an event is to package keep.
+func (e *event) kind() keep.Arrival {
+	if e.eventType == watch.Deleted {
+		return keep.Deletion
+	}
+	return keep.Event
 }
 
 // resolve finds the key of an event's value, and returns the live entry under it, nil if there is
@@ -124,20 +125,6 @@ func (s *Store) resolve(e *event) (old, next *Entry) {
 	return old, &e.pair.next
 }
 
-// judgeEvent applies the rules of doc.go to an event. A store with one scope accepts every event.
-func (s *Store) judgeEvent(e *event, id identity, old *Entry) verdict {
-	if e.scope.whole {
-		return accepted
-	}
-	if !e.item.Unordered && s.hasPassed(e, id, old) {
-		return superseded
-	}
-	if e.eventType == watch.Deleted {
-		return s.judgeDeletion(e, id, old)
-	}
-	return s.judge(passed{scope: e.scope, key: e.item.Key, id: id, version: e.item.ResourceVersion, unordered: e.item.Unordered, own: old.isOf(e.scope)}, old)
-}
-
 // hasPassed reports whether an event's scope has reached its version before, by another feed. One
 // version may have several changes, each of another object.
 func (s *Store) hasPassed(e *event, id identity, old *Entry) bool {
@@ -147,24 +134,6 @@ func (s *Store) hasPassed(e *event, id identity, old *Entry) bool {
 	}
 	isNews := old == nil && e.eventType != watch.Deleted || old != nil && old.identity().before(id)
 	return !isNews
-}
-
-// judgeDeletion is judgeEvent for a deletion.
-func (s *Store) judgeDeletion(e *event, id identity, old *Entry) verdict {
-	if old.isOf(e.scope) && (e.refused || old.sameObject(id)) {
-		return accepted
-	}
-	return elsewhere // of an object before, or of one in another scope
-}
-
-// recordElsewhere returns the write of a deletion in a scope to which the live entry, if there is
-// one, does not belong.
-func (s *Store) recordElsewhere(e *event, id identity) (w write) {
-	w.key, w.tombstone = e.itemKey, e.tombstone()
-	if f, failed := s.quarantine.failed(e.itemKey); failed && f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
-		w.release = []string{e.itemKey}
-	}
-	return w
 }
 
 // tombstone returns the tombstone of an event, nil if the store has one scope.
@@ -220,25 +189,29 @@ func (s *Store) keepLastGood(key string, f failure, old *Entry, t *tombstone) wr
 	return w
 }
 
-// decideDeletion returns what becomes of a deletion. The logged deletion carries the object's final
-// state, with the version of the deletion, unless that state cannot be decoded, is to be ignored,
-// or is another object's. The entry of the final state is stored in *last.
+// decideDeletion returns what becomes of the deletion of an entry. The logged deletion carries the
+// object's final state, with the version of the deletion, unless that state cannot be decoded, is
+// to be ignored, or is another object's. The entry of the final state is stored in *last.
 func (s *Store) decideDeletion(e *event, id identity, old, last *Entry) (feed.Outcome, write) {
-	w := write{key: e.item.Key, old: old, release: []string{e.itemKey}, server: true}
-	if old == nil {
-		if e.itemKey != e.item.Key {
-			w.release = append(w.release, e.item.Key)
-		}
-		if e.unseen && s.isUnseen(e.itemKey, e.item) && s.makeFinal(e, last, nil, feed.Absent) {
-			w.kind, w.final = unseenDeletion, last
-		}
-		return feed.Unchanged, w
-	}
-	w.kind, w.tombstone, w.leftScope = deletion, e.tombstone(), e.refused && old.sameObject(id) // otherwise it was recreated
+	w := write{kind: deletion, key: e.item.Key, old: old, release: []string{e.itemKey}, server: true, tombstone: e.tombstone()}
+	w.leftScope = e.refused && old.sameObject(id) // otherwise it was recreated
 	if s.config.Log != nil && old.sameObject(id) && s.makeFinal(e, last, old, feed.FinalStateUnknown) {
 		w.final = last
 	}
 	return feed.Applied, w
+}
+
+// recordDeletion returns the write of a deletion of an object that the store does not have. The
+// entry of its final state is stored in *last.
+func (s *Store) recordDeletion(e *event, id identity, last *Entry) write {
+	w := write{key: e.item.Key, server: true, tombstone: e.tombstone()}
+	if f, _ := s.quarantine.failed(e.itemKey); e.scope.whole || f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
+		w.release = []string{e.itemKey, e.item.Key}
+	}
+	if e.unseen && s.isUnseen(e.itemKey, e.item) && s.makeFinal(e, last, nil, feed.Absent) {
+		w.kind, w.final = unseenDeletion, last
+	}
+	return w
 }
 
 // makeFinal sets *last to the entry of the state at deletion, and reports whether it could. It
@@ -255,48 +228,53 @@ func (s *Store) makeFinal(e *event, last, old *Entry, effect feed.Effect) bool {
 	return e.err == nil
 }
 
-// verdict is what the rules of doc.go make of a state, or a deletion, that a scope passes.
-type verdict int
-
-const (
-	accepted   verdict = iota // it is the newest of its key
-	superseded                // a newer state, or a deletion, is known
-	elsewhere                 // a deletion of what the store has in another scope, or does not have
-)
-
-// passed is a state of a key that a scope passes.
-type passed struct {
-	scope     *Scope
-	key       string
-	id        identity
-	version   string
-	list      string // the version of the list that has it; empty for an event
-	unordered bool   // only versions of one object are compared
-	own       bool   // the live entry is one of the scope, or of another that the list has, too
+// arrival is a state, or a deletion, that arrives at a key.
+type arrival struct {
+	kind  keep.Arrival
+	scope *Scope // nil if the arrival has no version that is compared with those of other scopes
+	item  feed.Item
+	id    identity
+	list  string // the version of the list that has it; empty for an event
+	own   bool   // the live entry is one of the scope, or of another that the list replaces
 }
 
-// judge applies the rules of doc.go to a state. old is the live entry of its key, nil if there is
-// none.
-func (s *Store) judge(c passed, old *Entry) verdict {
-	switch {
-	case c.own && (c.list != "" || old.sameObject(c.id)):
-		return accepted // whatever other scopes have passed since
-	case s.tombstones.isSuperseded(c.key, c.version, c.list):
-		return superseded
-	case c.own || old == nil:
-		return accepted
-	case old.scope().epoch < c.scope.epoch: // a restore of the server may have undone it
-	case !old.common().written && c.id.before(old.identity()) && (!c.unordered || old.sameObject(c.id)) && !c.shows(old.identity().versionText()):
-		return superseded
+// caseOf returns how an arrival relates to what the store has of its key. old is the live entry,
+// nil if there is none. The caller holds the writer's lock, unless the store has one scope.
+func (s *Store) caseOf(a arrival, old *Entry) keep.Case {
+	version := a.item.ResourceVersion
+	c := keep.Case{Arrival: a.kind, Repeated: a.item.Repeated, Unordered: a.item.Unordered}
+	if f, failed := s.quarantine.failed(a.item.Key); failed {
+		switch {
+		case f.version == "":
+			c.Failure = keep.Unversioned
+		case feed.IsOlder(version, f.version):
+			c.Failure = keep.IsNewer
+		default:
+			c.Failure = keep.NotNewer
+		}
 	}
-	return accepted
-}
-
-// shows reports whether the state is in a list that is not older than a version. What it has of a
-// key is then newer than a state of that version in another scope: if its own version is lower, a
-// restore of the server has undone the other one.
-func (c passed) shows(version string) bool {
-	return c.list != "" && !feed.IsOlder(c.list, version)
+	if a.scope != nil && !a.scope.whole && a.kind != keep.Deletion {
+		c.Superseded = s.tombstones.isSuperseded(a.item.Key, version, a.list)
+	}
+	if old == nil {
+		return c
+	}
+	known := old.identity()
+	c.SameObject = known.sameObject(a.id)
+	switch {
+	case known.sameVersion(a.id):
+		c.Version = keep.Same
+	case a.id.before(known):
+		c.Version = keep.Older
+	}
+	if a.own {
+		c.Entry = keep.Own
+		return c
+	}
+	c.Entry = keep.Other
+	shows := a.list != "" && !feed.IsOlder(a.list, known.versionText()) // the list is not older, and lacks it
+	c.Undone = shows || old.common().written || a.scope != nil && old.scope().epoch < a.scope.epoch
+	return c
 }
 
 // mayHold reports whether the store may hold an item's object. It does not decode the item.
@@ -344,8 +322,7 @@ func (s *Store) isUnseen(itemKey string, item feed.Item) bool {
 // hasVersionUnderKey reports whether the store has an item's version under the item's own key. If
 // so, it has set *entry to the live entry. It does not call Decode.
 func (s *Store) hasVersionUnderKey(item feed.Item, entry *Entry) bool {
-	return s.liveEntry(item.Key, entry) != nil &&
-		s.compare(entry.identity(), identityOf(item.UID, item.ResourceVersion), item) == feed.Unchanged
+	return s.liveEntry(item.Key, entry) != nil && s.isVersion(entry, item)
 }
 
 // hasVersionOf reports whether the store has an item's version or, if Decode may change keys,
@@ -363,21 +340,11 @@ func (s *Store) hasVersionOf(item feed.Item) bool {
 	return s.hasVersionUnderKey(item, &entry)
 }
 
-// compare returns Unchanged if an item is the state that the store has, Stale if it is older, and
-// Applied if it is newer or the stored state of the same version cannot be read. If the object's
-// newest state could not be stored, the item is compared with that state's version: the last good
-// state may date from before a restore of the server and have a higher version.
-func (s *Store) compare(old, next identity, item feed.Item) feed.Outcome {
-	failed, quarantined := s.quarantine.failed(item.Key)
-	switch {
-	case old.sameVersion(next) && (!quarantined || feed.IsOlder(item.ResourceVersion, failed.version)):
-		return feed.Unchanged
-	case old.sameVersion(next):
-		return feed.Applied
-	case failed.version != "" && feed.IsOlder(item.ResourceVersion, failed.version), failed.version == "" && next.before(old):
-		return feed.Stale
-	}
-	return feed.Applied
+// isVersion reports whether an item is the state that the store has in an entry.
+func (s *Store) isVersion(entry *Entry, item feed.Item) bool {
+	item.Repeated, item.Unordered = false, false // which compare contents
+	id := identityOf(item.UID, item.ResourceVersion)
+	return keep.Decide(s.caseOf(arrival{kind: keep.Item, item: item, id: id, own: true}, entry)) == keep.Unchanged
 }
 
 // kindOf returns the kind of the write that replaces old, which may be nil, by next.

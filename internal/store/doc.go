@@ -42,13 +42,13 @@
 // A scope is a part of the collection that is listed and watched on its own: a namespace, a label
 // and a field selector, and a range of hashes, each of which may be absent (package scope). A store
 // of a whole collection has one scope, which no entry records, and pays for none of what follows:
-// an event that is older than the stored state, or repeats it, is ignored (compare, in apply.go),
-// and a list replaces everything, also what the program has written. Older means a lower
-// resourceVersion, compared as a number, whatever the UID; a state without one is never older. The
-// same object has the same key and UID.
+// an event that is older than the stored state, or repeats it, is ignored (package keep), and a
+// list replaces everything, also what the program has written. Older means a lower resourceVersion,
+// compared as a number, whatever the UID; a state without one is never older. The same object has
+// the same key and UID.
 //
-// The key and the UID of an object determine its scope (scope.Set). So two scopes pass states of one
-// key only if its name was recreated in another range of UIDs, and the feed of one scope may be
+// The key and the UID of an object determine its scope (scope.Set). So two scopes pass states of
+// one key only if its name was recreated in another range of UIDs, and the feed of one scope may be
 // ahead of the other's. The life of a scope:
 //
 //	AddScope      it has no objects of the server. Its first list must not be older than the version
@@ -61,26 +61,9 @@
 //	RemoveScopes  its entries are removed; see Pieces
 //
 // An event is dropped if its scope has reached its version before, as by another feed (hasPassed).
-// What becomes of another state, or of a deletion, depends on what is known of its key: the live
-// entry, the state that could not be stored, if there is one (see Failures), and the tombstone. The
-// rules, of which the first that applies decides (judge and judgeDeletion, in apply.go):
-//
-//	a state that                                            is
-//	──────────────────────────────────────────────────────  ─────────────────────────────────────────
-//	is of the same object as the scope's own entry, or is   stored, unless it is an event that is older
-//	in a list that replaces that entry                      than the entry, or repeats it
-//	is older than the tombstone, and comes by an event, or  dropped
-//	by a list from before it
-//	has no live entry, or one of the scope, or one of a     stored
-//	scope of an earlier epoch (see Restores)
-//	is older than another scope's entry, and comes by an    dropped
-//	event, or by a list from before that entry
-//	anything else, such as a newer state                    stored
-//
-//	a deletion of                                           does
-//	──────────────────────────────────────────────────────  ─────────────────────────────────────────
-//	the scope's own entry                                   removes it
-//	anything else, such as a predecessor's                  records a tombstone
+// What becomes of another state, or of a deletion, package keep decides, by what is known of its
+// key: the live entry, the state that could not be stored, if there is one (see Failures), and the
+// tombstone (caseOf, in apply.go).
 //
 // An object that the program writes is in the only scope that may hold it (Config.ScopeOf), which
 // need not have been added: NewScope then returns the scope that has the entry. A list of the scope
@@ -93,27 +76,27 @@
 //
 // A tombstone says that states of a key before a version are superseded: by a deletion, or by a
 // newer state that left the scope, could not be stored, or is ignored. It is recorded while another
-// scope that may hold the key has not reached the version at which that was seen, and kept until all
-// of these have. There are at most 10,000, or as many as there are objects if these are more. Beyond
-// that, the oldest is dropped, which raises Scope.minVersion of the scopes that lag behind it:
-// Feed.Apply returns feed.Outdated for an older event, Commit feed.ErrOutdated for an older list,
-// and the reflector lists again, not older than Feed.NotOlderThan.
+// scope that may hold the key has not reached the version at which that was seen, and kept until
+// all of these have. There are at most 10,000, or as many as there are objects if these are more.
+// Beyond that, the oldest is dropped, which raises Scope.minVersion of the scopes that lag behind
+// it: Feed.Apply returns feed.Outdated for an older event, Commit feed.ErrOutdated for an older
+// list, and the reflector lists again, not older than Feed.NotOlderThan.
 //
 // # Restores
 //
 // A feed whose consistent read is older than what its scopes, or scopes that share keys with them,
-// have reached has noticed that the server was restored (wasUndone). That begins an epoch: tombstones
-// and bounds are forgotten, and entries of scopes of an earlier epoch give way to any state of a
-// scope of this one. Scopes that share keys are outdated: their events are refused, and their next
-// list compares contents. Scopes of other keys find out for themselves.
+// have reached has noticed that the server was restored (wasUndone). That begins an epoch:
+// tombstones and bounds are forgotten, and entries of scopes of an earlier epoch give way to any
+// state of a scope of this one. Scopes that share keys are outdated: their events are refused, and
+// their next list compares contents. Scopes of other keys find out for themselves.
 //
 // # Pieces
 //
 // The list of a scope, and the removal of one, are ordinary writes of at most 512 keys under one
-// hold of the locks: what the list lacks, and then what it has, in its order. Events of other scopes
-// pass between the pieces, and readers have a part of the list. All that may refuse the list comes
-// before the first piece, and the version of the scope moves after the last one. The lock of commits
-// is held meanwhile: scopes, feeds and indexes do not change.
+// hold of the locks: what the list lacks, and then what it has, in its order. Events of other
+// scopes pass between the pieces, and readers have a part of the list. All that may refuse the list
+// comes before the first piece, and the version of the scope moves after the last one. The lock of
+// commits is held meanwhile: scopes, feeds and indexes do not change.
 //
 // A piece is a batch of the log, but handlers receive nothing of a scope before it is listed: its
 // first list is one batch, made in the hold of mu that makes the scope listed, of the entries as
@@ -124,7 +107,8 @@
 // # Listings
 //
 // A listing is the number of the set of listed scopes, which readers take without a lock
-// (Store.Listing, Scope.IsListedAt). It changes in the step that ends a first list, or begins a removal:
+// (Store.Listing, Scope.IsListedAt). It changes in the step that ends a first list, or begins a
+// removal:
 //
 //	a first list  entries, listing, log   an absent key of a listed scope is not in its list, and what
 //	                                      a handler has received, reads know

@@ -315,8 +315,8 @@ func (f *Feed) NeedsList() bool {
 	return f.vacations != f.store.vacations || f.isOutdated()
 }
 
-// isOutdated reports whether a scope must be listed, since the server was restored. The caller holds
-// a lock of the store.
+// isOutdated reports whether a scope must be listed, since the server was restored. The caller
+// holds a lock of the store.
 func (f *Feed) isOutdated() bool {
 	return slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return c.outdated && f.feeds(c) })
 }
@@ -333,9 +333,9 @@ func (f *Feed) Quarantined() int {
 
 // noteRestore records that the server was restored from a backup to a version at which a feed has
 // listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
-// of them, and begins an epoch. Other feeds of the scopes, which have not noticed, feed them no more.
-// Scopes that share keys with them must be listed; those of other keys find out for themselves. The
-// caller holds both locks.
+// of them, and begins an epoch. Other feeds of the scopes, which have not noticed, feed them no
+// more. Scopes that share keys with them must be listed; those of other keys find out for
+// themselves. The caller holds both locks.
 func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
 	k := &s.scopes
 	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.epoch < k.epoch }) {

@@ -106,9 +106,9 @@ func TestOthersWriteBetweenPieces(t *testing.T) {
 	}
 }
 
-// Readers find the entries of a first list as they are stored, and handlers that are added meanwhile
-// receive each of them once, with the batch of the list. What other handlers have received of other
-// scopes under the same keys, they receive, too.
+// Readers find the entries of a first list as they are stored, and handlers that are added
+// meanwhile receive each of them once, with the batch of the list. What other handlers have
+// received of other scopes under the same keys, they receive, too.
 func TestHandlersReceiveAFirstListOnce(t *testing.T) {
 	h := newScopedHarness()
 	h.add("c", scope.Scope{})

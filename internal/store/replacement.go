@@ -195,7 +195,7 @@ func (r *Replacement) add(item feed.Item, kind itemKind) {
 	item.Key = key
 	var pair entryPair
 	old, id := s.liveEntry(key, &pair.old), identityOf(item.UID, item.ResourceVersion)
-	hasVersion := old != nil && s.compare(old.identity(), id, item) == feed.Unchanged
+	hasVersion := old != nil && s.isVersion(old, item)
 	if hasVersion && !r.comparesAll() {
 		r.accept(itemKey, item, old, false, kind)
 		return

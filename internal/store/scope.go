@@ -36,8 +36,8 @@ type Scope struct {
 	outdated   bool        // it must be listed, as a scope that shares keys has noticed a restore of the server
 	vacated    bool        // it has not been listed since Vacate
 	// Before it is listed, handlers receive nothing of its entries. unlogged has what they have
-	// received of other scopes under the keys of entries. overwritten reports whether others than its
-	// first list have written entries since that began.
+	// received of other scopes under the keys of entries. overwritten reports whether others than
+	// its first list have written entries since that began.
 	unlogged    map[string]*Entry
 	overwritten bool
 }
@@ -174,8 +174,8 @@ func (c *Scope) IsListedAt(listing uint64) bool {
 	return listed != 0 && listed <= listing && (removed == 0 || removed > listing)
 }
 
-// isUnlisted reports whether no list of a scope was committed. It returns false if c is nil, as in a
-// store of a whole collection.
+// isUnlisted reports whether no list of a scope was committed. It returns false if c is nil, as in
+// a store of a whole collection.
 func (c *Scope) isUnlisted() bool { return c != nil && !c.isListed() }
 
 // isListed reports whether a list of the scope was committed.
@@ -245,8 +245,8 @@ func (c *Scope) setID() string {
 	return c.id
 }
 
-// unlisted returns how what handlers have received differs from the entries, nil if it does not. The
-// caller holds a lock of the store.
+// unlisted returns how what handlers have received differs from the entries, nil if it does not.
+// The caller holds a lock of the store.
 func (k *scopes) unlisted(ix *indexes) (result *unlisted) {
 	for _, all := range []iter.Seq[*Scope]{slices.Values(k.held), maps.Values(k.early)} {
 		for c := range all {

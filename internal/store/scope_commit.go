@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/keep"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
@@ -54,8 +55,8 @@ func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
 	_ = c.run() // only a list can be too old
 }
 
-// RemoveUnadded removes the scopes into which the program has written, that were not added, and that
-// isHeld does not accept.
+// RemoveUnadded removes the scopes into which the program has written, that were not added, and
+// that isHeld does not accept.
 func (s *Store) RemoveUnadded(isHeld func(scope.Scope) bool) {
 	var gone []*Scope
 	s.withMu(func() {
@@ -176,24 +177,23 @@ func (c *scopeCommit) keys() iter.Seq2[string, bool] {
 // decide adds the write of a key to the piece.
 func (c *scopeCommit) decide(key string, made bool) {
 	old := new(Entry).fromMap(c.entries.Item(key))
-	own := old != nil && c.scopes[old.scope()]
 	if c.list == nil {
-		if own {
+		if c.verdict(keep.Absence, key, nil, identity{}, "", old) == keep.Remove {
 			c.add(c.departure(key, old))
 		}
 		return
 	}
 	f, rejected := c.list.rejected[key]
-	rejected = rejected && c.scopes[f.scope] && !c.isSuperseded(key, f.scope, f.identity(), f.version, old, own)
+	rejected = rejected && c.scopes[f.scope] && c.verdict(keep.Item, key, f.scope, f.identity(), f.version, old) != keep.Ignore
 	var t *tombstone
 	if rejected && !c.isUnordered() {
 		t = &tombstone{key: key, version: f.version, shown: f.version}
 	}
 	c.failed[key] = c.failed[key] || rejected && !f.skipped()
 	switch entry := new(Entry).fromMap(c.list.next.entries.Item(key)); {
-	case entry != nil && c.scopes[entry.scope()]:
+	case entry != nil:
 		id := entry.identity()
-		if c.isSuperseded(key, entry.scope(), id, id.versionText(), old, own) {
+		if !c.scopes[entry.scope()] || c.verdict(keep.Item, key, entry.scope(), id, id.versionText(), old) == keep.Ignore {
 			return
 		}
 		w := c.replacement(key, old, entry, made)
@@ -201,18 +201,18 @@ func (c *scopeCommit) decide(key string, made bool) {
 			w.tombstone, w.failed = t, c.keepLastGood(key, f, nil, t).failed
 		}
 		c.add(w)
-	case entry != nil:
 	case rejected:
 		c.add(c.keepLastGood(key, f, old, t))
-	case own:
+	case c.verdict(keep.Absence, key, nil, identity{}, "", old) == keep.Remove:
 		c.add(c.absence(key, old))
 	}
 }
 
-// isSuperseded reports whether a state of the list is not the newest of its key.
-func (c *scopeCommit) isSuperseded(key string, of *Scope, id identity, version string, old *Entry, own bool) bool {
-	state := passed{scope: of, key: key, id: id, version: version, list: c.version, unordered: c.isUnordered(), own: own}
-	return c.judge(state, old) == superseded
+// verdict decides on a state of the list, or on its absence.
+func (c *scopeCommit) verdict(kind keep.Arrival, key string, of *Scope, id identity, version string, old *Entry) keep.Verdict {
+	item := feed.Item{Key: key, ResourceVersion: version, Unordered: c.isUnordered()}
+	own := old != nil && c.scopes[old.scope()]
+	return keep.Decide(c.caseOf(arrival{kind, of, item, id, c.version, own}, old))
 }
 
 // isUnordered reports whether the list has a version that cannot be compared. Only versions of one
@@ -230,8 +230,8 @@ func (c *scopeCommit) departure(key string, old *Entry) write {
 }
 
 // absence returns the write of an entry that the list lacks. It keeps the entry if an item that
-// cannot be identified may be its object. A restore of the server has undone a version that is newer
-// than the list's: it is forgotten then, and any older state may exist.
+// cannot be identified may be its object. A restore of the server has undone a version that is
+// newer than the list's: it is forgotten then, and any older state may exist.
 func (c *scopeCommit) absence(key string, old *Entry) write {
 	refused := c.list.isRefused(key, old)
 	if c.list.unidentified && !refused {
@@ -343,8 +343,8 @@ func (c *scopeCommit) end() {
 }
 
 // initialChanges returns the changes that handlers receive of the scopes that were not listed
-// before: deletions of the objects that they have received of other scopes under the same keys, then
-// additions, in the order of the list. The caller holds both locks.
+// before: deletions of the objects that they have received of other scopes under the same keys,
+// then additions, in the order of the list. The caller holds both locks.
 func (c *scopeCommit) initialChanges() []Change {
 	var gone []Change
 	overwritten := false

@@ -13,8 +13,8 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// A state that cannot be stored, or is to be ignored, is one of its key and its scope. The last good
-// state of its object stays, and that of an object before leaves.
+// A state that cannot be stored, or is to be ignored, is one of its key and its scope. The last
+// good state of its object stays, and that of an object before leaves.
 func TestFailedStateOfAScopeKeepsTheObject(t *testing.T) {
 	for _, row := range []struct {
 		name   string

@@ -126,7 +126,7 @@ func TestScopesAreMerged(t *testing.T) {
 
 		{"the deletion of an object that another scope has replaced", "a put k/1@11; b put k/2@13; a delete k/1@12", "add k/1@11; delete k/1@11, add k/2@13", "k/2@13"},
 		{"a deletion that is later than the other scope's object", "b put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
-		{"the deletion of another object in the same scope", "a put k/2@12; a delete k/1@13", "add k/2@12", "k/2@12"},
+		{"the deletion of an object before, in the same scope", "a put k/2@12; a delete k/1@11", "add k/2@12", "k/2@12"},
 		{"a list that shows that a restore has undone the other scope's object", "b put k/1@13; a list 14 k/2@12; b list 14", "add k/1@13; delete k/1@13, add k/2@12", "k/2@12"},
 		{"a restore that undoes an object of a scope, which must then be listed", "b put k/2@15; a read 12 k/1@11; b put k/3@13; b list 13 k/3@13", "add k/2@15; delete k/2@15, add k/1@11; delete k/1@11, add k/3@13", "k/3@13"},
 		{"a restore that undoes a deletion, and a scope that must then be listed", "b put k/2@11; b delete k/2@15; a read 12; b put k/2@11; b list 12 k/2@11", "add k/2@11; delete k/2@11→/2@15; add k/2@11", "k/2@11"},

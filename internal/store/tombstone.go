@@ -36,8 +36,8 @@ type deletedKey struct {
 }
 
 const (
-	// minTombstones is the number of tombstones that are kept for scopes that lag, if the store does
-	// not have more objects.
+	// minTombstones is the number of tombstones that are kept for scopes that lag, if the store
+	// does not have more objects.
 	minTombstones = 10_000
 	// maxDeleted and deletedFor bound the keys that are kept to answer reads of deleted objects.
 	maxDeleted = 100_000

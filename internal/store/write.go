@@ -27,8 +27,8 @@ type write struct {
 	failed    *failure   // with which key enters it
 }
 
-// keeping returns the write that replaces an entry by one of the same state, which may differ in its
-// version alone.
+// keeping returns the write that replaces an entry by one of the same state, which may differ in
+// its version alone.
 func keeping(key string, old, entry *Entry) write {
 	w := write{key: key, old: old, next: entry}
 	if *old != *entry {
@@ -49,7 +49,8 @@ const (
 	unseenDeletion // of an object that is not stored: logged alone
 )
 
-// publish makes a write visible: first in the entries, then in the log. The caller holds both locks.
+// publish makes a write visible: first in the entries, then in the log. The caller holds both
+// locks.
 func (s *published) publish(w write) {
 	var room [2]Change
 	changes := s.publishWrite(&w, room[:0])
@@ -62,8 +63,8 @@ func (s *published) publish(w write) {
 	}
 }
 
-// publishWrite makes a write visible in the entries, and appends its changes to those that are to be
-// logged. The caller holds both locks.
+// publishWrite makes a write visible in the entries, and appends its changes to those that are to
+// be logged. The caller holds both locks.
 func (s *published) publishWrite(w *write, changes []Change) []Change {
 	for _, key := range w.release {
 		s.quarantine.release(key)
@@ -164,7 +165,8 @@ func (s *published) swap(next *state) {
 	s.current.Store(nil)
 }
 
-// settle sets the version of the store, after the scopes or their versions have changed. The caller holds both locks.
+// settle sets the version of the store, after the scopes or their versions have changed. The caller
+// holds both locks.
 func (s *published) settle() {
 	defer s.notify()
 	known := &s.scopes

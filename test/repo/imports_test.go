@@ -29,6 +29,7 @@ var mayImport = map[string]string{
 	"internal/layout":    "",
 	"internal/protowire": "",
 	"internal/viewnames": "",
+	"internal/keep":      "",
 	"internal/scope":     "",
 	"internal/served":    "",
 	"internal/units":     "", // numbers and sizes for people
@@ -49,7 +50,7 @@ var mayImport = map[string]string{
 	"internal/history":     "internal/feed internal/layout internal/protowire",
 	"internal/reflector":   "internal/feed internal/history internal/served",
 	"internal/storewriter": "internal/codec internal/feed internal/history",
-	"internal/store":       "internal/eventlog internal/feed internal/history internal/pack internal/scope internal/snapmap",
+	"internal/store":       "internal/eventlog internal/feed internal/history internal/keep internal/pack internal/scope internal/snapmap",
 	"internal/scoped":      "internal/feed internal/reflector internal/scope internal/store",
 	"internal/informer":    "internal/eventlog internal/feed internal/reflector internal/scope internal/scoped internal/store internal/viewnames",
 	"internal/engine":      "internal/codec internal/feed internal/informer internal/omit internal/reflector internal/source internal/store",
