@@ -349,12 +349,7 @@ func (s *Store) isVersion(entry *Entry, item feed.Item) bool {
 
 // kindOf returns the kind of the write that replaces old, which may be nil, by next.
 func (s *Store) kindOf(key string, old, next *Entry) writeKind {
-	switch {
-	case old == nil:
-		return update
-	case !old.sameObject(next.identity()):
-		return recreate
-	case old.sameVersion(next.identity()) && s.isRepair(key, old, next):
+	if old != nil && old.sameVersion(next.identity()) && s.isRepair(key, old, next) {
 		return silent
 	}
 	return update

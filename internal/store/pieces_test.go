@@ -163,6 +163,50 @@ func TestProgramWritesAreLoggedByTheFirstList(t *testing.T) {
 	}
 }
 
+// The program writes an object, into a scope that was not listed, under the key of an object that
+// handlers have received of another one. They receive its deletion once.
+func TestObjectBeforeAProgramWriteIsDeletedOnce(t *testing.T) {
+	half := uint64(1) << 63
+	low := scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}}
+	high := scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}}
+	uids := make(map[string]string)
+	for n := 0; len(uids) < 2; n++ {
+		uid := strconv.Itoa(n)
+		uids[map[bool]string{true: "a", false: "b"}[low.Hash.Contains(uid)]] = uid
+	}
+	for then, want := range map[string][]string{
+		"a list 20":                            {"delete k/B@12"},
+		"a list 20 k/A@15":                     {"delete k/B@12 (initial), add k/A@15 (initial)"},
+		"program delete k/A@15":                {"delete k/B@12"},
+		"a leave":                              {"delete k/B@12"},
+		"vacate":                               {"delete k/B@12→/B@12 (left scope)"},
+		"b delete k/B@16; a list 20 k/A@15":    {"delete k/B@12 (initial), add k/A@15 (initial)"},
+		"b put k/B@17; a list 20":              {"update k/B@12→/B@17"},
+		"vacate; a list 20 l/A@19; b list 20":  {"delete k/B@12→/B@12 (left scope)", "add l/A@19 (initial)"},
+		"b leave; program delete k/A@15":       {"delete k/B@12"},
+		"program put k/A@18; a list 20 k/A@18": {"delete k/B@12 (initial), add k/A@18 (initial)"},
+	} {
+		named := strings.NewReplacer("/A", "/"+uids["a"], "/B", "/"+uids["b"])
+		t.Run(then, func(t *testing.T) {
+			h := newHarnessOf(t, low, high, "b")
+			h.add("a", low)
+			h.run(t, named.Replace("b put k/B@12"))
+			h.batches()
+			h.run(t, named.Replace("program put k/A@15"))
+			h.run(t, named.Replace(then))
+			for i := range want {
+				want[i] = named.Replace(want[i])
+			}
+			if got := h.batches(); !slices.Equal(got, want) {
+				t.Errorf("the log received %q, want %q", got, want)
+			}
+			if err := h.validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // No hold of the writer's lock covers more than a piece.
 func TestPiecesAreBounded(t *testing.T) {
 	h := newScopedHarness()

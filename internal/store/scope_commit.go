@@ -189,7 +189,9 @@ func (c *scopeCommit) decide(key string, made bool) {
 	if rejected && !c.isUnordered() {
 		t = &tombstone{key: key, version: f.version, shown: f.version}
 	}
-	c.failed[key] = c.failed[key] || rejected && !f.skipped()
+	if rejected && !f.skipped() {
+		c.failed[key] = true
+	}
 	switch entry := new(Entry).fromMap(c.list.next.entries.Item(key)); {
 	case entry != nil:
 		id := entry.identity()
@@ -265,7 +267,7 @@ func (c *scopeCommit) replacement(key string, old, entry *Entry, made bool) writ
 			w.release = []string{key}
 		}
 	case !old.sameObject(entry.identity()):
-		w.kind, w.leftScope = recreate, c.list.isRefused(key, old)
+		w.leftScope = c.list.isRefused(key, old)
 	}
 	return w
 }

@@ -58,8 +58,18 @@ func stateOf(id string) feed.Item {
 func (h *scopedHarness) do(t *testing.T, step string) {
 	t.Helper()
 	words := strings.Fields(step)
-	name, op, rest := words[0], words[1], words[2:]
-	if name == "program" {
+	words = append(words, "", "")
+	name, op, rest := words[0], words[1], slices.DeleteFunc(words[2:], func(word string) bool { return word == "" })
+	switch {
+	case step == "vacate":
+		h.Vacate(t.Context(), errNotServed, true)
+		return
+	case name == "program" && op == "delete":
+		if err := h.Remove(obj(rest[0])); err != nil {
+			t.Error(err)
+		}
+		return
+	case name == "program":
 		if err := h.Put(obj(rest[0])); err != nil {
 			t.Error(err)
 		}

@@ -213,9 +213,6 @@ func (s *Store) Put(value any) error {
 		return err
 	}
 	w := write{kind: update, key: key, old: old, next: &pair.next, server: !s.isFed()}
-	if old != nil && !old.sameObject(pair.next.identity()) {
-		w.kind = recreate
-	}
 	s.publishOwn(w, version)
 	return nil
 }

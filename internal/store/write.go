@@ -41,10 +41,9 @@ func keeping(key string, old, entry *Entry) write {
 type writeKind int
 
 const (
-	nothing  writeKind = iota
-	update             // an addition or an update
-	recreate           // another object under the same key: a deletion and an addition
-	silent             // the same state, repaired or in another scope: not logged
+	nothing writeKind = iota
+	update            // an addition, an update or, of another object under the key, a deletion and an addition
+	silent            // the same state, repaired or in another scope: not logged
 	deletion
 	unseenDeletion // of an object that is not stored: logged alone
 )
@@ -111,7 +110,7 @@ func (w *write) appendChanges(changes []Change) []Change {
 	case w.next == nil && old != nil:
 		changes = append(changes, Change{Key: w.key, Old: old})
 	case w.next == nil:
-	case old != nil && (w.kind == recreate || old != w.old):
+	case old != nil && !old.sameObject(w.next.identity()):
 		changes = append(changes, Change{Key: w.key, Old: old, LeftScope: w.leftScope}, Change{Key: w.key, New: w.next})
 	default:
 		changes = append(changes, Change{Key: w.key, Old: old, New: w.next})
@@ -240,7 +239,10 @@ func (s *published) beginListing(scopes iter.Seq[*Scope], since func(*Scope) *at
 func (s *published) beginAbsence(why error) {
 	s.vacations++
 	for _, scope := range s.scopes.held {
-		scope.vacated = true
+		scope.vacated, scope.unlogged = true, nil
+	}
+	for _, scope := range s.scopes.early {
+		scope.unlogged = nil
 	}
 	s.absence.Store(&why)
 	s.current.Store(nil)
