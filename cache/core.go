@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
@@ -48,32 +49,30 @@ func (c *core) run(ctx context.Context) error {
 	return c.runner(c.report.begin(ctx))
 }
 
-func (c *core) reflectorStatus() ReflectorStatus { return c.status().ReflectorStatus }
-
 func (c *core) status() Status {
+	loop := c.engine.Reflector().Status()
+	if c.invalid != nil {
+		loop = reflector.Status{Phase: reflector.Phase(PhaseInvalid), Err: c.invalid}
+	}
 	synced := c.engine.StoreHasSynced()
 	if scopes := c.engine.Scopes(); scopes != nil && scopes.LacksScopes() {
 		synced = false
 	}
-	s := Status{ReflectorStatus: reflectorStatus(c.report.name, c.invalid, c.engine.Reflector(), c.source, synced)}
+	s := newStatus(c.report.name, loop, c.source.Status(), synced, c.clock.Now())
 	if c.invalid != nil {
 		return s
 	}
 	if c.engine.HasStopped() { // also if the reflector waits for a function of the program
 		s.Phase = PhaseStopped
 	}
-	if s.Phase != PhaseNotServed {
-		s.Staleness = stalenessAt(c.clock.Now(), s.FreshAt)
-	}
 	contents := c.engine.Store()
-	s.Objects = contents.Len()
-	s.Quarantined, s.Unnamed = contents.QuarantineSize()
-	s.PackedBytes = contents.PackedBytes()
-	s.IndexErrors = contents.IndexErrors()
-	s.Changes = c.engine.Changes()
-	s.OmitFieldsNotFound = c.engine.OmitFieldsNotFound()
+	s.Store = StoreStatus{
+		Objects: contents.Len(), PackedBytes: contents.PackedBytes(), Changes: c.engine.Changes(),
+		IndexErrors: contents.IndexErrors(), OmitFieldsNotFound: c.engine.OmitFieldsNotFound(),
+	}
+	s.Store.Quarantined, s.Store.Unnamed = contents.QuarantineSize()
 	for _, failed := range contents.QuarantinedKeys(maxQuarantinedKeys) {
-		s.QuarantinedKeys = append(s.QuarantinedKeys, QuarantinedKey(failed))
+		s.Store.QuarantinedKeys = append(s.Store.QuarantinedKeys, QuarantinedKey(failed))
 	}
 	for _, h := range c.engine.Handlers() {
 		s.Handlers = append(s.Handlers, HandlerStatus(h))
@@ -179,23 +178,10 @@ func (c *core) scopeStatus() (statuses []ScopeStatus) {
 }
 
 func (c *core) scopeStatusOf(now scoped.ScopeStatus) ScopeStatus {
-	reflector := now.Reflector
-	return ScopeStatus{
-		Scope:           scopeOf(now.Scope),
-		Phase:           Phase(reflector.Phase),
-		Synced:          now.Synced,
-		Err:             reflector.Err,
-		ErrSince:        reflector.ErrSince,
-		FailedAttempts:  reflector.FailedAttempts,
-		ResourceVersion: now.ResourceVersion,
-		FreshAt:         reflector.FreshAt,
-		Staleness:       stalenessAt(c.clock.Now(), reflector.FreshAt),
-		Objects:         now.Objects,
-		Quarantined:     now.Quarantined,
-		Unnamed:         now.Unnamed,
-		Sharded:         now.Sharded,
-		OutOfScope:      now.OutOfScope,
-	}
+	status := newStatus(c.report.name, now.Reflector, feed.RequestStatus{}, now.Synced, c.clock.Now())
+	s := ScopeStatus{Scope: scopeOf(now.Scope), Status: status, Sharded: now.Sharded, OutOfScope: now.OutOfScope}
+	s.Store.Objects, s.Store.Quarantined, s.Store.Unnamed = now.Objects, now.Quarantined, now.Unnamed
+	return s
 }
 
 // waitForVersionOf is WaitForResourceVersion for the version of an object. If the informer has

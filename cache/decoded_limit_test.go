@@ -82,8 +82,8 @@ func runBomb[T cache.Object](t *testing.T, informer *cache.SharedInformer[T]) {
 		t.Errorf("the list allocated %d MiB, want %d at most", allocated>>20, bombLimit>>20)
 	}
 	status := informer.Status()
-	if status.Objects != 1 || len(status.QuarantinedKeys) != 1 || status.QuarantinedKeys[0].Key != "ns/bomb" ||
-		!strings.Contains(status.QuarantinedKeys[0].Err.Error(), "Limits.Decoded") || !errors.Is(status.QuarantinedKeys[0].Err, cache.ErrNotStored) {
-		t.Errorf("%d objects, quarantined %v", status.Objects, status.QuarantinedKeys)
+	if status.Store.Objects != 1 || len(status.Store.QuarantinedKeys) != 1 || status.Store.QuarantinedKeys[0].Key != "ns/bomb" ||
+		!strings.Contains(status.Store.QuarantinedKeys[0].Err.Error(), "Limits.Decoded") || !errors.Is(status.Store.QuarantinedKeys[0].Err, cache.ErrNotStored) {
+		t.Errorf("%d objects, quarantined %v", status.Store.Objects, status.Store.QuarantinedKeys)
 	}
 }

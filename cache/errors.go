@@ -38,7 +38,7 @@ var (
 
 // Errors that an ErrorHandler receives, for errors.Is. Errors of the API server are passed on
 // unchanged: use apierrors.IsForbidden and the like. The reasons for a relist are in
-// Status.Relists.
+// Status.Requests.Relists.
 var (
 	// ErrVersionRegressed ("server is at an older resourceVersion than before") reports a list or
 	// bookmark whose version is older than one that the server has sent before: the API server

@@ -59,7 +59,7 @@ func ExampleInformerOptions_packed() {
 	}
 	web, exists := pods.Store().GetByKey("default/web-0")
 	fmt.Println(web.Spec.NodeName, exists)
-	fmt.Println("packed:", pods.Status().PackedBytes > 0)
+	fmt.Println("packed:", pods.Status().Store.PackedBytes > 0)
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:

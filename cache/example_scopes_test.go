@@ -175,7 +175,7 @@ func ExampleSharedInformer_InScope() {
 		log.Fatal(err)
 	}
 	status, err := view.Status()
-	fmt.Println(status.Objects, "object at", status.ResourceVersion, err)
+	fmt.Println(status.Store.Objects, "object at", status.Freshness.ResourceVersion, err)
 	written := server.Create(podIn("prod", "api"))
 	if err := view.WaitForResourceVersion(ctx, written.ResourceVersion); err != nil {
 		log.Fatal(err)
@@ -229,7 +229,7 @@ func ExampleSharedInformer_ScopeStatus() {
 			log.Fatal(err)
 		}
 		for _, status := range pods.ScopeStatus() {
-			objects += status.Objects
+			objects += status.Store.Objects
 			fmt.Printf("%v: sharded: %v, passed over: %d\n", status.Scope, status.Sharded, status.OutOfScope)
 		}
 	}

@@ -47,7 +47,7 @@ func ExampleEnableStreaming() {
 	if err := nodes.WaitForSync(ctx); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("streaming:", nodes.Status().Streaming)
+	fmt.Println("streaming:", nodes.Status().Requests.Streaming)
 	cancel()
 	fmt.Println("stopped:", <-stopped)
 	// Output:

@@ -36,8 +36,8 @@ func ExampleSharedInformer_Status() {
 
 	status := nodes.Status()
 	fmt.Println(status.Name, "synced:", status.Synced, "error:", status.Err)
-	fmt.Println(status.Objects, "object at", status.ResourceVersion)
-	fmt.Println("up to date less than a minute ago:", status.Staleness < time.Minute)
+	fmt.Println(status.Store.Objects, "object at", status.Freshness.ResourceVersion)
+	fmt.Println("up to date less than a minute ago:", status.Freshness.Staleness < time.Minute)
 	for _, handler := range status.Handlers {
 		fmt.Println(handler.Name, "is behind by", handler.Backlog)
 	}

@@ -50,7 +50,7 @@ func TestFakeClientsetWithVersionsLosesNoWrite(t *testing.T) {
 			})
 			start(t, informer)
 			cachetest.Advance(2 * time.Second)
-			lists := informer.Status().Lists
+			lists := informer.Status().Requests.Lists
 			writes := []func() (*corev1.Pod, error){
 				func() (*corev1.Pod, error) {
 					return pods.Update(t.Context(), fixedVersion("a", "1"), metav1.UpdateOptions{})
@@ -85,8 +85,8 @@ func TestFakeClientsetWithVersionsLosesNoWrite(t *testing.T) {
 			if !slices.Equal(events, want) {
 				t.Errorf("the handler received %q, want %q", events, want)
 			}
-			if status := informer.Status(); status.ResourceVersion != "5" || status.Lists != lists {
-				t.Errorf("version %s after %d lists, want 5 after %d", status.ResourceVersion, status.Lists, lists)
+			if status := informer.Status(); status.Freshness.ResourceVersion != "5" || status.Requests.Lists != lists {
+				t.Errorf("version %s after %d lists, want 5 after %d", status.Freshness.ResourceVersion, status.Requests.Lists, lists)
 			}
 			if err := informer.WaitForResourceVersion(t.Context(), "5"); err != nil {
 				t.Error(err)
@@ -157,8 +157,8 @@ func expectOneWatch[T cache.Object](t *testing.T, lw cache.ListerWatcher, exampl
 	if want := []string{"Add a", "Add b"}; !slices.Equal(events, want) {
 		t.Errorf("the handler received %q, want %q", events, want)
 	}
-	if status := informer.Status(); status.Watches != 1 || status.Phase != cache.PhaseWatching || status.Err != nil {
-		t.Errorf("%d watches, phase %s and error %v after an hour, want one open watch", status.Watches, status.Phase, status.Err)
+	if status := informer.Status(); status.Requests.Watches != 1 || status.Phase != cache.PhaseWatching || status.Err != nil {
+		t.Errorf("%d watches, phase %s and error %v after an hour, want one open watch", status.Requests.Watches, status.Phase, status.Err)
 	}
 }
 

@@ -101,7 +101,7 @@ func (c *Controller) Status() Status { return c.core.status() }
 
 // HealthCheck returns a check for a health endpoint; see SharedInformer.HealthCheck.
 func (c *Controller) HealthCheck(options HealthOptions) func(*http.Request) error {
-	return healthCheck(c.core.reflectorStatus, c.core.clock, options)
+	return healthCheck(c.core.status, c.core.clock, options)
 }
 
 // Views returns a view of the informer.

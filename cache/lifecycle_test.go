@@ -156,7 +156,7 @@ func TestControllerSyncsAfterHandler(t *testing.T) {
 		start(t, controller)
 		synctest.Wait()
 		status := controller.Status()
-		if controller.HasDelivered() || !status.Synced || status.Handlers[0].Synced || status.Objects != 3 {
+		if controller.HasDelivered() || !status.Synced || status.Handlers[0].Synced || status.Store.Objects != 3 {
 			t.Errorf("synced before the last call has returned: %+v", status)
 		}
 		if name := status.Handlers[0].Name; !strings.Contains(name, "ResourceEventHandlerFuncs") {
@@ -188,7 +188,7 @@ func TestControllerSyncsAfterHandler(t *testing.T) {
 			t.Errorf("WaitForObject of another type: %v", err)
 		}
 		synctest.Wait()
-		if status := controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Objects != 4 || controller.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil {
+		if status := controller.Status(); status.Handlers[0].Backlog != 0 || !status.Synced || status.Store.Objects != 4 || controller.HealthCheck(cache.HealthOptions{MaxStaleness: time.Minute})(nil) != nil {
 			t.Errorf("status %+v", status)
 		}
 	})

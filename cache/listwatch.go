@@ -46,8 +46,9 @@ import (
 // informer. The informer logs once that the client does so.
 //
 // If a response cannot be split (CBOR from a server that was not asked for it, or a transport that
-// changes it), the informer uses the objects that the client decodes. Status.Streaming reports
-// whether the last response was streamed, and Status.NotStreamingReason why it was not.
+// changes it), the informer uses the objects that the client decodes. Status.Requests.Streaming
+// reports whether the last response was streamed, and Status.Requests.NotStreamingReason why it was
+// not.
 //
 // A streamed list must state its kind. Versions need not be numbers: if that of the list is none,
 // events are applied in the order of arrival (docs/contract.md, 5).

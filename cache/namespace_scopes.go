@@ -59,7 +59,7 @@ func NamespaceScopes[T Object](namespaces *SharedInformer[T], selector labels.Se
 	}
 	s.set.CompleteAfter(registration.Synced(), func() (since time.Time, err error) {
 		status := namespaces.Status()
-		return status.ErrSince, fmt.Errorf("%w: %w", errNamespacesUnknown, cmp.Or(status.unhealthy(status.FreshAt, HealthOptions{}), errNotDelivered))
+		return status.ErrSince, fmt.Errorf("%w: %w", errNamespacesUnknown, cmp.Or(status.unhealthy(status.Freshness.FreshAt, HealthOptions{}), errNotDelivered))
 	})
 	return s, nil
 }

@@ -125,13 +125,13 @@ func (r *notStoredReader) expectQuarantined(listed string, names ...string) {
 	synctest.Wait()
 	status := r.Status()
 	var keys []string
-	for _, q := range status.QuarantinedKeys {
+	for _, q := range status.Store.QuarantinedKeys {
 		keys = append(keys, q.Key)
 		if !errors.Is(q.Err, cache.ErrNotStored) || !errors.Is(q.Err, errBroken) {
 			r.T.Errorf("the error of %s is %v", q.Key, q.Err)
 		}
 	}
-	if status.Quarantined != len(names) || strings.Join(keys, " ") != strings.Join(names, " ") || status.Unnamed != 0 {
+	if status.Store.Quarantined != len(names) || strings.Join(keys, " ") != strings.Join(names, " ") || status.Store.Unnamed != 0 {
 		r.T.Errorf("status %+v, want %q quarantined", status, names)
 	}
 	if err := r.HealthCheck(cache.HealthOptions{})(nil); err != nil {
@@ -142,8 +142,8 @@ func (r *notStoredReader) expectQuarantined(listed string, names ...string) {
 		unhealthy && !strings.Contains(err.Error(), fmt.Sprintf("%d not stored, the first is %q", len(names), names[0])) {
 		r.T.Errorf("the health check returns %v", err)
 	}
-	if got := cachetest.Describe(r.SharedInformer.Store().List()); got != listed || r.SharedInformer.Store().Len() != len(strings.Fields(listed)) || status.Objects != r.SharedInformer.Store().Len() {
-		r.T.Errorf("listed [%s], Len() = %d, %d objects, want [%s]", got, r.SharedInformer.Store().Len(), status.Objects, listed)
+	if got := cachetest.Describe(r.SharedInformer.Store().List()); got != listed || r.SharedInformer.Store().Len() != len(strings.Fields(listed)) || status.Store.Objects != r.SharedInformer.Store().Len() {
+		r.T.Errorf("listed [%s], Len() = %d, %d objects, want [%s]", got, r.SharedInformer.Store().Len(), status.Store.Objects, listed)
 	}
 	if got := cachetest.Describe(r.lister.List(nil)); got != listed {
 		r.T.Errorf("the Lister lists [%s], want [%s]", got, listed)
@@ -260,8 +260,8 @@ func TestStatusNamesTheFirstQuarantinedKeys(t *testing.T) {
 		}
 		synctest.Wait()
 		status := s.Status()
-		if n := len(status.QuarantinedKeys); status.Quarantined != 150 || n != 100 || status.QuarantinedKeys[0].Key != "ns/p000" || status.QuarantinedKeys[99].Key != "ns/p099" {
-			t.Errorf("%d quarantined, %d named", status.Quarantined, n)
+		if n := len(status.Store.QuarantinedKeys); status.Store.Quarantined != 150 || n != 100 || status.Store.QuarantinedKeys[0].Key != "ns/p000" || status.Store.QuarantinedKeys[99].Key != "ns/p099" {
+			t.Errorf("%d quarantined, %d named", status.Store.Quarantined, n)
 		}
 	})
 }
@@ -283,13 +283,13 @@ func TestReflectorNamesQuarantinedKeys(t *testing.T) {
 			synctest.Wait()
 			var keys []string
 			status := pods.Status()
-			for _, q := range status.QuarantinedKeys {
+			for _, q := range status.Store.QuarantinedKeys {
 				if keys = append(keys, q.Key); !errors.Is(q.Err, cache.ErrNotStored) || !errors.Is(q.Err, errBroken) {
 					t.Errorf("the error of %s is %v", q.Key, q.Err)
 				}
 			}
 			err := pods.HealthCheck(cache.HealthOptions{FailOnQuarantined: true})(nil)
-			if !slices.Equal(keys, want) || status.Quarantined != len(want) || errors.Is(err, cache.ErrNotStored) != (len(want) > 0) {
+			if !slices.Equal(keys, want) || status.Store.Quarantined != len(want) || errors.Is(err, cache.ErrNotStored) != (len(want) > 0) {
 				t.Errorf("quarantined %q, health check %v, want %q", keys, err, want)
 			}
 		}

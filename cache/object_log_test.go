@@ -50,8 +50,8 @@ func TestManyFailedObjectsWriteFewLogLines(t *testing.T) {
 			if strings.Count(log, "More errors on objects") != 1 || !strings.Contains(log, "errors=19990") || !strings.Contains(log, `see="Status.QuarantinedKeys"`) {
 				t.Errorf("the log does not have the number of the other objects once")
 			}
-			if status := informer.Status(); status.Quarantined != 20000 || len(status.QuarantinedKeys) != 100 {
-				t.Errorf("Status has %d objects and names %d", status.Quarantined, len(status.QuarantinedKeys))
+			if status := informer.Status(); status.Store.Quarantined != 20000 || len(status.Store.QuarantinedKeys) != 100 {
+				t.Errorf("Status has %d objects and names %d", status.Store.Quarantined, len(status.Store.QuarantinedKeys))
 			}
 			server.Create(cachetest.Pod("late"))
 			synctest.Wait()
@@ -101,7 +101,7 @@ func TestFailedIndexFunctionIsCounted(t *testing.T) {
 		s.Update(cachetest.Pod("a", cachetest.WithLabel("x", "1")))
 		synctest.Wait()
 		s.TakeErrors()
-		if got := s.Status().IndexErrors; len(got) != 1 || got["fails"] != 2 {
+		if got := s.Status().Store.IndexErrors; len(got) != 1 || got["fails"] != 2 {
 			t.Errorf("IndexErrors = %v, want 2 of one index", got)
 		}
 	})

@@ -99,7 +99,7 @@ func expectOmitted[T cache.Object](t *testing.T, client kubernetes.Interface, ex
 		if keys, err := informer.Store().IndexKeys("number", ""); err != nil || len(keys) != 21 {
 			t.Errorf("informer %d: the index has %d objects without the annotation, %v, want all", i, len(keys), err)
 		}
-		if status := informer.Status(); status.Quarantined != 0 || len(status.OmitFieldsNotFound) > 0 && i < len(informers) {
+		if status := informer.Status(); status.Store.Quarantined != 0 || len(status.Store.OmitFieldsNotFound) > 0 && i < len(informers) {
 			t.Errorf("informer %d: status %+v", i, status)
 		}
 	}
@@ -163,7 +163,7 @@ func expectNotFound[T cache.Object](t *testing.T, lw cache.ListerWatcher, exampl
 		}
 	})
 	informer := runInformer(t, lw, example, cache.InformerOptions[T]{OmitFields: paths, NeverWritten: true, Logger: logger})
-	if missing := informer.Status().OmitFieldsNotFound; !slices.Equal(missing, want) {
+	if missing := informer.Status().Store.OmitFieldsNotFound; !slices.Equal(missing, want) {
 		t.Errorf("%T: OmitFieldsNotFound = %q, want %q", example, missing, want)
 	}
 }

@@ -71,8 +71,8 @@ type InformerOptions[T Object] struct {
 	//
 	// A path is invalid if the objects' type has no such field, or if an informer needs the field,
 	// such as metadata.uid. For unstructured objects only the syntax and the fields of metadata are
-	// checked. Other paths that no object has had are in Status.OmitFieldsNotFound, and are logged
-	// once after the first list.
+	// checked. Other paths that no object has had are in Status.Store.OmitFieldsNotFound, and are
+	// logged once after the first list.
 	//
 	// An Update of a cached object without metadata.managedFields keeps those of the server. The
 	// Extract functions of client-go's apply configurations read metadata.managedFields, and return

@@ -162,7 +162,7 @@ func expectPartialPods(t *testing.T, lw *cache.ListWatch, client kubernetes.Inte
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	}
-	if status := informer.Status(); status.Name != "Pod" || status.Quarantined != 0 {
+	if status := informer.Status(); status.Name != "Pod" || status.Store.Quarantined != 0 {
 		t.Errorf("status %+v", status)
 	}
 }
@@ -605,7 +605,7 @@ func TestUndecodablePartialObjectIsQuarantined(t *testing.T) {
 				t.Errorf("reported %v, want an ObjectError of %s that names the field", err, name)
 			}
 			var notStored []string
-			for _, key := range informer.Status().QuarantinedKeys {
+			for _, key := range informer.Status().Store.QuarantinedKeys {
 				notStored = append(notStored, key.Key)
 			}
 			stored := informer.Store().ListKeys()

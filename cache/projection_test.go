@@ -190,7 +190,7 @@ func TestFieldIndexDecodesNothing(t *testing.T) {
 	if err := informer.WaitForObject(testContext(t), written); err != nil {
 		t.Fatal(err)
 	}
-	if decoded := informer.Status().Decoded; decoded != 0 {
+	if decoded := informer.Status().Requests.Decoded; decoded != 0 {
 		t.Errorf("decoded %d objects", decoded)
 	}
 	keys, err := informer.Store().IndexKeys("image", "web:4")

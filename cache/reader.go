@@ -80,7 +80,7 @@ func (r Reader[T]) All() iter.Seq2[string, T] { return r.Snapshot().All() }
 
 // ByIndex returns the objects that an index finds under a value. An unknown index is an error.
 // An object for whose state the index function failed is missing, without an error: such
-// failures are reported and counted in Status.IndexErrors. The other reads have the object.
+// failures are reported and counted in Status.Store.IndexErrors. The other reads have the object.
 func (r Reader[T]) ByIndex(indexName, indexedValue string) ([]T, error) {
 	return r.Snapshot().ByIndex(indexName, indexedValue)
 }
@@ -230,7 +230,7 @@ func (l Lister[T]) lacksNamespace(name string) bool {
 
 // List returns the objects that a selector matches, in the Lister's namespace or, if the Lister has
 // none, in all namespaces. A nil selector matches everything. The result is in no particular order,
-// and lacks objects that could never be stored; see Status.QuarantinedKeys.
+// and lacks objects that could never be stored; see Status.Store.QuarantinedKeys.
 //
 // If the store has the index NamespaceIndex, which must be by namespace, List does not scan other
 // namespaces. With Packed, it decodes only the objects that match.

@@ -80,10 +80,10 @@ const (
 // Zero, and every negative value, selects the default. If a limit is exceeded, the error names it,
 // for instance "Limits.Object", and the store keeps its last good state.
 //
-// Limits apply while the informer streams (Status.Streaming), to the decompressed bytes. Otherwise
-// the client reads and decodes each response as a whole: client-go limits a watch event to 16 MiB,
-// and a list or an error not at all. The number of objects is not limited, and each takes at least
-// the size of its Go struct: two million Pods of 80 bytes take 4.6 GB, 2.3 kB each.
+// Limits apply while the informer streams (Status.Requests.Streaming), to the decompressed bytes.
+// Otherwise the client reads and decodes each response as a whole: client-go limits a watch event
+// to 16 MiB, and a list or an error not at all. The number of objects is not limited, and each
+// takes at least the size of its Go struct: two million Pods of 80 bytes take 4.6 GB, 2.3 kB each.
 type Limits struct {
 	// Object is the largest object, and the largest watch event. A larger object is not stored, and
 	// is reported as an ObjectError, provided that its name is among the first 64 KiB in protobuf
@@ -231,14 +231,17 @@ func (r *Reflector[T]) LastSyncResourceVersion() string { return r.loop.LastSync
 func (r *Reflector[T]) HasSynced() bool { return scoped.IsClosed(r.loop.Synced()) }
 
 // Status returns the reflector's condition.
-func (r *Reflector[T]) Status() ReflectorStatus {
-	status := reflectorStatus(r.report.name, r.invalid, r.loop, r.source, r.HasSynced())
-	status.Staleness = stalenessAt(r.clock.Now(), status.FreshAt)
+func (r *Reflector[T]) Status() Status {
+	loop := r.loop.Status()
+	if r.invalid != nil {
+		loop = reflector.Status{Phase: reflector.Phase(PhaseInvalid), Err: r.invalid}
+	}
+	status := newStatus(r.report.name, loop, r.source.Status(), r.HasSynced(), r.clock.Now())
 	failed := r.sink.Failures()
-	status.Quarantined, status.Unnamed = len(failed.Keys), failed.Unnamed
+	status.Store.Quarantined, status.Store.Unnamed = len(failed.Keys), failed.Unnamed
 	for _, key := range slices.Sorted(maps.Keys(failed.Keys))[:min(len(failed.Keys), maxQuarantinedKeys)] {
 		err := fmt.Errorf("%w: %w", ErrNotStored, failed.Keys[key].Err)
-		status.QuarantinedKeys = append(status.QuarantinedKeys, QuarantinedKey{Key: key, Err: err})
+		status.Store.QuarantinedKeys = append(status.Store.QuarantinedKeys, QuarantinedKey{Key: key, Err: err})
 	}
 	return status
 }

@@ -32,7 +32,7 @@ func TestResyncUpdatesStoredObjects(t *testing.T) {
 		s.expect(recorder, "Delete ns/a a@5, Update ns/b b@3 b@6")
 		cachetest.Advance(30 * time.Second)
 		s.expect(recorder, "Update ns/b b@6 b@6, Update ns/c c@4 c@4")
-		if lists := s.Status().Lists; lists != 1 {
+		if lists := s.Status().Requests.Lists; lists != 1 {
 			t.Errorf("%d lists, want 1", lists)
 		}
 	}, func(s *sharedHarness) { s.add(recorder, cache.HandlerOptions{}) })

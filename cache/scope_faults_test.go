@@ -59,13 +59,13 @@ func TestExpiredJoinLeavesTheScopes(t *testing.T) {
 		i.takeEvents()
 		_ = i.scopes.Add(ranges(8, 16)...)
 		synctest.Wait()
-		lists := i.Status().Lists
+		lists := i.Status().Requests.Lists
 		for round := range 20 {
 			i.server.Update(configMap(fmt.Sprintf("a/%02d", round)))
 			synctest.Wait()
 		}
 		<-time.After(4 * time.Minute) // watches last 5 minutes at least
-		if now := i.Status().Lists; now != lists {
+		if now := i.Status().Requests.Lists; now != lists {
 			i.t.Errorf("%d lists were made", now-lists)
 		}
 		if n := i.server.OpenWatches(); n != 1 {
@@ -216,10 +216,10 @@ func TestLaggingListOfAddedScopeIsNoRestore(t *testing.T) {
 			_ = scopes.Add(cache.Scope{LabelSelector: fmt.Sprintf("env=e%d", n)})
 		}
 		informer := runInformer(t, lw, &corev1.ConfigMap{}, cache.InformerOptions[*corev1.ConfigMap]{Scopes: scopes})
-		lists := informer.Status().Lists
+		lists := informer.Status().Requests.Lists
 		_ = scopes.Add(cache.Scope{LabelSelector: "env=new"})
 		<-time.After(time.Hour)
-		if now := informer.Status().Lists; now > lists+3 {
+		if now := informer.Status().Requests.Lists; now > lists+3 {
 			t.Errorf("%d lists, of which %d before", now, lists)
 		}
 	})

@@ -42,8 +42,8 @@ func refusing(allowed *atomic.Bool, namespaces ...string) *rules {
 // expectUnhealthy checks that a condition says that the store has been of no use for a day.
 func expectUnhealthy(t *testing.T, informer *cache.SharedInformer[*corev1.ConfigMap]) {
 	t.Helper()
-	if s := informer.Status(); s.Synced || s.Staleness < 24*time.Hour || !apierrors.IsForbidden(s.Err) {
-		t.Errorf("synced %v, stale for %v, error %v", s.Synced, s.Staleness, s.Err)
+	if s := informer.Status(); s.Synced || s.Freshness.Staleness < 24*time.Hour || !apierrors.IsForbidden(s.Err) {
+		t.Errorf("synced %v, stale for %v, error %v", s.Synced, s.Freshness.Staleness, s.Err)
 	}
 	if err := informer.HealthCheck(cache.HealthOptions{})(nil); !apierrors.IsForbidden(err) {
 		t.Errorf("HealthCheck: %v", err)
@@ -85,8 +85,8 @@ func TestScopeThatWasNeverListedCountsInStaleness(t *testing.T) {
 			t.Helper()
 			s := informer.Status()
 			err := informer.HealthCheck(cache.HealthOptions{MaxStaleness: 5 * time.Minute})(nil)
-			if s.Staleness < atLeast || s.Staleness >= below || !s.Synced || (err != nil) != (atLeast > 5*time.Minute) {
-				t.Errorf("%s: synced %v, stale for %v, HealthCheck %v", when, s.Synced, s.Staleness, err)
+			if s.Freshness.Staleness < atLeast || s.Freshness.Staleness >= below || !s.Synced || (err != nil) != (atLeast > 5*time.Minute) {
+				t.Errorf("%s: synced %v, stale for %v, HealthCheck %v", when, s.Synced, s.Freshness.Staleness, err)
 			}
 		}
 		expect("before", 0, 2*time.Minute)
@@ -96,8 +96,8 @@ func TestScopeThatWasNeverListedCountsInStaleness(t *testing.T) {
 		<-time.After(time.Hour)
 		expect("refused", time.Hour, 2*time.Hour)
 		view := informer.InScope(namespaces("secret")[0])
-		if s, err := view.Status(); err != nil || s.Synced || s.Staleness < time.Hour {
-			t.Errorf("the scope: synced %v, stale for %v, %v", s.Synced, s.Staleness, err)
+		if s, err := view.Status(); err != nil || s.Synced || s.Freshness.Staleness < time.Hour {
+			t.Errorf("the scope: synced %v, stale for %v, %v", s.Synced, s.Freshness.Staleness, err)
 		}
 		_ = scopes.Remove(namespaces("secret")...)
 		synctest.Wait()

@@ -5,7 +5,6 @@ package cache
 
 import (
 	"errors"
-	"time"
 
 	"github.com/kinformer/kinformer/internal/scope"
 )
@@ -131,23 +130,13 @@ func (s *Scopes) internalSet() *scope.Set {
 }
 
 // ScopeStatus describes one scope of an informer. Scopes that share requests have one
-// phase and one error.
+// phase, one error and one RequestStatus.
 type ScopeStatus struct {
 	Scope Scope
-	Phase Phase
-	// Synced reports whether the scope has been listed.
-	Synced bool
-	// Err, ErrSince and FailedAttempts are those of Status.
-	Err            error
-	ErrSince       time.Time
-	FailedAttempts int
-	// ResourceVersion, FreshAt and Staleness are those of Status, for this scope. Before its first
-	// list, FreshAt is when it was added.
-	ResourceVersion string
-	FreshAt         time.Time
-	Staleness       time.Duration
-	// Objects, Quarantined and Unnamed are the numbers of the scope's objects.
-	Objects, Quarantined, Unnamed int
+	// Status is that of the scope alone. Synced reports whether the scope has been listed. Before
+	// that, FreshAt is when it was added. Requests counts lists, watches and events only, and Store
+	// has only Objects, Quarantined and Unnamed.
+	Status
 	// Sharded reports whether the last list stated, by its shardInfo, that it has the requested
 	// hash ranges alone. Servers send no shardInfo with custom resources and metadata-only objects,
 	// nor in a WatchList.

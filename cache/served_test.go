@@ -171,7 +171,7 @@ func (h *servedHarness) reads() string {
 		return "none"
 	}
 	_, listed := cache.NewLister(h.Store(), schema.GroupResource{Resource: "widgets"}).Namespace("ns").Get("a")
-	now := h.Status().ResourceVersion
+	now := h.Status().Freshness.ResourceVersion
 	if now == "" {
 		now = "1"
 	}
@@ -265,7 +265,7 @@ func TestWaitsEndWithService(t *testing.T) {
 					h.server.ClearFaults()
 					h.server.InjectFault(-1, func(r fake.APIRequest) bool { return isWidgets(r) && r.Verb == "list" }, fake.RequestFault{Hold: release})
 					h.do("served")
-					reached := startWait(func() error { return h.WaitForResourceVersion(h.Context(), h.Status().ResourceVersion) })
+					reached := startWait(func() error { return h.WaitForResourceVersion(h.Context(), h.Status().Freshness.ResourceVersion) })
 					deletion = startWait(func() error { return h.WaitForDelete(h.Context(), newWidget("ns", "a", "")) })
 					synced := startWait(func() error { return h.WaitForSync(h.Context()) })
 					for what, wait := range map[string]waiter{"version": reached, "deletion": deletion, "sync": synced} {

@@ -321,7 +321,7 @@ func (s *SharedInformer[T]) Status() Status { return s.core.status() }
 // informer is not running, has not synced, or does not meet the options, and nil in PhaseNotServed.
 // The request may be nil.
 func (s *SharedInformer[T]) HealthCheck(options HealthOptions) func(*http.Request) error {
-	return healthCheck(s.core.reflectorStatus, s.core.clock, options)
+	return healthCheck(s.core.status, s.core.clock, options)
 }
 
 // ScopeStatus returns the status of each scope, in the order in which they were added. It

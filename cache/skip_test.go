@@ -105,7 +105,7 @@ func expectSkipped(s *sharedHarness, stored, version string) {
 		s.T.Errorf("stored [%s], want [%s]", got, stored)
 	}
 	status := s.Status()
-	if status.ResourceVersion != version || status.Quarantined != 0 || status.Unnamed != 0 || status.Err != nil {
+	if status.Freshness.ResourceVersion != version || status.Store.Quarantined != 0 || status.Store.Unnamed != 0 || status.Err != nil {
 		s.T.Errorf("status %+v, want version %s", status, version)
 	}
 	if _, exists, err := s.SharedInformer.Store().Get(cachetest.Pod("d")); exists || err != nil {

@@ -192,7 +192,7 @@ func TestAnswerToTheProbeIsTheFirstList(t *testing.T) {
 			if err := nodes.WaitForSync(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := seen.Load("x"); ok || nodes.Store().Len() != 2 || int(lists.Load()) != c.lists || !nodes.Status().Streaming {
+			if _, ok := seen.Load("x"); ok || nodes.Store().Len() != 2 || int(lists.Load()) != c.lists || !nodes.Status().Requests.Streaming {
 				t.Errorf("%d nodes after %d lists, want 2 after %d; Transform has received x: %v", nodes.Store().Len(), lists.Load(), c.lists, ok)
 			}
 		})

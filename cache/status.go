@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/kinformer/kinformer/internal/informer"
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 )
 
@@ -32,30 +32,8 @@ const (
 	PhaseNotServed Phase = "NotServed" // the server does not serve the resource; Err says why; see InformerOptions.Served
 )
 
-// Status describes an informer at one moment.
+// Status describes an informer or a Reflector at one moment.
 type Status struct {
-	ReflectorStatus
-	// Objects is the number of objects in the store.
-	Objects int
-	// PackedBytes is the size of the objects in the store if they are Packed. It does not include
-	// the bytes that objects share, nor the store's overhead of about 150 bytes an object.
-	PackedBytes int64
-	// IndexErrors counts, by index, how often its function has failed. Each time, ByIndex did not
-	// find the object in that state. It is nil if none has failed.
-	IndexErrors map[string]uint64
-	// OmitFieldsNotFound are the paths of OmitFields that may be misspelled, as no object has had
-	// them since the start. It is empty before the first list with objects, and for objects of a Go
-	// struct, whose fields are known: there a misspelled path is an error of Run.
-	OmitFieldsNotFound []string
-	// Changes is the number of changes made to the store so far: additions, updates and deletions.
-	Changes uint64
-	// Handlers are the conditions of the handlers.
-	Handlers []HandlerStatus
-}
-
-// ReflectorStatus describes a Reflector at one moment. Status embeds it, for the lists
-// and watches of an informer.
-type ReflectorStatus struct {
 	Name  string
 	Phase Phase
 	// Synced reports what HasSynced does. Unlike that, it is false again while the informer holds
@@ -69,6 +47,16 @@ type ReflectorStatus struct {
 	ErrSince time.Time
 	// FailedAttempts is the number of failed attempts since one succeeded.
 	FailedAttempts int
+
+	Freshness Freshness
+	Requests  RequestStatus
+	Store     StoreStatus
+	// Handlers are the conditions of the handlers. A Reflector has none.
+	Handlers []HandlerStatus
+}
+
+// Freshness is how recent the state is that a store has.
+type Freshness struct {
 	// ResourceVersion is the version of the collection that the store has reached.
 	ResourceVersion string
 	// FreshAt is when an event, a bookmark or a list last confirmed that the store is up to date.
@@ -81,19 +69,10 @@ type ReflectorStatus struct {
 	// were made in this time. It is zero before the first list, in PhaseNotServed and, with Scopes,
 	// before the first scope is added.
 	Staleness time.Duration
-	// Quarantined is the number of objects whose newest state could not be stored. The store has
-	// the last good state of such an object, or none if there never was one.
-	Quarantined int
-	// QuarantinedKeys are the keys of these objects, at most the first 100 in order, with the
-	// causes.
-	QuarantinedKeys []QuarantinedKey
-	// Unnamed is the number of objects without a readable name in the last list and in the events
-	// since. They could not be stored.
-	Unnamed int
-	// Streaming reports whether the last response was read from the stream; see EnableStreaming.
-	Streaming bool
-	// NotStreamingReason says why it was not. It is empty before the first response.
-	NotStreamingReason string
+}
+
+// RequestStatus counts what an informer has requested and received.
+type RequestStatus struct {
 	// Lists and Watches are the numbers of requests made. Each page is a list; a WatchList is a
 	// watch.
 	Lists, Watches uint64
@@ -104,9 +83,19 @@ type ReflectorStatus struct {
 	// The map has a key for every reason, with zero for one that has not occurred.
 	// docs/operations.md explains the reasons.
 	Relists map[string]uint64
-	// Requests counts the requests by verb and result. A watch is counted once the server has
+	// Received is the number of objects that the list in progress has brought so far. It is zero if
+	// no list is in progress.
+	Received int
+	// RecentEvents are the numbers of watch events in each of the last 60 intervals of 5 s, the
+	// oldest first. The last interval is not over yet.
+	RecentEvents []uint32
+	// Results counts the requests by verb and result. A watch is counted once the server has
 	// accepted or refused it.
-	Requests map[Request]uint64
+	Results map[Request]uint64
+	// Streaming reports whether the last response was read from the stream; see EnableStreaming.
+	Streaming bool
+	// NotStreamingReason says why it was not. It is empty before the first response.
+	NotStreamingReason string
 	// BytesRead is the size of the responses that were read from the stream, after decompression.
 	// Without streaming it is zero, as only the client knows.
 	BytesRead uint64
@@ -115,12 +104,38 @@ type ReflectorStatus struct {
 	// is not.
 	Decoded    uint64
 	DecodeTime time.Duration
-	// Received is the number of objects that the list in progress has brought so far. It is zero if
-	// no list is in progress.
-	Received int
-	// RecentEvents are the numbers of watch events in each of the last 60 intervals of 5 s, the
-	// oldest first. The last interval is not over yet.
-	RecentEvents []uint32
+}
+
+// Request is a kind of request and its result. Verb is "LIST" or "WATCH". Code is the HTTP status
+// code, such as "200", or "<error>" if there was no response.
+type Request = feed.Request
+
+// StoreStatus describes the objects of a store. That of a Reflector has only Quarantined,
+// QuarantinedKeys and Unnamed, as the store is the program's.
+type StoreStatus struct {
+	// Objects is the number of objects.
+	Objects int
+	// PackedBytes is the size of the objects if they are Packed. It does not include the bytes that
+	// objects share, nor the store's overhead of about 150 bytes an object.
+	PackedBytes int64
+	// Changes is the number of changes made so far: additions, updates and deletions.
+	Changes uint64
+	// Quarantined is the number of objects whose newest state could not be stored. The store has
+	// the last good state of such an object, or none if there never was one.
+	Quarantined int
+	// QuarantinedKeys are the keys of these objects, at most the first 100 in order, with the
+	// causes.
+	QuarantinedKeys []QuarantinedKey
+	// Unnamed is the number of objects without a readable name in the last list and in the events
+	// since. They could not be stored.
+	Unnamed int
+	// IndexErrors counts, by index, how often its function has failed. Each time, ByIndex did not
+	// find the object in that state. It is nil if none has failed.
+	IndexErrors map[string]uint64
+	// OmitFieldsNotFound are the paths of OmitFields that may be misspelled, as no object has had
+	// them since the start. It is empty before the first list with objects, and for objects of a Go
+	// struct, whose fields are known: there a misspelled path is an error of Run.
+	OmitFieldsNotFound []string
 }
 
 // QuarantinedKey is a key whose newest state could not be stored.
@@ -130,7 +145,7 @@ type QuarantinedKey struct {
 	Err error
 }
 
-// maxQuarantinedKeys is the length of Status.QuarantinedKeys, so that a Status can be printed.
+// maxQuarantinedKeys is the length of StoreStatus.QuarantinedKeys, so that a Status can be printed.
 const maxQuarantinedKeys = 100
 
 // HandlerStatus describes one handler.
@@ -159,86 +174,45 @@ type HandlerStatus struct {
 	CurrentFor time.Duration
 }
 
-// Request is a kind of request and its result.
-type Request struct {
-	// Verb is "LIST" or "WATCH".
-	Verb string
-	// Code is the HTTP status code, such as "200", or "<error>" if there was no response.
-	Code string
-}
-
-// reflectorStatus returns the status of a reflector, or of the loop that feeds an informer.
-func reflectorStatus(name string, invalid error, loop informer.Loop, source informer.Source, synced bool) ReflectorStatus {
-	if invalid != nil {
-		return ReflectorStatus{Name: name, Phase: PhaseInvalid, Err: invalid, Relists: relistsByReason(nil)}
+// newStatus returns the status of a reflector and its source, or of the loop that feeds an
+// informer, without its store and handlers.
+func newStatus(name string, loop reflector.Status, source feed.RequestStatus, synced bool, now time.Time) Status {
+	s := Status{
+		Name: name, Phase: Phase(loop.Phase), Synced: synced, Err: loop.Err, ErrSince: loop.ErrSince, FailedAttempts: loop.FailedAttempts,
+		Freshness: Freshness{ResourceVersion: loop.ResourceVersion, FreshAt: loop.FreshAt},
+		Requests:  RequestStatus(loop.Requests.Add(source)),
 	}
-	now := loop.Status()
-	s := ReflectorStatus{
-		Name:            name,
-		Phase:           Phase(now.Phase),
-		Synced:          synced,
-		Err:             now.Err,
-		ErrSince:        now.ErrSince,
-		FailedAttempts:  now.FailedAttempts,
-		ResourceVersion: now.ResourceVersion,
-		FreshAt:         now.FreshAt,
-		Lists:           now.Lists,
-		Watches:         now.Watches,
-		WatchRestarts:   now.Restarts,
-		Relists:         relistsByReason(now.Relists),
-		Received:        now.Received,
-		RecentEvents:    now.RecentEvents,
+	if s.Phase != PhaseNotServed && !loop.FreshAt.IsZero() {
+		s.Freshness.Staleness = max(0, ageAt(now, loop.FreshAt))
 	}
-	s.Streaming, s.NotStreamingReason = source.Mode()
-	traffic := source.Traffic()
-	s.BytesRead, s.Decoded, s.DecodeTime = traffic.Bytes, traffic.Decoded, traffic.Decoding
-	for request, n := range traffic.Requests {
-		if s.Requests == nil {
-			s.Requests = make(map[Request]uint64)
-		}
-		s.Requests[Request(request)] = n
+	for _, reason := range reflector.RelistReasons() {
+		s.Requests.Relists[string(reason)] += 0
 	}
 	return s
 }
 
-func relistsByReason(counts map[reflector.RelistReason]uint64) map[string]uint64 {
-	relists := make(map[string]uint64)
-	for _, reason := range reflector.RelistReasons() {
-		relists[string(reason)] = counts[reason]
-	}
-	return relists
-}
-
 func clockOf(c clock.Clock) clock.Clock { return cmp.Or[clock.Clock](c, clock.RealClock{}) }
-
-// stalenessAt returns the time since freshAt, which is zero before the first list.
-func stalenessAt(now, freshAt time.Time) time.Duration {
-	if freshAt.IsZero() {
-		return 0
-	}
-	return max(0, ageAt(now, freshAt))
-}
 
 // HealthOptions are the requirements of a health check, in addition to a running informer that has
 // synced.
 type HealthOptions struct {
-	// MaxStaleness is the limit of Status.Staleness. Zero is no limit. With API servers that send
-	// bookmarks, about one a minute, use several minutes; with others, use zero, as a collection
-	// that does not change is not confirmed. A fake.ListerWatcher sends none at intervals unless
-	// BookmarkEvery was called.
+	// MaxStaleness is the limit of Freshness.Staleness. Zero is no limit. With API servers that
+	// send bookmarks, about one a minute, use several minutes; with others, use zero, as a
+	// collection that does not change is not confirmed. A fake.ListerWatcher sends none at
+	// intervals unless BookmarkEvery was called.
 	MaxStaleness time.Duration
 	// FailOnQuarantined fails the check if the newest state of an object could not be stored.
 	FailOnQuarantined bool
 }
 
-func healthCheck(status func() ReflectorStatus, now clock.PassiveClock, options HealthOptions) func(*http.Request) error {
+func healthCheck(status func() Status, now clock.PassiveClock, options HealthOptions) func(*http.Request) error {
 	return func(*http.Request) error { return status().unhealthy(now.Now(), options) }
 }
 
 var errNotStarted = errors.New("Run has not been called")
 
 // unhealthy returns why a store in this condition cannot be relied on.
-func (s ReflectorStatus) unhealthy(now time.Time, options HealthOptions) error {
+func (s Status) unhealthy(now time.Time, options HealthOptions) error {
 	switch {
 	case s.Phase == PhaseInvalid:
 		return s.Err
@@ -253,7 +227,7 @@ func (s ReflectorStatus) unhealthy(now time.Time, options HealthOptions) error {
 	case !s.Synced:
 		return fmt.Errorf("%s has not synced", s.Name)
 	}
-	age := ageAt(now, s.FreshAt)
+	age := ageAt(now, s.Freshness.FreshAt)
 	if limit := options.MaxStaleness; limit > 0 && age > limit {
 		text := fmt.Sprintf("%s was last confirmed up to date %v ago, MaxStaleness is %v", s.Name, age.Round(time.Second), limit)
 		if s.Err != nil {
@@ -274,14 +248,14 @@ func ageAt(now, then time.Time) time.Duration {
 }
 
 // notStored returns an error with the first object whose newest state could not be stored.
-func (s ReflectorStatus) notStored() error {
-	switch n := s.Quarantined + s.Unnamed; {
+func (s Status) notStored() error {
+	switch n := s.Store.Quarantined + s.Store.Unnamed; {
 	case n == 0:
 		return nil
-	case len(s.QuarantinedKeys) == 0:
+	case len(s.Store.QuarantinedKeys) == 0:
 		return fmt.Errorf("%s: %d without a readable name, not stored: %w", s.Name, n, ErrNotStored)
 	default:
-		first := s.QuarantinedKeys[0]
+		first := s.Store.QuarantinedKeys[0]
 		return fmt.Errorf("%s: %d not stored, the first is %q: %w", s.Name, n, first.Key, first.Err)
 	}
 }

@@ -150,7 +150,7 @@ func TestTransformThatDependsOnTheTimeCausesNoUpdates(t *testing.T) {
 		// follow.
 		<-time.After(10 * time.Minute)
 		i.takeEvents()
-		lists := i.Status().Lists
+		lists := i.Status().Requests.Lists
 		for range 5 {
 			i.server.SkipVersions(10)
 			i.server.TruncateWatchCache()
@@ -163,7 +163,7 @@ func TestTransformThatDependsOnTheTimeCausesNoUpdates(t *testing.T) {
 				updates++
 			}
 		}
-		t.Logf("%d lists, %d updates, relists %v", i.Status().Lists-lists, updates, i.Status().Relists)
+		t.Logf("%d lists, %d updates, relists %v", i.Status().Requests.Lists-lists, updates, i.Status().Requests.Relists)
 		if updates > 0 {
 			t.Errorf("%d updates of objects that did not change", updates)
 			for _, q := range i.server.Requests() {

@@ -304,8 +304,8 @@ func TestObjectsWithoutNameAreCountedApart(t *testing.T) {
 	pods.core.engine.Store().NewFeed(store.FeedConfig{}).Apply(watch.Added, unnamed)
 	reflected := NewReflector(lister, &corev1.Pod{}, NewStore[*corev1.Pod](nil, nil), ReflectorOptions{ErrorHandler: func(context.Context, error) {}})
 	reflected.sink.Apply(watch.Added, unnamed)
-	for name, status := range map[string]ReflectorStatus{"informer": pods.Status().ReflectorStatus, "reflector": reflected.Status()} {
-		if status.Unnamed != 1 || status.Quarantined != 0 || len(status.QuarantinedKeys) != 0 {
+	for name, status := range map[string]Status{"informer": pods.Status(), "reflector": reflected.Status()} {
+		if status.Store.Unnamed != 1 || status.Store.Quarantined != 0 || len(status.Store.QuarantinedKeys) != 0 {
 			t.Errorf("%s: status %+v", name, status)
 		}
 		status.Phase, status.Synced, status.Err = PhaseWatching, true, nil

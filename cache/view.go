@@ -131,14 +131,11 @@ func (s InformerScope) HealthCheck(options HealthOptions) func(*http.Request) er
 		if err != nil {
 			return err
 		}
-		checked := ReflectorStatus{
-			Name: fmt.Sprintf("%s, scope of %v,", s.core.report.name, status.Scope), Phase: status.Phase, Synced: status.Synced, Err: status.Err,
-			FreshAt: status.FreshAt, Quarantined: status.Quarantined, Unnamed: status.Unnamed,
-		}
+		status.Name = fmt.Sprintf("%s, scope of %v,", status.Name, status.Scope)
 		if s.core.hasStopped() {
-			checked.Phase = PhaseStopped
+			status.Phase = PhaseStopped
 		}
-		return checked.unhealthy(s.core.clock.Now(), options)
+		return status.unhealthy(s.core.clock.Now(), options)
 	}
 }
 

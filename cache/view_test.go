@@ -40,24 +40,24 @@ func TestStatusCountsRequestsAndBytes(t *testing.T) {
 			h.Expect("A a@1", "A b@2", "U b@2→4", "D b@4", "A c@9")
 			cachetest.ExpectNext(t, s.Requests, "list@0", "list@0", "watch@3", "watch@3", "watch@3", "watch@4", "list@4", "watch@8")
 			status := h.Controller.Status()
-			expectCount(t, status.Requests, cache.Request{Verb: "WATCH", Code: "200"}, 3)
-			expectCount(t, status.Requests, cache.Request{Verb: "LIST", Code: "403"}, 1)
-			expectCount(t, status.Requests, cache.Request{Verb: "LIST", Code: "200"}, 2)
-			expectCount(t, status.Requests, cache.Request{Verb: "WATCH", Code: "410"}, 2)
-			expectCount(t, status.Relists, "Expired", 1)
-			if least := uint64(len(list) + len(event)); status.BytesRead < least || status.BytesRead > 2*least {
-				t.Errorf("%d bytes read, of responses of %d and more", status.BytesRead, least)
+			expectCount(t, status.Requests.Results, cache.Request{Verb: "WATCH", Code: "200"}, 3)
+			expectCount(t, status.Requests.Results, cache.Request{Verb: "LIST", Code: "403"}, 1)
+			expectCount(t, status.Requests.Results, cache.Request{Verb: "LIST", Code: "200"}, 2)
+			expectCount(t, status.Requests.Results, cache.Request{Verb: "WATCH", Code: "410"}, 2)
+			expectCount(t, status.Requests.Relists, "Expired", 1)
+			if least := uint64(len(list) + len(event)); status.Requests.BytesRead < least || status.Requests.BytesRead > 2*least {
+				t.Errorf("%d bytes read, of responses of %d and more", status.Requests.BytesRead, least)
 			}
-			if status.Decoded != 4 || status.DecodeTime <= 0 || status.Changes != 5 || status.WatchRestarts != 1 || status.Received != 0 {
+			if status.Requests.Decoded != 4 || status.Requests.DecodeTime <= 0 || status.Store.Changes != 5 || status.Requests.WatchRestarts != 1 || status.Requests.Received != 0 {
 				t.Errorf("%d decoded in %v, %d changes, %d watches resumed, %d received, want 4, 5, 1 and 0",
-					status.Decoded, status.DecodeTime, status.Changes, status.WatchRestarts, status.Received)
+					status.Requests.Decoded, status.Requests.DecodeTime, status.Store.Changes, status.Requests.WatchRestarts, status.Requests.Received)
 			}
 			ctx := testContext(t)
 			for recentEvents(status) < 2 && ctx.Err() == nil { // an event is counted after it was delivered
 				status = h.Controller.Status()
 			}
-			if len(status.RecentEvents) != 60 || recentEvents(status) != 2 {
-				t.Errorf("recent events %v, want two", status.RecentEvents)
+			if len(status.Requests.RecentEvents) != 60 || recentEvents(status) != 2 {
+				t.Errorf("recent events %v, want two", status.Requests.RecentEvents)
 			}
 		})
 	}
@@ -65,7 +65,7 @@ func TestStatusCountsRequestsAndBytes(t *testing.T) {
 
 // recentEvents returns the number of recent watch events.
 func recentEvents(status cache.Status) (sum uint32) {
-	for _, n := range status.RecentEvents {
+	for _, n := range status.Requests.RecentEvents {
 		sum += n
 	}
 	return sum
@@ -85,11 +85,11 @@ func TestStatusCountsRequestsThatAreNotStreamed(t *testing.T) {
 		h.CloseWatches()
 		cachetest.Advance(10 * time.Second)
 		status := h.Controller.Status()
-		expectCount(t, status.Requests, cache.Request{Verb: "LIST", Code: "200"}, 2)
-		expectCount(t, status.Requests, cache.Request{Verb: "WATCH", Code: "200"}, 2)
-		expectCount(t, status.Requests, cache.Request{Verb: "WATCH", Code: "410"}, 1)
-		if status.BytesRead != 0 || status.Decoded != 0 {
-			t.Errorf("%d bytes read and %d objects decoded by the client", status.BytesRead, status.Decoded)
+		expectCount(t, status.Requests.Results, cache.Request{Verb: "LIST", Code: "200"}, 2)
+		expectCount(t, status.Requests.Results, cache.Request{Verb: "WATCH", Code: "200"}, 2)
+		expectCount(t, status.Requests.Results, cache.Request{Verb: "WATCH", Code: "410"}, 1)
+		if status.Requests.BytesRead != 0 || status.Requests.Decoded != 0 {
+			t.Errorf("%d bytes read and %d objects decoded by the client", status.Requests.BytesRead, status.Requests.Decoded)
 		}
 	})
 }
@@ -109,14 +109,14 @@ func TestStatusCountsTheObjectsOfAListInProgress(t *testing.T) {
 	s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, nil)}
 	h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{})
 	cachetest.ExpectNext(t, s.Requests, "list@0", "list@")
-	if status := h.Controller.Status(); status.Received != 1 || status.Objects != 0 {
-		t.Errorf("%d received and %d stored after one page, want 1 and 0", status.Received, status.Objects)
+	if status := h.Controller.Status(); status.Requests.Received != 1 || status.Store.Objects != 0 {
+		t.Errorf("%d received and %d stored after one page, want 1 and 0", status.Requests.Received, status.Store.Objects)
 	}
 	close(first)
 	h.Expect("A a@1", "A b@2")
 	cachetest.ExpectNext(t, s.Requests, "watch@3") // the list is over
-	if status := h.Controller.Status(); status.Received != 0 || status.Objects != 2 {
-		t.Errorf("%d received and %d stored after the list, want 0 and 2", status.Received, status.Objects)
+	if status := h.Controller.Status(); status.Requests.Received != 0 || status.Store.Objects != 2 {
+		t.Errorf("%d received and %d stored after the list, want 0 and 2", status.Requests.Received, status.Store.Objects)
 	}
 }
 

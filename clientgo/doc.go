@@ -79,7 +79,7 @@
 //     broke: the informer does, within its limits.
 //   - A list that an informer of a factory cannot split into objects is requested again, and
 //     decoded by the client. If that succeeds, the client decodes all later ones as well. A line in
-//     the log and Status.NotStreamingReason have the reason. If the program has called
+//     the log and Status.Requests.NotStreamingReason have the reason. If the program has called
 //     EnableStreaming or set Options.Streaming, such a list is an error.
 //   - A list is read no faster than its objects are decoded and stored, so that it is never in
 //     memory as a whole. After 10 s, or half of the Timeout of the program's http.Client if that

@@ -68,7 +68,7 @@ func ExampleGenerated() {
 	}
 	list, err := pods.Lister().List(labels.Everything())
 	fmt.Println(len(list), err)
-	fmt.Println("packed:", clientgo.StatusOf(pods.Informer()).PackedBytes > 0)
+	fmt.Println("packed:", clientgo.StatusOf(pods.Informer()).Store.PackedBytes > 0)
 	cancel()
 	factory.Shutdown()
 	// Output:
@@ -101,7 +101,7 @@ func ExampleOptions_NewInformer() {
 	if !clientcache.WaitForNamedCacheSyncWithContext(ctx, informer.HasSynced) {
 		log.Fatal(context.Cause(ctx))
 	}
-	fmt.Println(len(informer.GetStore().ListKeys()), "Pods, streamed:", clientgo.StatusOf(informer).Streaming)
+	fmt.Println(len(informer.GetStore().ListKeys()), "Pods, streamed:", clientgo.StatusOf(informer).Requests.Streaming)
 	cancel()
 	<-stopped
 	// Output: 2 Pods, streamed: true

@@ -62,9 +62,9 @@ func ExampleStatusOf() {
 	}
 
 	status := clientgo.StatusOf(pods)
-	fmt.Println(status.Name, "synced:", status.Synced, "streaming:", status.Streaming)
+	fmt.Println(status.Name, "synced:", status.Synced, "streaming:", status.Requests.Streaming)
 	for _, controller := range clientgo.ControllersOf(factory) {
-		fmt.Println(controller.Status().Objects, "objects")
+		fmt.Println(controller.Status().Store.Objects, "objects")
 	}
 	cancel()
 	factory.Shutdown()

@@ -222,8 +222,8 @@ func TestWatchOfAFakeIsNotGivenUp(t *testing.T) {
 			if got, want := events.all(), []string{"A a", "A b"}; !slices.Equal(got, want) {
 				t.Errorf("the handler received %q, want %q", got, want)
 			}
-			if after := clientgo.StatusOf(informer); after.Watches != before.Watches || after.Lists != 1 || after.Phase != cache.PhaseWatching || after.Err != nil {
-				t.Errorf("%d watches, %d lists, phase %s and error %v after an hour; %d watches before", after.Watches, after.Lists, after.Phase, after.Err, before.Watches)
+			if after := clientgo.StatusOf(informer); after.Requests.Watches != before.Requests.Watches || after.Requests.Lists != 1 || after.Phase != cache.PhaseWatching || after.Err != nil {
+				t.Errorf("%d watches, %d lists, phase %s and error %v after an hour; %d watches before", after.Requests.Watches, after.Requests.Lists, after.Phase, after.Err, before.Requests.Watches)
 			}
 			stop()
 		})

@@ -45,7 +45,7 @@ func TestPageThatCannotBeSplitIsATrialOfTheWholeList(t *testing.T) {
 		informer := plain.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0).Core().V1().Pods().Informer()
 		background(t, informer.RunWithContext)
 		cachetest.Advance(2 * time.Minute)
-		if status := clientgo.StatusOf(informer); !informer.HasSynced() || !status.Streaming {
+		if status := clientgo.StatusOf(informer); !informer.HasSynced() || !status.Requests.Streaming {
 			t.Errorf("status %+v", status)
 		}
 	})
@@ -89,7 +89,7 @@ func TestTypeOfAnotherNameThanItsKindStartsAtOnce(t *testing.T) {
 			})
 		background(t, informer.RunWithContext)
 		cachetest.Advance(5 * time.Second)
-		if status := clientgo.StatusOf(informer); !informer.HasSynced() || status.Streaming || len(informer.GetStore().ListKeys()) != 1 {
+		if status := clientgo.StatusOf(informer); !informer.HasSynced() || status.Requests.Streaming || len(informer.GetStore().ListKeys()) != 1 {
 			t.Errorf("status %+v", status)
 		}
 	})
@@ -134,8 +134,8 @@ func TestListThatCannotBeSplitIsDecoded(t *testing.T) {
 				logged := runLogged(t, informer)
 				cachetest.Advance(2 * time.Minute)
 				status := clientgo.StatusOf(informer)
-				if !informer.HasSynced() || lists != c.lists || status.Streaming != (c.reason == "") || !strings.Contains(status.NotStreamingReason, c.reason) {
-					t.Errorf("after %d lists, want %d, streaming is %v, %q, %v; want the reason %q", lists, c.lists, status.Streaming, status.NotStreamingReason, status.Err, c.reason)
+				if !informer.HasSynced() || lists != c.lists || status.Requests.Streaming != (c.reason == "") || !strings.Contains(status.Requests.NotStreamingReason, c.reason) {
+					t.Errorf("after %d lists, want %d, streaming is %v, %q, %v; want the reason %q", lists, c.lists, status.Requests.Streaming, status.Requests.NotStreamingReason, status.Err, c.reason)
 				}
 				warned := logged.count("Warning: lists and watches are not read from the stream")
 				isDecoded := strings.Contains(c.reason, "duplicate")

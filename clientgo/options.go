@@ -49,8 +49,8 @@ type Options struct {
 	// program's, and receives the program's client.
 	//
 	// If the informer does not stream although Streaming is set or the config was prepared, a
-	// warning with the reason is logged once. Status.NotStreamingReason has the reason, too; see
-	// [StatusOf].
+	// warning with the reason is logged once. Status.Requests.NotStreamingReason has the reason,
+	// too; see [StatusOf].
 	Streaming bool
 	// DisableStreaming makes the client decode the objects in any case. Set it if an informer
 	// passed to [Adopt], or a function of [Generated], filters or changes the server's response.

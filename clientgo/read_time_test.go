@@ -33,7 +33,7 @@ func TestTimeoutOfClientDoesNotIncludeDecoding(t *testing.T) {
 		if n := len(informer.GetStore().ListKeys()); n != objects {
 			t.Errorf("%d objects", n)
 		}
-		if status := clientgo.StatusOf(informer); status.Lists != 1 {
+		if status := clientgo.StatusOf(informer); status.Requests.Lists != 1 {
 			t.Errorf("status %+v", status)
 		}
 	})
@@ -56,7 +56,7 @@ func TestSlowTransformDoesNotOutlastTheResponse(t *testing.T) {
 		informer := slowInformer(config, 100*time.Second/objects)
 		background(t, informer.RunWithContext)
 		cachetest.Advance(3 * time.Minute)
-		if n := len(informer.GetStore().ListKeys()); lists != 1 || n != objects || !clientgo.StatusOf(informer).Streaming {
+		if n := len(informer.GetStore().ListKeys()); lists != 1 || n != objects || !clientgo.StatusOf(informer).Requests.Streaming {
 			t.Errorf("%d objects by %d lists: %+v", n, lists, clientgo.StatusOf(informer))
 		}
 	})

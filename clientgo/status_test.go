@@ -38,7 +38,7 @@ func TestStatusOf(t *testing.T) {
 		h := runInformer(t, informer)
 		cachetest.Advance(time.Second)
 		status := clientgo.StatusOf(informer)
-		if status.Name != "Pod" || status.Phase != cache.PhaseWatching || status.Objects != 2 || !status.Synced || status.NotStreamingReason == "" {
+		if status.Name != "Pod" || status.Phase != cache.PhaseWatching || status.Store.Objects != 2 || !status.Synced || status.Requests.NotStreamingReason == "" {
 			t.Errorf("while a handler blocks: %+v", status)
 		}
 		if len(status.Handlers) != 1 || status.Handlers[0].Backlog != 2 || status.Handlers[0].Lag < time.Second ||
@@ -192,7 +192,7 @@ func TestGroupReceivesInformers(t *testing.T) {
 		factory.Core().V1().Secrets().Informer()
 		synctest.Wait()
 		views := group.Views()
-		if len(views) != 2 || views[0].Kind() != "Pod" || views[0].Status().Objects != 1 || views[1].Kind() != "Secret" {
+		if len(views) != 2 || views[0].Kind() != "Pod" || views[0].Status().Store.Objects != 1 || views[1].Kind() != "Secret" {
 			t.Fatalf("%d views: %+v", len(views), views)
 		}
 		if of := clientgo.Views(factory).Views(); len(of) != 1 || of[0].ID() != views[1].ID() {

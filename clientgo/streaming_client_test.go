@@ -95,8 +95,8 @@ func expectStreaming(t *testing.T, name string, informer clientcache.SharedIndex
 		t.Fatalf("%s has not synced: %v", name, clientgo.StatusOf(informer).Err)
 	}
 	status := clientgo.StatusOf(informer)
-	if status.Streaming != (reason == "") || !strings.Contains(status.NotStreamingReason, reason) {
-		t.Errorf("%s: streaming is %v, %q; want the reason %q", name, status.Streaming, status.NotStreamingReason, reason)
+	if status.Requests.Streaming != (reason == "") || !strings.Contains(status.Requests.NotStreamingReason, reason) {
+		t.Errorf("%s: streaming is %v, %q; want the reason %q", name, status.Requests.Streaming, status.Requests.NotStreamingReason, reason)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestCopiedClientFollowsTheTokenFile(t *testing.T) {
 		before := last.Load()
 		write("second")
 		cachetest.Advance(time.Hour) // the server closes watches meanwhile
-		if after := last.Load(); before != "Bearer first" || after != "Bearer second" || !clientgo.StatusOf(informer).Streaming {
+		if after := last.Load(); before != "Bearer first" || after != "Bearer second" || !clientgo.StatusOf(informer).Requests.Streaming {
 			t.Errorf("the requests have %v, and then %v; %+v", before, after, clientgo.StatusOf(informer))
 		}
 	})

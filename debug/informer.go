@@ -84,9 +84,9 @@ func (h *handler) readDetail(view cache.View) detail {
 	page.Scopes, page.ScopeCount = scopes(view)
 	values := view.Indexes()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		page.Indexes = append(page.Indexes, index{Name: name, Values: values[name], Errors: status.IndexErrors[name]})
+		page.Indexes = append(page.Indexes, index{Name: name, Values: values[name], Errors: status.Store.IndexErrors[name]})
 	}
-	for _, failed := range status.QuarantinedKeys {
+	for _, failed := range status.Store.QuarantinedKeys {
 		page.QuarantinedKeys = append(page.QuarantinedKeys, quarantinedKey{failed.Key, shorten(failed.Err.Error(), maxCause)})
 	}
 	return page

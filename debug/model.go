@@ -12,7 +12,7 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-// recentEventsInterval is the time that each number of cache.Status.RecentEvents covers.
+// recentEventsInterval is the time that each number of cache.Status.Requests.RecentEvents covers.
 const recentEventsInterval = 5 * time.Second
 
 // overview is the JSON of all informers.
@@ -103,19 +103,19 @@ func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 	i := informer{
 		ID: view.ID(), Name: s.Name, UniqueName: view.UniqueName(), Kind: view.Kind(), Phase: s.Phase, Synced: s.Synced,
 		ErrorSince: s.ErrSince.UTC(), FailedAttempts: s.FailedAttempts,
-		ResourceVersion: s.ResourceVersion,
-		Objects:         s.Objects, ReceivedObjects: s.Received,
-		PackedBytes: s.PackedBytes,
-		BytesRead:   s.BytesRead, DecodedObjects: s.Decoded, DecodeSeconds: s.DecodeTime.Seconds(),
-		Changes: s.Changes, EventsPerSecond: lastMinute(s.RecentEvents), RecentEvents: s.RecentEvents,
+		ResourceVersion: s.Freshness.ResourceVersion,
+		Objects:         s.Store.Objects, ReceivedObjects: s.Requests.Received,
+		PackedBytes: s.Store.PackedBytes,
+		BytesRead:   s.Requests.BytesRead, DecodedObjects: s.Requests.Decoded, DecodeSeconds: s.Requests.DecodeTime.Seconds(),
+		Changes: s.Store.Changes, EventsPerSecond: lastMinute(s.Requests.RecentEvents), RecentEvents: s.Requests.RecentEvents,
 		RecentEventsIntervalSeconds: recentEventsInterval.Seconds(),
-		Lists:                       s.Lists, Watches: s.Watches, WatchRestarts: s.WatchRestarts,
+		Lists:                       s.Requests.Lists, Watches: s.Requests.Watches, WatchRestarts: s.Requests.WatchRestarts,
 		Relists: map[string]uint64{}, Requests: requests(s),
-		Streaming: s.Streaming, NotStreamingReason: s.NotStreamingReason,
-		Quarantined: s.Quarantined, Unnamed: s.Unnamed, IndexErrors: s.IndexErrors, OmitFieldsNotFound: s.OmitFieldsNotFound,
+		Streaming: s.Requests.Streaming, NotStreamingReason: s.Requests.NotStreamingReason,
+		Quarantined: s.Store.Quarantined, Unnamed: s.Store.Unnamed, IndexErrors: s.Store.IndexErrors, OmitFieldsNotFound: s.Store.OmitFieldsNotFound,
 		Handlers: handlers(s), Now: now.UTC(),
 	}
-	for reason, n := range s.Relists {
+	for reason, n := range s.Requests.Relists {
 		if n > 0 {
 			i.Relists[reason] = n
 		}
@@ -123,20 +123,20 @@ func newInformer(view cache.View, s cache.Status, now time.Time) informer {
 	if s.Err != nil {
 		i.Error = shorten(s.Err.Error(), maxCause)
 	}
-	if !s.FreshAt.IsZero() {
-		seconds := s.Staleness.Seconds()
-		i.FreshAt, i.StalenessSeconds = s.FreshAt.UTC(), &seconds
+	if !s.Freshness.FreshAt.IsZero() {
+		seconds := s.Freshness.Staleness.Seconds()
+		i.FreshAt, i.StalenessSeconds = s.Freshness.FreshAt.UTC(), &seconds
 	}
 	i.Troubles = i.troubles(s)
 	return i
 }
 
 func requests(s cache.Status) []request {
-	counts := make([]request, 0, len(s.Requests))
-	for _, kind := range slices.SortedFunc(maps.Keys(s.Requests), func(a, b cache.Request) int {
+	counts := make([]request, 0, len(s.Requests.Results))
+	for _, kind := range slices.SortedFunc(maps.Keys(s.Requests.Results), func(a, b cache.Request) int {
 		return cmp.Or(cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.Code, b.Code))
 	}) {
-		counts = append(counts, request{kind.Verb, kind.Code, s.Requests[kind]})
+		counts = append(counts, request{kind.Verb, kind.Code, s.Requests.Results[kind]})
 	}
 	return counts
 }

@@ -54,7 +54,7 @@ func scopes(view cache.View) (shown []scopeStatus, number int) {
 		if !known {
 			n = len(shown)
 			at[c] = n
-			shown = append(shown, scopeStatus{Phase: s.Phase, Synced: s.Synced, Error: c.err, ResourceVersion: s.ResourceVersion})
+			shown = append(shown, scopeStatus{Phase: s.Phase, Synced: s.Synced, Error: c.err, ResourceVersion: s.Freshness.ResourceVersion})
 		}
 		shown[n].add(s)
 	}
@@ -81,11 +81,11 @@ func rank(s cache.ScopeStatus) int {
 // add adds a scope. Of all scopes, the status has the oldest resourceVersion and confirmation.
 func (status *scopeStatus) add(s cache.ScopeStatus) {
 	status.hashes = append(status.hashes, s.Scope.Hash)
-	status.Objects += s.Objects
-	if cmp.Or(cmp.Compare(len(s.ResourceVersion), len(status.ResourceVersion)), cmp.Compare(s.ResourceVersion, status.ResourceVersion)) < 0 {
-		status.ResourceVersion = s.ResourceVersion
+	status.Objects += s.Store.Objects
+	if cmp.Or(cmp.Compare(len(s.Freshness.ResourceVersion), len(status.ResourceVersion)), cmp.Compare(s.Freshness.ResourceVersion, status.ResourceVersion)) < 0 {
+		status.ResourceVersion = s.Freshness.ResourceVersion
 	}
-	if seconds := s.Staleness.Seconds(); !s.FreshAt.IsZero() && (status.StalenessSeconds == nil || *status.StalenessSeconds < seconds) {
+	if seconds := s.Freshness.Staleness.Seconds(); !s.Freshness.FreshAt.IsZero() && (status.StalenessSeconds == nil || *status.StalenessSeconds < seconds) {
 		status.StalenessSeconds = &seconds
 	}
 }

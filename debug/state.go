@@ -86,17 +86,17 @@ func (i informer) troubles(s cache.Status) (all []trouble) {
 		age := i.Now.Sub(cmp.Or(i.ErrorSince, i.Now))
 		add(levelError, errlog.Cause(s.Err.Error()), age, uint64(s.FailedAttempts), "attempt")
 	}
-	if len(s.QuarantinedKeys) > 0 {
-		add(levelWarning, s.QuarantinedKeys[0].Err.Error(), 0, uint64(s.Quarantined), "object")
+	if len(s.Store.QuarantinedKeys) > 0 {
+		add(levelWarning, s.Store.QuarantinedKeys[0].Err.Error(), 0, uint64(s.Store.Quarantined), "object")
 	}
-	if s.Unnamed > 0 {
-		add(levelWarning, "objects without a readable name are not stored", 0, uint64(s.Unnamed), "object")
+	if s.Store.Unnamed > 0 {
+		add(levelWarning, "objects without a readable name are not stored", 0, uint64(s.Store.Unnamed), "object")
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.IndexErrors)) {
-		add(levelWarning, fmt.Sprintf("the function of index %q failed: ByIndex does not find such objects", name), 0, s.IndexErrors[name], "failure")
+	for _, name := range slices.Sorted(maps.Keys(s.Store.IndexErrors)) {
+		add(levelWarning, fmt.Sprintf("the function of index %q failed: ByIndex does not find such objects", name), 0, s.Store.IndexErrors[name], "failure")
 	}
-	if s.Staleness >= staleAfter && s.Phase != cache.PhaseStopped {
-		add(levelWarning, "not confirmed up to date", s.Staleness, 0, "")
+	if s.Freshness.Staleness >= staleAfter && s.Phase != cache.PhaseStopped {
+		add(levelWarning, "not confirmed up to date", s.Freshness.Staleness, 0, "")
 	}
 	for n, h := range s.Handlers {
 		switch {
@@ -106,8 +106,8 @@ func (i informer) troubles(s cache.Status) (all []trouble) {
 			add(levelWarning, "handler "+h.UniqueName+" is behind", h.Lag, h.Backlog, "event")
 		}
 	}
-	if len(s.OmitFieldsNotFound) > 0 {
-		add(levelWarning, "OmitFields that no object has: "+strings.Join(s.OmitFieldsNotFound, ", "), 0, 0, "")
+	if len(s.Store.OmitFieldsNotFound) > 0 {
+		add(levelWarning, "OmitFields that no object has: "+strings.Join(s.Store.OmitFieldsNotFound, ", "), 0, 0, "")
 	}
 	return all
 }

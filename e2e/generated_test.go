@@ -31,8 +31,8 @@ func TestGeneratedFactoryFunctionsStream(t *testing.T) {
 				return &cache.ListWatch{ListFunc: lw.ListWithContext, WatchFunc: lw.WatchWithContext, Streaming: allowed}
 			}, cache.EnableStreaming)
 			s.expectSettled(t, pods.truth(t))
-			if status := s.controller.Status(); status.Streaming != allowed {
-				t.Errorf("streaming: %v (%s), want %v", status.Streaming, status.NotStreamingReason, allowed)
+			if status := s.controller.Status(); status.Requests.Streaming != allowed {
+				t.Errorf("streaming: %v (%s), want %v", status.Requests.Streaming, status.Requests.NotStreamingReason, allowed)
 			}
 		})
 	}

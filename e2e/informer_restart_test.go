@@ -36,8 +36,8 @@ func TestInformerSurvivesServerRestarts(t *testing.T) {
 				}, 200)
 				expectAllSettled(t, subjects, pods.truth, func(t *testing.T, s *subject) {
 					expectSubsequence(t, s.recorder, pods.ledger)
-					if s.controller != nil && s.controller.Status().FreshAt.Before(back) {
-						t.Errorf("FreshAt is %v, want a time after %v, when the server was back", s.controller.Status().FreshAt, back)
+					if s.controller != nil && s.controller.Status().Freshness.FreshAt.Before(back) {
+						t.Errorf("FreshAt is %v, want a time after %v, when the server was back", s.controller.Status().Freshness.FreshAt, back)
 					}
 				})
 			})

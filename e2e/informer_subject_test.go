@@ -200,22 +200,22 @@ func (s *subject) checkStatus(ctx context.Context, want map[string]state) error 
 		return fmt.Errorf("phase %s, %d failed attempts since %v: %w", status.Phase, status.FailedAttempts, status.ErrSince, status.Err)
 	case !status.Synced || !s.controller.HasDelivered():
 		return errors.New("not synced")
-	case time.Since(status.FreshAt) > maxFreshAge:
-		return fmt.Errorf("last confirmed %s ago", time.Since(status.FreshAt))
-	case status.Objects != len(want) || status.Quarantined != 0:
-		return fmt.Errorf("%d objects, %d quarantined, want %d and none", status.Objects, status.Quarantined, len(want))
-	case status.Streaming != s.streaming, status.Streaming != (status.NotStreamingReason == ""):
-		return fmt.Errorf("streaming %t (%s), want %t", status.Streaming, status.NotStreamingReason, s.streaming)
+	case time.Since(status.Freshness.FreshAt) > maxFreshAge:
+		return fmt.Errorf("last confirmed %s ago", time.Since(status.Freshness.FreshAt))
+	case status.Store.Objects != len(want) || status.Store.Quarantined != 0:
+		return fmt.Errorf("%d objects, %d quarantined, want %d and none", status.Store.Objects, status.Store.Quarantined, len(want))
+	case status.Requests.Streaming != s.streaming, status.Requests.Streaming != (status.Requests.NotStreamingReason == ""):
+		return fmt.Errorf("streaming %t (%s), want %t", status.Requests.Streaming, status.Requests.NotStreamingReason, s.streaming)
 	case len(status.Handlers) != 1 || !status.Handlers[0].Synced || status.Handlers[0].Backlog != 0:
 		return fmt.Errorf("handlers %+v, want one without backlog", status.Handlers)
-	case status.ResourceVersion != s.controller.LastSyncResourceVersion():
-		return fmt.Errorf("the Status is at %s, the informer at %s", status.ResourceVersion, s.controller.LastSyncResourceVersion())
+	case status.Freshness.ResourceVersion != s.controller.LastSyncResourceVersion():
+		return fmt.Errorf("the Status is at %s, the informer at %s", status.Freshness.ResourceVersion, s.controller.LastSyncResourceVersion())
 	}
 	return nil
 }
 
-// maxFreshAge is the maximum age of Status.FreshAt: bookmarks confirm a quiet collection once a
-// minute.
+// maxFreshAge is the maximum age of Status.Freshness.FreshAt: bookmarks confirm a quiet collection
+// once a minute.
 const maxFreshAge = 90 * time.Second
 
 // truth returns the server's objects, listed with client-go alone.

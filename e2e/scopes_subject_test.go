@@ -40,7 +40,7 @@ func startScoped[T cache.Object](t *testing.T, name string, c *cluster.Cluster, 
 	if _, err := informer.AddEventHandler(handler, cache.HandlerOptions{Delivery: cache.EveryEvent}); err != nil {
 		t.Fatal(err)
 	}
-	s.version, s.content = func() string { return informer.Status().ResourceVersion }, contentOf(informer.Store())
+	s.version, s.content = func() string { return informer.Status().Freshness.ResourceVersion }, contentOf(informer.Store())
 	s.start(t, informer.Run)
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()

@@ -79,7 +79,7 @@ func TestInformersFollowVersion(t *testing.T) {
 	})
 	for _, s := range h.subjects {
 		await(t, s.name+" watches again", func(context.Context) error {
-			if status := s.status(); status.Phase != cache.PhaseWatching || status.FreshAt.Before(stopped) {
+			if status := s.status(); status.Phase != cache.PhaseWatching || status.Freshness.FreshAt.Before(stopped) {
 				return fmt.Errorf("status %+v", status)
 			}
 			return nil

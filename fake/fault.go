@@ -109,8 +109,8 @@ func (lw *ListerWatcher[T]) Bookmark() {
 
 // BookmarkEvery makes watches opened later, if they allow bookmarks, send one each period. By
 // default, bookmarks are sent only by Bookmark and at the end of initial events, so that
-// Status.Staleness of an informer grows while nothing changes. API servers send one about every
-// minute.
+// Status.Freshness.Staleness of an informer grows while nothing changes. API servers send one about
+// every minute.
 func (lw *ListerWatcher[T]) BookmarkEvery(period time.Duration) {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()

@@ -55,7 +55,7 @@ func runInBubble(t *testing.T, streaming bool) {
 	stopped := make(chan error)
 	go func() { stopped <- informer.Run(ctx) }()
 	synctest.Wait()
-	if !informer.HasSynced() || informer.Store().Len() != 1 || informer.Status().Streaming != streaming {
+	if !informer.HasSynced() || informer.Store().Len() != 1 || informer.Status().Requests.Streaming != streaming {
 		t.Fatalf("got status %+v, %d objects, want synced with 1 object", informer.Status(), informer.Store().Len())
 	}
 	_, err := client.CoreV1().Pods("ns").Create(ctx, pod("b"), metav1.CreateOptions{})

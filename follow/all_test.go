@@ -151,7 +151,7 @@ func TestAllFollowsUnstructuredObjects(t *testing.T) {
 		if value, _, _ := unstructured.NestedString(got.Object, "data", "key"); value != "value" || got.GetKind() != "ConfigMap" {
 			t.Errorf("got %v, want the whole object", got.Object)
 		}
-		if status := all.Status(); len(status) != 1 || status[0].Informer.PackedBytes == 0 {
+		if status := all.Status(); len(status) != 1 || status[0].Informer.Store.PackedBytes == 0 {
 			t.Errorf("got status %+v, want one informer with packed objects", status)
 		}
 	})

@@ -225,7 +225,7 @@ func runChurn(t *testing.T, lag time.Duration) {
 		servers.deleted()
 		noError(t, server.Delete(definition()))
 		settle(func() bool { return informer.Status().Phase == cache.PhaseNotServed })
-		if status := informer.Status(); status.Phase != cache.PhaseNotServed || status.Objects != 0 {
+		if status := informer.Status(); status.Phase != cache.PhaseNotServed || status.Store.Objects != 0 {
 			t.Fatalf("round %d: %+v", round, status)
 		}
 		<-time.After(time.Duration(round%5) * time.Second)

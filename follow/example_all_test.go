@@ -69,7 +69,7 @@ func ExampleAll() {
 	}
 	fmt.Println(reader.ListKeys())
 	for _, status := range all.Status() {
-		fmt.Println(status.Resource.Kind, status.Informer.Objects, status.Err)
+		fmt.Println(status.Resource.Kind, status.Informer.Store.Objects, status.Err)
 	}
 	var shown cache.Group // for packages metrics and debug
 	shown.Add(follower, all)

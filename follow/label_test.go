@@ -85,8 +85,8 @@ func TestDefinitionWithTheLabelOfAPIServices(t *testing.T) {
 					}
 					noError(t, h.server.Delete(crd))
 					after(time.Minute)
-					if status := informer.Status(); status.Phase != cache.PhaseNotServed || status.Objects != 0 {
-						t.Errorf("phase %s with %d objects after the deletion, error %v", status.Phase, status.Objects, status.Err)
+					if status := informer.Status(); status.Phase != cache.PhaseNotServed || status.Store.Objects != 0 {
+						t.Errorf("phase %s with %d objects after the deletion, error %v", status.Phase, status.Store.Objects, status.Err)
 					}
 					if err := informer.Store().KeyError("ns/a"); err != nil {
 						t.Errorf("read error %v, want none: the object is gone", err)

@@ -101,7 +101,7 @@ func TestResourceThatComesAndGoesKeepsTheLimits(t *testing.T) {
 				if len(statuses) != 1 {
 					return fmt.Sprint(followed(h.all))
 				}
-				return fmt.Sprint(statuses[0].Informer.Phase, " ", statuses[0].Informer.Objects)
+				return fmt.Sprint(statuses[0].Informer.Phase, " ", statuses[0].Informer.Store.Objects)
 			}
 		}
 	}

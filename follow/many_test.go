@@ -88,7 +88,7 @@ func TestManyDefinitionsAtOnce(t *testing.T) {
 		}
 		packed := int64(0)
 		for _, view := range h.follower.Views() {
-			packed += view.Status().PackedBytes
+			packed += view.Status().Store.PackedBytes
 		}
 		heap := process.LiveHeap()
 		h.stop()

@@ -97,7 +97,9 @@ var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 	{
 		gauge("kinformer_staleness_seconds", "Time since an event, a bookmark or a list last confirmed that the store is up to date, "+
 			"by the informer's clock. The store may lack changes of this time. Absent before the first list.", "informer", "kind"),
-		func(s *cache.Status) (float64, bool) { return s.Staleness.Seconds(), !s.FreshAt.IsZero() },
+		func(s *cache.Status) (float64, bool) {
+			return s.Freshness.Staleness.Seconds(), !s.Freshness.FreshAt.IsZero()
+		},
 	},
 	{
 		gauge("kinformer_failed_attempts", "Attempts to list or watch that failed since one succeeded.", "informer", "kind"),
@@ -105,55 +107,55 @@ var informerFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 	},
 	{
 		gauge("kinformer_objects", "Objects in the store.", "informer", "kind"),
-		count(func(s *cache.Status) int { return s.Objects }),
+		count(func(s *cache.Status) int { return s.Store.Objects }),
 	},
 	{
 		gauge("kinformer_packed_bytes", "Size of the packed objects in the store, without what they share. 0 if they are not packed.", "informer", "kind"),
-		count(func(s *cache.Status) int64 { return s.PackedBytes }),
+		count(func(s *cache.Status) int64 { return s.Store.PackedBytes }),
 	},
 	{
 		gauge("kinformer_not_stored_objects", "Objects whose newest state could not be stored, those without a readable name included. "+
 			"The store has their last good state, or none.", "informer", "kind"),
-		count(func(s *cache.Status) int { return s.Quarantined + s.Unnamed }),
+		count(func(s *cache.Status) int { return s.Store.Quarantined + s.Store.Unnamed }),
 	},
 	{
 		counter("kinformer_changes_total", "Changes made to the store: additions, updates and deletions.", "informer", "kind"),
-		count(func(s *cache.Status) uint64 { return s.Changes }),
+		count(func(s *cache.Status) uint64 { return s.Store.Changes }),
 	},
 	{
 		gauge("kinformer_list_received_objects", "Objects that the list in progress has brought so far. 0 if no list is in progress.", "informer", "kind"),
-		count(func(s *cache.Status) int { return s.Received }),
+		count(func(s *cache.Status) int { return s.Requests.Received }),
 	},
 	{
 		counter("kinformer_watch_restarts_total", "Watches that were opened to resume an earlier one, which the server had closed or whose connection had broken.", "informer", "kind"),
-		count(func(s *cache.Status) uint64 { return s.WatchRestarts }),
+		count(func(s *cache.Status) uint64 { return s.Requests.WatchRestarts }),
 	},
 	{
 		counter("kinformer_relists_total", "How often the collection had to be listed again after a watch.", "informer", "kind"),
-		count(func(s *cache.Status) uint64 { return sum(s.Relists, func(string) bool { return true }) }),
+		count(func(s *cache.Status) uint64 { return sum(s.Requests.Relists, func(string) bool { return true }) }),
 	},
 	{
 		counter("kinformer_failed_requests_total", "Requests without a response, or with another code than 2xx and 410: a server answers a watch "+
 			"with 410 if its history is too short.", "informer", "kind"),
-		count(func(s *cache.Status) uint64 { return sum(s.Requests, hasFailed) }),
+		count(func(s *cache.Status) uint64 { return sum(s.Requests.Results, hasFailed) }),
 	},
 	{
 		gauge("kinformer_streaming", "Whether responses are read from the stream (1) or decoded by the client (0). Absent before it is known.", "informer", "kind"),
 		func(s *cache.Status) (float64, bool) {
-			return boolean(s.Streaming), s.Streaming || s.NotStreamingReason != ""
+			return boolean(s.Requests.Streaming), s.Requests.Streaming || s.Requests.NotStreamingReason != ""
 		},
 	},
 	{
 		counter("kinformer_read_bytes_total", "Size of the responses that were read from the stream, after decompression. 0 without streaming.", "informer", "kind"),
-		count(func(s *cache.Status) uint64 { return s.BytesRead }),
+		count(func(s *cache.Status) uint64 { return s.Requests.BytesRead }),
 	},
 	{
 		counter("kinformer_decoded_objects_total", "Objects decoded from bytes, those read from a packed store included.", "informer", "kind"),
-		count(func(s *cache.Status) uint64 { return s.Decoded }),
+		count(func(s *cache.Status) uint64 { return s.Requests.Decoded }),
 	},
 	{
 		counter("kinformer_decode_seconds_total", "Time that decoding took, on all processors together, without the client's own decoding.", "informer", "kind"),
-		always(func(s *cache.Status) float64 { return s.DecodeTime.Seconds() }),
+		always(func(s *cache.Status) float64 { return s.Requests.DecodeTime.Seconds() }),
 	},
 }
 
@@ -264,16 +266,16 @@ var (
 var reflectorFamilies = []statusFamily{ //nolint:gochecknoglobals // a constant
 	{
 		counter("reflector_lists_total", "Total number of API lists done by the reflectors. Each page is a list.", "name"),
-		count(func(s *cache.Status) uint64 { return s.Lists }),
+		count(func(s *cache.Status) uint64 { return s.Requests.Lists }),
 	},
 	{
 		counter("reflector_watches_total", "Total number of API watches done by the reflectors. A WatchList is a watch.", "name"),
-		count(func(s *cache.Status) uint64 { return s.Watches }),
+		count(func(s *cache.Status) uint64 { return s.Requests.Watches }),
 	},
 	{
 		gauge("reflector_last_resource_version", "Last resource version seen for the reflectors. Absent if it is not a number.", "name"),
 		func(s *cache.Status) (float64, bool) {
-			version, err := strconv.ParseUint(s.ResourceVersion, 10, 64)
+			version, err := strconv.ParseUint(s.Freshness.ResourceVersion, 10, 64)
 			return float64(version), err == nil
 		},
 	},

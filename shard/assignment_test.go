@@ -51,7 +51,7 @@ func expectUnassigned(t *testing.T, informer *cache.SharedInformer[*corev1.Confi
 	if err := informer.HealthCheck(cache.HealthOptions{})(nil); err == nil || !strings.Contains(err.Error(), "no assignment yet") {
 		t.Errorf("HealthCheck: %v", err)
 	}
-	if s := informer.Status(); informer.HasSynced() || s.Synced || s.Phase != cache.PhaseListing || !s.FreshAt.IsZero() || s.ErrSince.IsZero() {
+	if s := informer.Status(); informer.HasSynced() || s.Synced || s.Phase != cache.PhaseListing || !s.Freshness.FreshAt.IsZero() || s.ErrSince.IsZero() {
 		t.Errorf("HasSynced %v, status %+v", informer.HasSynced(), s)
 	}
 }
@@ -63,8 +63,8 @@ func expectSynced(t *testing.T, informer *cache.SharedInformer[*corev1.ConfigMap
 	if err := informer.WaitForSync(ctx); err != nil {
 		t.Error(err)
 	}
-	if s := informer.Status(); s.Objects != objects || s.Err != nil {
-		t.Errorf("synced with %d objects, want %d; error %v", s.Objects, objects, s.Err)
+	if s := informer.Status(); s.Store.Objects != objects || s.Err != nil {
+		t.Errorf("synced with %d objects, want %d; error %v", s.Store.Objects, objects, s.Err)
 	}
 }
 

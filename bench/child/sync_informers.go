@@ -145,7 +145,7 @@ func sharedInformer[T any, P podOf[T]](options cache.InformerOptions[P], addHand
 		for _, count := range counts.handlers {
 			err = errors.Join(err, addHandler(pods, counts.pods, count))
 		}
-		version := func() string { return pods.Status().ResourceVersion }
+		version := func() string { return pods.Status().Freshness.ResourceVersion }
 		return stoppable(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, version), err
 	}
 }

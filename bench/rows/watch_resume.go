@@ -70,14 +70,15 @@ func (c *forwardClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) 
 // resumedPods is a server of Pods.
 type resumedPods = fake.ListerWatcher[*corev1.Pod]
 
-// resumedInformer starts an informer that calls onUpdate with the age of its Status.FreshAt in
-// milliseconds, NaN if it has none, and returns a function that waits until it has synced.
+// resumedInformer starts an informer that calls onUpdate with the age of its
+// Status.Freshness.FreshAt in milliseconds, NaN if it has none, and returns a function that waits
+// until it has synced.
 type resumedInformer func(ctx context.Context, server *resumedPods, clock *forwardClock, onUpdate func(age float64)) (wait func() error)
 
 func startResumedInformer(ctx context.Context, server *resumedPods, clock *forwardClock, onUpdate func(age float64)) func() error {
 	shared := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Clock: clock})
 	_, err := shared.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) {
-		onUpdate(float64(clock.Since(shared.Status().FreshAt).Microseconds()) / 1000)
+		onUpdate(float64(clock.Since(shared.Status().Freshness.FreshAt).Microseconds()) / 1000)
 	}}, cache.HandlerOptions{})
 	go func() { _ = shared.Run(ctx) }()
 	return func() error { return errors.Join(err, shared.WaitForSync(ctx)) }

@@ -107,8 +107,8 @@ func expectAdopted(t *testing.T, informer clientcache.SharedIndexInformer, strea
 	if !status.Synced || status.Err != nil {
 		t.Errorf("%T: phase %v, %v, want an informer of kinformer that has synced", informer, status.Phase, status.Err)
 	}
-	if status.Streaming != streaming {
-		t.Errorf("streaming: %v (%s), want %v", status.Streaming, status.NotStreamingReason, streaming)
+	if status.Requests.Streaming != streaming {
+		t.Errorf("streaming: %v (%s), want %v", status.Requests.Streaming, status.Requests.NotStreamingReason, streaming)
 	}
 }
 

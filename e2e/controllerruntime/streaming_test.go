@@ -136,10 +136,10 @@ func expectStreamed[T object](t *testing.T, config *rest.Config, p *pods, exampl
 	p.create(t, strings.ToLower("late-"+reflect.TypeFor[T]().Elem().Name()))
 	streaming.awaitPods(t, p.names)
 	decoding.awaitPods(t, p.names)
-	if status := streaming.controller.Status(); !status.Streaming {
-		t.Errorf("not streaming: %s", status.NotStreamingReason)
+	if status := streaming.controller.Status(); !status.Requests.Streaming {
+		t.Errorf("not streaming: %s", status.Requests.NotStreamingReason)
 	}
-	if status := decoding.controller.Status(); status.Streaming {
+	if status := decoding.controller.Status(); status.Requests.Streaming {
 		t.Error("streaming, although Streaming is not set")
 	}
 	for key, want := range decoding.store.Snapshot().All() {

@@ -34,7 +34,7 @@ const (
 	nodes = 60
 	// history is the time of which the scene has events.
 	history = 5 * time.Minute
-	// recentEventsInterval is the time that each number of Status.RecentEvents covers.
+	// recentEventsInterval is the time that each number of Status.Requests.RecentEvents covers.
 	recentEventsInterval = 5 * time.Second
 )
 

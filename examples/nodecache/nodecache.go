@@ -47,8 +47,8 @@ func (c *nodeCache) state() terminal.State {
 			}
 		},
 	}
-	if !status.FreshAt.IsZero() {
-		s.Health += fmt.Sprintf(" at resourceVersion %s, fresh %.1fs ago", nodes.ResourceVersion(), status.Staleness.Seconds())
+	if !status.Freshness.FreshAt.IsZero() {
+		s.Health += fmt.Sprintf(" at resourceVersion %s, fresh %.1fs ago", nodes.ResourceVersion(), status.Freshness.Staleness.Seconds())
 	}
 	if status.Err != nil {
 		s.Failure = fmt.Sprintf("since %s: %v", status.ErrSince.Format(time.TimeOnly), status.Err)

@@ -117,7 +117,7 @@ func TestNodesAreUpToDateBetweenRestarts(t *testing.T) {
 		for range looks {
 			<-second.C
 			state, status := nodes.state(), nodes.controller.Status()
-			if status.Staleness > 2*stepInterval {
+			if status.Freshness.Staleness > 2*stepInterval {
 				outOfDate++
 			}
 			if state.Failure != "" && !failed {

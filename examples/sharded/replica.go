@@ -105,8 +105,8 @@ func (c *controller) report() report {
 	r := report{
 		Incarnation: member.Incarnation,
 		Transitions: make(map[int]int32),
-		Objects:     informer.Objects,
-		Received:    informer.BytesRead,
+		Objects:     informer.Store.Objects,
+		Received:    informer.Requests.BytesRead,
 		Stamped:     c.stamped.Load(),
 		Conflicts:   c.conflicts.Load(),
 	}

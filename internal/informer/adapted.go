@@ -10,10 +10,9 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// Source says how an informer's objects are read; see package source.
+// Source counts what an informer requests; see package source.
 type Source interface {
-	Mode() (streaming bool, reason string)
-	Traffic() feed.Traffic
+	Status() feed.RequestStatus
 }
 
 // NewController returns the *cache.Controller of an informer of package clientgo. Package cache

@@ -6,7 +6,7 @@ package reflector
 import "time"
 
 const (
-	// RateInterval is the time that each number of Status.RecentEvents covers.
+	// RateInterval is the time that each number of RequestStatus.RecentEvents covers.
 	RateInterval = 5 * time.Second
 	// rateIntervals is how many of them a reflector keeps.
 	rateIntervals = 60

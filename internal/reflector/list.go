@@ -231,7 +231,7 @@ func (r *Reflector) isUnversioned() bool { return r.config.Source.Traits().Unver
 
 // page makes one list request.
 func (r *Reflector) page(ctx context.Context, options metav1.ListOptions, add func(feed.Item) error) (metav1.ListMeta, error) {
-	r.status.update(func(now *Status) { now.Lists++ })
+	r.status.update(func(now *Status) { now.Requests.Lists++ })
 	meta, err := r.config.Source.List(ctx, options, add)
 	err = feed.Shorten(err)
 	r.answered(err)

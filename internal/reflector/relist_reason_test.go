@@ -51,9 +51,9 @@ func TestStatusCountsRelistsAndRestarts(t *testing.T) {
 		)
 		r := New(Config{Source: &source, Sink: emptySink{}, Backoff: withoutJitter()})
 		run(t, time.Minute, r)
-		status := r.Status()
-		if status.Restarts != 2 || len(status.Relists) != 1 || status.Relists[RelistExpired] != 2 {
-			t.Errorf("%d restarts and relists %v, want 2 restarts and 2 because the version had expired", status.Restarts, status.Relists)
+		status := r.Status().Requests
+		if status.WatchRestarts != 2 || len(status.Relists) != 1 || status.Relists[string(RelistExpired)] != 2 {
+			t.Errorf("%d restarts and relists %v, want 2 restarts and 2 because the version had expired", status.WatchRestarts, status.Relists)
 		}
 	})
 }

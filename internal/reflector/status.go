@@ -5,8 +5,11 @@ package reflector
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
 // Phase is what a reflector is doing.
@@ -32,11 +35,25 @@ type Status struct {
 	FailedAttempts  int       // number of failed attempts in a row
 	ResourceVersion string    // of the collection, as the sink holds it
 	FreshAt         time.Time // when the sink was last known to be current: by an event, bookmark or list
-	Lists, Watches  uint64    // requests made; each page counts as a list, a WatchList as a watch
-	Restarts        uint64    // watches that resumed an earlier one
-	Relists         map[RelistReason]uint64
-	Received        int      // objects that the list in progress has sent; zero if there is none
-	RecentEvents    []uint32 // events of watches in each of the last RateIntervals, the oldest first
+	Requests        feed.RequestStatus
+}
+
+// Add returns the condition of two reflectors: the more severe phase with its error, and the sum of
+// what they have requested. ResourceVersion and FreshAt, which depend on what each of them has of
+// the collection, remain those of s.
+func (s Status) Add(other Status) Status {
+	sum := s
+	if other.Phase.severity() > s.Phase.severity() {
+		sum = other
+	}
+	sum.ResourceVersion, sum.FreshAt = s.ResourceVersion, s.FreshAt
+	sum.Requests = s.Requests.Add(other.Requests)
+	return sum
+}
+
+// severity orders the phases of the reflectors of one informer, which has the most severe one.
+func (p Phase) severity() int {
+	return slices.Index([]Phase{Resuming, Listing, Retrying, NotServed}, p)
 }
 
 // status is the Status of a Reflector.
@@ -58,9 +75,9 @@ func (r *Reflector) Status() Status {
 	r.status.mu.Lock()
 	defer r.status.mu.Unlock()
 	now := r.status.now
-	now.Relists = maps.Clone(now.Relists)
-	now.Received = int(r.lists.received.Load())
-	now.RecentEvents = r.status.rate.recent(r.clock.Now())
+	now.Requests.Relists = maps.Clone(now.Requests.Relists)
+	now.Requests.Received = int(r.lists.received.Load())
+	now.Requests.RecentEvents = r.status.rate.recent(r.clock.Now())
 	return now
 }
 
@@ -100,10 +117,10 @@ func (s *status) update(change func(now *Status)) {
 func (s *status) countRelist(reason RelistReason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now.Relists == nil {
-		s.now.Relists = make(map[RelistReason]uint64)
+	if s.now.Requests.Relists == nil {
+		s.now.Requests.Relists = make(map[string]uint64)
 	}
-	s.now.Relists[reason]++
+	s.now.Requests.Relists[string(reason)]++
 }
 
 // applied is advance for an event of a watch.

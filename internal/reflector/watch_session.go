@@ -62,7 +62,7 @@ func (r *Reflector) watchOnce(ctx context.Context, initial feed.Replacement) wat
 	shortest := r.config.MinWatchTimeout
 	timeout := (shortest + jitter(shortest)).Truncate(time.Second) // timeoutSeconds is whole
 	options := s.options(timeout)
-	r.status.update(func(now *Status) { now.Watches++ })
+	r.status.update(func(now *Status) { now.Requests.Watches++ })
 	watched, stop := r.sessionWatchdog(ctx, s, timeout+watchTimeoutMargin)
 	// The watchdog's error takes precedence: a source cannot distinguish a cancelled stream from
 	// one that the server closed.
@@ -135,7 +135,7 @@ func (s *watchSession) Opened() {
 	s.r.watchAnswered()
 	if s.initial == nil {
 		if s.r.watches.open {
-			s.r.status.update(func(now *Status) { now.Restarts++ })
+			s.r.status.update(func(now *Status) { now.Requests.WatchRestarts++ })
 		}
 		row := s.r.status.watching()
 		s.r.pacing.backoff.markHealthy()

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 	"github.com/kinformer/kinformer/internal/store"
@@ -49,8 +50,9 @@ type Loop struct {
 	held    map[scope.Scope]*heldScope
 	order   []*heldScope // in the order in which they were added
 	streams []*stream
-	counts  reflector.Status     // counts of streams that have ended
-	emptied map[string]time.Time // the namespaces that were deleted, and when; see emptiedFor
+	// requests counts those of streams that have ended.
+	requests feed.RequestStatus
+	emptied  map[string]time.Time // the namespaces that were deleted, and when; see emptiedFor
 	// allHashes caches hasAllHashes for the store's listing allHashesAt.
 	allHashes   map[scope.Scope]bool
 	allHashesAt uint64

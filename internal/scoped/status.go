@@ -4,7 +4,6 @@
 package scoped
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -76,21 +75,14 @@ func (l *Loop) statusOf(held *heldScope) ScopeStatus {
 	return status
 }
 
-// severity orders phases. The phase of an informer is the most severe one of its streams.
-func severity(phase reflector.Phase) int {
-	return slices.Index([]reflector.Phase{reflector.Resuming, reflector.Listing, reflector.Retrying, reflector.NotServed}, phase)
-}
-
-// Status returns the condition of all streams: the most severe phase and its error, and the sums of
-// counts. The store is as fresh as its oldest scope. One that has not been listed yet is as old as
-// the time for which it has been held.
+// Status returns the condition of all streams, those that have ended included. The store is as
+// fresh as its oldest scope. One that has not been listed yet is as old as the time for which it
+// has been held.
 func (l *Loop) Status() reflector.Status {
 	since, incomplete := l.config.Set.Incomplete()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	status := addCounts(reflector.Status{}, l.counts)
-	status.Phase = l.phase
-	status.ResourceVersion = l.store.ResourceVersion()
+	status := reflector.Status{Phase: l.phase, ResourceVersion: l.store.ResourceVersion(), Requests: l.requests}
 	if l.phase != reflector.Idle && l.phase != reflector.Stopped {
 		status.FreshAt = l.clock.Now() // if there are no scopes
 		status.Phase = reflector.Watching
@@ -103,17 +95,14 @@ func (l *Loop) Status() reflector.Status {
 	for _, stream := range l.streams {
 		now := stream.reflector.Status()
 		switch {
+		case l.phase == reflector.Stopped:
+			now.Phase = reflector.Stopped
 		case !stream.proven.Load(): // its failure is none
 			now.Phase = reflector.Watching
 		case now.Phase == reflector.Idle: // it has just been started
 			now.Phase = reflector.Listing
 		}
-		status = addCounts(status, now)
-		status.Received += now.Received
-		status.RecentEvents = addEvents(status.RecentEvents, now.RecentEvents)
-		if l.phase != reflector.Stopped && severity(now.Phase) > severity(status.Phase) {
-			status.Phase, status.Err, status.ErrSince, status.FailedAttempts = now.Phase, now.Err, now.ErrSince, now.FailedAttempts
-		}
+		status = status.Add(now)
 		for _, held := range stream.held {
 			fresh[held] = latest(fresh[held], now.FreshAt)
 		}
@@ -130,28 +119,6 @@ func (l *Loop) Status() reflector.Status {
 func (l *Loop) LacksScopes() bool {
 	all := l.all()
 	return len(all) > 0 && !slices.ContainsFunc(all, func(held *heldScope) bool { return IsClosed(held.synced) })
-}
-
-// addCounts returns a with the counts of b added to its own.
-func addCounts(a, b reflector.Status) (sum reflector.Status) {
-	sum = a
-	sum.Lists, sum.Watches, sum.Restarts = a.Lists+b.Lists, a.Watches+b.Watches, a.Restarts+b.Restarts
-	sum.Relists = make(map[reflector.RelistReason]uint64, len(a.Relists))
-	maps.Copy(sum.Relists, a.Relists)
-	for reason, n := range b.Relists {
-		sum.Relists[reason] += n
-	}
-	return sum
-}
-
-func addEvents(a, b []uint32) []uint32 {
-	if a == nil {
-		return b
-	}
-	for i := range min(len(a), len(b)) {
-		a[i] += b[i]
-	}
-	return a
 }
 
 // Phase returns the phase of the Status.

@@ -177,7 +177,7 @@ func (l *Loop) forget(ended *stream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	status := ended.reflector.Status()
-	l.counts = addCounts(l.counts, status)
+	l.requests = l.requests.Add(status.Requests.Ended())
 	for _, held := range ended.held {
 		held.freshAt = latest(held.freshAt, status.FreshAt)
 	}

@@ -125,11 +125,12 @@ func New(config Config) Source {
 	return s
 }
 
-// Traffic returns what the source has requested, received and decoded so far.
-func (s Source) Traffic() feed.Traffic {
-	traffic := feed.Traffic{Requests: s.traffic.counted(), Bytes: s.traffic.bytes.Load()}
-	traffic.Decoded, traffic.Decoding = s.timing.Total()
-	return traffic
+// Status returns what the source has counted so far.
+func (s Source) Status() feed.RequestStatus {
+	status := feed.RequestStatus{Results: s.traffic.counted(), BytesRead: s.traffic.bytes.Load()}
+	status.Streaming, status.NotStreamingReason = s.mode.get()
+	status.Decoded, status.DecodeTime = s.timing.Total()
+	return status
 }
 
 // Streams reports whether the last response that could be read was split while it arrived.

@@ -58,8 +58,8 @@ func TestStreamingOverHTTP1AndHTTP2(t *testing.T) {
 				proxy.CloseClientConnections()
 				cachetest.Must(t, proxy.API.Delete, last)
 				h.Expect("D " + cachetest.NameAtVersion(last))
-				if s := h.Controller.Status(); s.Lists != 1 || s.Objects != nodes+1 {
-					t.Errorf("%d lists, %d objects", s.Lists, s.Objects)
+				if s := h.Controller.Status(); s.Requests.Lists != 1 || s.Store.Objects != nodes+1 {
+					t.Errorf("%d lists, %d objects", s.Requests.Lists, s.Store.Objects)
 				}
 				h.ExpectStreaming()
 				if _, ok := proxy.Protocols.Load(name); !ok {

@@ -83,8 +83,8 @@ func testBlockedTransform(t *testing.T, config *rest.Config, blocksAt string, wr
 		write()
 	}
 	cachetest.Next(t, blocked)
-	if !informer.Status().Streaming && blocksAt == "watched" {
-		t.Errorf("not streaming: %s", informer.Status().NotStreamingReason)
+	if !informer.Status().Requests.Streaming && blocksAt == "watched" {
+		t.Errorf("not streaming: %s", informer.Status().Requests.NotStreamingReason)
 	}
 	cancel()
 	select {

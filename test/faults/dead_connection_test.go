@@ -102,7 +102,7 @@ func TestFrozenServerIsGivenUpOverHTTP(t *testing.T) {
 				h.Update(cachetest.Pod("a"))
 				cachetest.Advance(2 * time.Hour)
 				h.ExpectError(cachetest.ErrorIs(cache.ErrStalled))
-				if status := h.Controller.Status(); status.Watches < 10 || status.FreshAt.After(frozen) {
+				if status := h.Controller.Status(); status.Requests.Watches < 10 || status.Freshness.FreshAt.After(frozen) {
 					h.T.Errorf("status after two hours: %+v", status)
 				}
 				if h.Controller.HealthCheck(cache.HealthOptions{MaxStaleness: 30 * time.Minute})(nil) == nil {

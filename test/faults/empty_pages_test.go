@@ -63,8 +63,8 @@ func TestEmptyPagesDoNotEndList(t *testing.T) {
 				stop := runInformer(t, informer)
 				defer stop()
 				<-time.After(10 * time.Minute)
-				if status := informer.Status(); !status.Synced || status.Objects != objects || status.Lists > 2+uint64(len(items)) {
-					t.Errorf("synced %v, %d objects, %d requests for %d pages, %v", status.Synced, status.Objects, status.Lists, len(items), status.Err)
+				if status := informer.Status(); !status.Synced || status.Store.Objects != objects || status.Requests.Lists > 2+uint64(len(items)) {
+					t.Errorf("synced %v, %d objects, %d requests for %d pages, %v", status.Synced, status.Store.Objects, status.Requests.Lists, len(items), status.Err)
 				}
 				if took := at[len(at)-1].Sub(at[0]); (took > time.Second) != (name == "so many that they are paced") {
 					t.Errorf("the list took %v", took)

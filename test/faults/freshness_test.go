@@ -147,7 +147,7 @@ func TestProbeConfirmsFreshness(t *testing.T) {
 		h.CloseWatches()
 		resumed := time.Now()
 		cachetest.Advance(3 * time.Minute)
-		if fresh := h.Controller.Status().FreshAt; fresh.Sub(resumed) < time.Minute {
+		if fresh := h.Controller.Status().Freshness.FreshAt; fresh.Sub(resumed) < time.Minute {
 			t.Errorf("FreshAt is %v after the resume, want that of the probe", fresh.Sub(resumed))
 		}
 	})

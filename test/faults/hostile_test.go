@@ -186,8 +186,8 @@ func TestEmptyItemsDoNotFloodTheLog(t *testing.T) {
 		refuse(n, "list", cachetest.Serve("application/json", body))
 		h.Expire()
 		cachetest.Advance(time.Second)
-		if status := h.Controller.Status(); status.Unnamed != items || h.Store.Len() != 1 {
-			t.Errorf("%d items without a name, %d objects stored; want %d and 1", status.Unnamed, h.Store.Len(), items)
+		if status := h.Controller.Status(); status.Store.Unnamed != items || h.Store.Len() != 1 {
+			t.Errorf("%d items without a name, %d objects stored; want %d and 1", status.Store.Unnamed, h.Store.Len(), items)
 		}
 		reported := 0
 		for _, err := range h.TakeErrors() {

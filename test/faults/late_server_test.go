@@ -68,7 +68,7 @@ func TestLateServerCausesNoList(t *testing.T) {
 				s.servers.late.Store(0)
 				<-time.After(10 * time.Minute)
 				if lists, small := s.servers.lists.Load(), s.servers.small.Load(); lists != int64(c.informers) || small > 5*int64(c.informers) {
-					t.Errorf("%d lists and %d requests of one object for %d informers: %v", lists, small, c.informers, all[0].Status().Relists)
+					t.Errorf("%d lists and %d requests of one object for %d informers: %v", lists, small, c.informers, all[0].Status().Requests.Relists)
 				}
 				for _, informer := range all {
 					if got, want := informer.Store().Snapshot().ResourceVersion(), s.server.ResourceVersion(); got != want {

@@ -101,7 +101,7 @@ func TestReconnectsLeakNothing(t *testing.T) {
 				before := c.usage()
 				h.InjectWatchFault(leakCycles, fault)
 				h.CloseWatches()
-				for h.Controller.Status().Watches < leakCycles {
+				for h.Controller.Status().Requests.Watches < leakCycles {
 					h.Update(cachetest.Pod("a"))
 					cachetest.Advance(10 * time.Minute)
 				}

@@ -253,11 +253,11 @@ func TestForbiddenInitialListIsReported(t *testing.T) {
 			t.Errorf("WaitForSync: %v", err)
 		}
 		status := h.Controller.Status()
-		if !apierrors.IsForbidden(status.Err) || status.Synced || status.Phase != cache.PhaseRetrying || !status.FreshAt.IsZero() || status.ResourceVersion != "" {
+		if !apierrors.IsForbidden(status.Err) || status.Synced || status.Phase != cache.PhaseRetrying || !status.Freshness.FreshAt.IsZero() || status.Freshness.ResourceVersion != "" {
 			t.Errorf("status %+v", status)
 		}
-		if n := len(h.TakeErrors()); n != status.FailedAttempts || uint64(n) != status.Lists || n != len(h.Requests()) {
-			t.Errorf("%d errors, %d attempts, %d lists, %d requests", n, status.FailedAttempts, status.Lists, len(h.Requests()))
+		if n := len(h.TakeErrors()); n != status.FailedAttempts || uint64(n) != status.Requests.Lists || n != len(h.Requests()) {
+			t.Errorf("%d errors, %d attempts, %d lists, %d requests", n, status.FailedAttempts, status.Requests.Lists, len(h.Requests()))
 		}
 		h.ClearFaults()
 		cachetest.Advance(31 * time.Second)

@@ -114,7 +114,7 @@ func TestUndecodableObjectDoesNotLookDeleted(t *testing.T) {
 					if err := h.nodes.HealthCheck(cache.HealthOptions{FailOnQuarantined: true})(nil); err != nil {
 						t.Errorf("after a good state: %v", err)
 					}
-					if status := h.nodes.Status(); status.Quarantined != 0 || len(status.QuarantinedKeys) != 0 || !status.Streaming {
+					if status := h.nodes.Status(); status.Store.Quarantined != 0 || len(status.Store.QuarantinedKeys) != 0 || !status.Requests.Streaming {
 						t.Errorf("status %+v after a good state", status)
 					}
 				})
@@ -165,7 +165,7 @@ func (h *nodesHarness) expectQuarantined(t *testing.T) {
 		t.Error(err)
 	}
 	status := h.nodes.Status()
-	if len(status.QuarantinedKeys) != 1 || status.QuarantinedKeys[0].Key != "b" || status.Quarantined != 1 || status.Objects != 1 {
+	if len(status.Store.QuarantinedKeys) != 1 || status.Store.QuarantinedKeys[0].Key != "b" || status.Store.Quarantined != 1 || status.Store.Objects != 1 {
 		t.Errorf("status %+v", status)
 	}
 	if err := h.nodes.HealthCheck(cache.HealthOptions{FailOnQuarantined: true})(nil); !errors.Is(err, cache.ErrNotStored) {
@@ -206,7 +206,7 @@ func TestClientRefusesListWithUndecodableObject(t *testing.T) {
 			if !strings.Contains(reported.Error(), decoderErrors[name]) {
 				t.Errorf("reported %v, want %q", reported, decoderErrors[name])
 			}
-			if status := h.Controller.Status(); status.Synced || status.Objects != 0 || status.Quarantined != 0 {
+			if status := h.Controller.Status(); status.Synced || status.Store.Objects != 0 || status.Store.Quarantined != 0 {
 				t.Errorf("status %+v", status)
 			}
 			repaired.Store(true)

@@ -43,7 +43,7 @@ func TestOvertakingRestoreIsDetected(t *testing.T) {
 				cachetest.Advance(10 * time.Second)
 				h.ExpectStored(h.Served())
 				h.ExpectError(cachetest.ErrorIs(cache.ErrHistoryChanged))
-				if n := h.Controller.Status().Relists["HistoryChanged"]; n != 1 {
+				if n := h.Controller.Status().Requests.Relists["HistoryChanged"]; n != 1 {
 					t.Errorf("%d relists because of the history, want 1", n)
 				}
 			})

@@ -23,7 +23,7 @@ func TestWatchesOfOneEventKeepTheStoreFresh(t *testing.T) {
 			cachetest.Advance(30 * time.Second)
 			h.ExpectStored(h.Served())
 		}
-		if lists, small := wholeLists(h.Requests()), h.Controller.Status().Lists-1; lists != 1 || small < 3 || small > 6 {
+		if lists, small := wholeLists(h.Requests()), h.Controller.Status().Requests.Lists-1; lists != 1 || small < 3 || small > 6 {
 			t.Errorf("%d lists and %d of one object, want one and at most one in five minutes", lists, small)
 		}
 		h.ExpectNoError()

@@ -89,7 +89,7 @@ func TestPagedListRequestOptions(t *testing.T) {
 		}
 		expectOptions(h, 4, "list", metav1.ListOptions{Limit: 2, Continue: token})
 		h.ExpectStored("a@2 b@3 c@4")
-		if lists := h.Controller.Status().Lists; lists != 4 {
+		if lists := h.Controller.Status().Requests.Lists; lists != 4 {
 			h.T.Errorf("Status counts %d list requests, want 4", lists)
 		}
 	})

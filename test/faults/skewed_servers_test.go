@@ -233,7 +233,7 @@ func runSkewed[T cache.Object](t *testing.T, example T, resource schema.GroupVer
 		stopped := make(chan error)
 		go func() { stopped <- informer.Run(ctx) }()
 		synctest.Wait()
-		if !informer.HasSynced() || !informer.Status().Streaming {
+		if !informer.HasSynced() || !informer.Status().Requests.Streaming {
 			t.Fatalf("not synced, or not streaming: %+v", informer.Status())
 		}
 		test(t, s)
@@ -277,7 +277,7 @@ func TestServersOfTwoMinorsCauseNoList(t *testing.T) {
 						}
 					}
 					if lists := s.servers.lists.Load(); lists != 1 || s.empty.Load() != 0 || s.updates.Load() != int64(2*minutes) {
-						t.Errorf("%d lists, %d updates, %d of them empty, want 1, %d and none; relists %v", lists, s.updates.Load(), s.empty.Load(), 2*minutes, s.status().Relists)
+						t.Errorf("%d lists, %d updates, %d of them empty, want 1, %d and none; relists %v", lists, s.updates.Load(), s.empty.Load(), 2*minutes, s.status().Requests.Relists)
 					}
 				}
 			}

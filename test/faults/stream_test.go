@@ -137,8 +137,8 @@ func TestUnreachableServerLeavesStreamingUnknown(t *testing.T) {
 	if err := cachetest.Next(t, h.Errors); !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("error %v", err)
 	}
-	if s := h.Controller.Status(); s.NotStreamingReason != "" {
-		t.Errorf("not streaming: %s", s.NotStreamingReason)
+	if s := h.Controller.Status(); s.Requests.NotStreamingReason != "" {
+		t.Errorf("not streaming: %s", s.Requests.NotStreamingReason)
 	}
 }
 
@@ -154,8 +154,8 @@ func TestStreamedWatchList(t *testing.T) {
 		b := cachetest.Node("b", "")
 		cachetest.Must(t, f.API.Create, b)
 		h.Expect("A " + cachetest.NameAtVersion(b))
-		if s := h.Controller.Status(); s.Lists != 0 || s.Watches != 1 {
-			t.Errorf("%d lists, %d watches", s.Lists, s.Watches)
+		if s := h.Controller.Status(); s.Requests.Lists != 0 || s.Requests.Watches != 1 {
+			t.Errorf("%d lists, %d watches", s.Requests.Lists, s.Requests.Watches)
 		}
 		h.ExpectStreaming()
 	})

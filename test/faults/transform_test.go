@@ -57,7 +57,7 @@ func TestFailedTransformOfAListItemKeepsTheOthers(t *testing.T) {
 						t.Errorf("reported %v", errs)
 					}
 					cachetest.Advance(3 * time.Hour)
-					if status := informer.Status(); status.Quarantined != 1 || status.Err != nil || !status.Synced {
+					if status := informer.Status(); status.Store.Quarantined != 1 || status.Err != nil || !status.Synced {
 						t.Errorf("status after three hours: %+v", status)
 					}
 					if lists := wholeLists(h.Requests()); lists < 3 || lists > 7 {
@@ -67,7 +67,7 @@ func TestFailedTransformOfAListItemKeepsTheOthers(t *testing.T) {
 					repaired.Store(true)
 					h.Update(cachetest.Pod("b"))
 					cachetest.Advance(time.Second)
-					if _, stored := informer.Store().GetByKey("ns/b"); !stored || informer.Status().Quarantined != 0 {
+					if _, stored := informer.Store().GetByKey("ns/b"); !stored || informer.Status().Store.Quarantined != 0 {
 						t.Errorf("stored: %v, status %+v", stored, informer.Status())
 					}
 					stop()
@@ -123,13 +123,13 @@ func TestFailedTransformOfAnEventIsRetried(t *testing.T) {
 		synctest.Wait()
 		failing.Store(false)
 		status := informer.Status()
-		if pod, stored := informer.Store().GetByKey("ns/a"); !stored || pod.ResourceVersion != "2" || len(status.QuarantinedKeys) != 1 || status.QuarantinedKeys[0].Key != "ns/a" {
+		if pod, stored := informer.Store().GetByKey("ns/a"); !stored || pod.ResourceVersion != "2" || len(status.Store.QuarantinedKeys) != 1 || status.Store.QuarantinedKeys[0].Key != "ns/a" {
 			t.Errorf("stored %v, status %+v", pod, status)
 		}
 		h.ExpectEvents()
 		cachetest.Advance(11 * time.Minute)
 		h.ExpectEvents("U a@2→5")
-		if status := informer.Status(); status.Quarantined != 0 || status.ResourceVersion != "5" {
+		if status := informer.Status(); status.Store.Quarantined != 0 || status.Freshness.ResourceVersion != "5" {
 			t.Errorf("status %+v", status)
 		}
 		stop()

@@ -157,7 +157,7 @@ func TestMalformedListIsRetried(t *testing.T) {
 	for what, test := range map[string]struct {
 		response http.HandlerFunc
 		text     string // part of the error
-		reason   string // part of Status.NotStreamingReason
+		reason   string // part of Status.Requests.NotStreamingReason
 	}{
 		"HTML":            {cachetest.Serve("text/html", []byte("<html>log in</html>")), "", "text/html"},
 		"HTML as JSON":    {cachetest.Serve(f.ListType, []byte("<html>log in</html>")), "begins with '<'", ""},
@@ -185,7 +185,7 @@ func TestMalformedListIsRetried(t *testing.T) {
 				report := o.ErrorHandler
 				o.ErrorHandler = func(ctx context.Context, err error) {
 					<-ready
-					reasons <- controller.Status().NotStreamingReason
+					reasons <- controller.Status().Requests.NotStreamingReason
 					report(ctx, err)
 				}
 			})

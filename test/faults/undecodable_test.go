@@ -123,7 +123,7 @@ func TestUndecodableObjectIsQuarantined(t *testing.T) {
 			}
 			cachetest.ExpectNext(t, s.Requests, "list@0", "watch@3", "list@5", "watch@9")
 			h.ExpectQuiet()
-			if quarantined := h.Controller.Status().Quarantined; quarantined != 0 {
+			if quarantined := h.Controller.Status().Store.Quarantined; quarantined != 0 {
 				t.Errorf("%d objects are quarantined after the relist", quarantined)
 			}
 		})

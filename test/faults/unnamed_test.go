@@ -48,7 +48,7 @@ func TestItemWithoutNameIsRefusedAlone(t *testing.T) {
 func expectUnnamed(h *cachetest.Harness, others string) {
 	h.T.Helper()
 	h.ExpectStored(others)
-	if status := h.Controller.Status(); !status.Synced || status.Unnamed != 1 || status.Quarantined != 0 {
+	if status := h.Controller.Status(); !status.Synced || status.Store.Unnamed != 1 || status.Store.Quarantined != 0 {
 		h.T.Errorf("status %+v", status)
 	}
 	for _, err := range h.TakeErrors() {

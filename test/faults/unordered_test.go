@@ -150,7 +150,7 @@ func TestUnorderedEventIsComparedWithItsObjectAlone(t *testing.T) {
 		if got := describeAll(informer.Store().List()); got != "a@7=<nil> b@101=<nil>" || informer.Status().Err != nil {
 			t.Errorf("stored %s, error %v", got, informer.Status().Err)
 		}
-		if got := informer.Status().ResourceVersion; got != "c1:1000,c2:100" {
+		if got := informer.Status().Freshness.ResourceVersion; got != "c1:1000,c2:100" {
 			t.Errorf("resourceVersion %s", got)
 		}
 	})
@@ -171,8 +171,8 @@ func TestListWithANumberOrdersTheCollection(t *testing.T) {
 		version = "opaque"
 		s.send(expiredText)
 		<-time.After(time.Minute)
-		if status := informer.Status(); status.ResourceVersion != "21" || status.Err == nil || !strings.Contains(status.Err.Error(), "no valid resourceVersion") {
-			t.Errorf("resourceVersion %s, error %v", status.ResourceVersion, status.Err)
+		if status := informer.Status(); status.Freshness.ResourceVersion != "21" || status.Err == nil || !strings.Contains(status.Err.Error(), "no valid resourceVersion") {
+			t.Errorf("resourceVersion %s, error %v", status.Freshness.ResourceVersion, status.Err)
 		}
 	})
 }
@@ -292,15 +292,15 @@ func TestUnorderedCollectionDoesNotGoBack(t *testing.T) {
 		informer, stop := widgetInformer(t, s, widgetOptions{ListMode: cache.ListModeWatchList})
 		defer stop()
 		s.send(eventText("ADDED", widgetText("a", "8")), bookmarkText("", endAnnotation), eventText("ADDED", widgetText("b", "19")), bookmarkText("20", ""))
-		if got := informer.Status().ResourceVersion; got != "20" {
+		if got := informer.Status().Freshness.ResourceVersion; got != "20" {
 			t.Fatalf("at version %q, want 20", got)
 		}
 		s.send(expiredText)
 		<-time.After(time.Minute)
 		s.send(eventText("ADDED", widgetText("a", "8")), bookmarkText("15", endAnnotation))
 		<-time.After(time.Minute)
-		if got := describeAll(informer.Store().List()); got != "a@8=<nil> b@19=<nil>" || informer.Status().ResourceVersion != "21" {
-			t.Errorf("stored %s at %s; requests %s", got, informer.Status().ResourceVersion, s.sent())
+		if got := describeAll(informer.Store().List()); got != "a@8=<nil> b@19=<nil>" || informer.Status().Freshness.ResourceVersion != "21" {
+			t.Errorf("stored %s at %s; requests %s", got, informer.Status().Freshness.ResourceVersion, s.sent())
 		}
 	})
 }

@@ -96,8 +96,8 @@ func TestOddEnvelopeCostsThatObjectOnly(t *testing.T) {
 					s.send(eventText(eventType, odd.text))
 					s.endWatch()
 					<-time.After(time.Minute)
-					if status := informer.Status(); status.Quarantined+status.Unnamed != 0 || status.Objects != 1 {
-						t.Errorf("quarantined %v, %d unnamed, %d objects; requests %s", status.QuarantinedKeys, status.Unnamed, status.Objects, s.sent())
+					if status := informer.Status(); status.Store.Quarantined+status.Store.Unnamed != 0 || status.Store.Objects != 1 {
+						t.Errorf("quarantined %v, %d unnamed, %d objects; requests %s", status.Store.QuarantinedKeys, status.Store.Unnamed, status.Store.Objects, s.sent())
 					}
 				})
 			})
@@ -118,11 +118,11 @@ func expectContents(t *testing.T, informer *cache.SharedInformer[*unstructured.U
 	if !status.Synced || strings.Join(stored, " ") != want {
 		t.Fatalf("synced %v, %v, want %s; error %v", status.Synced, stored, want, status.Err)
 	}
-	switch keys := status.QuarantinedKeys; {
-	case named && (len(keys) != 1 || keys[0].Key != "ns/odd" || status.Unnamed != events):
-		t.Errorf("quarantined %v, %d unnamed, want ns/odd and %d", keys, status.Unnamed, events)
-	case !named && (len(keys) != 0 || status.Unnamed != 1+events):
-		t.Errorf("quarantined %v, %d unnamed, want %d", keys, status.Unnamed, 1+events)
+	switch keys := status.Store.QuarantinedKeys; {
+	case named && (len(keys) != 1 || keys[0].Key != "ns/odd" || status.Store.Unnamed != events):
+		t.Errorf("quarantined %v, %d unnamed, want ns/odd and %d", keys, status.Store.Unnamed, events)
+	case !named && (len(keys) != 0 || status.Store.Unnamed != 1+events):
+		t.Errorf("quarantined %v, %d unnamed, want %d", keys, status.Store.Unnamed, 1+events)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestUnreadableEventIsPassedOver(t *testing.T) {
 
 func quarantined(h *cachetest.Harness) int {
 	status := h.Controller.Status()
-	return status.Quarantined + status.Unnamed
+	return status.Store.Quarantined + status.Store.Unnamed
 }
 
 // A bookmark without a version brings nothing.
@@ -304,8 +304,8 @@ func TestPageOfAnotherKindIsPartOfAList(t *testing.T) {
 				informer, stop := widgetInformer(t, s)
 				defer stop()
 				synctest.Wait()
-				if status := informer.Status(); !status.Synced || status.Objects != len(items)-1 || status.Unnamed != 1 {
-					t.Errorf("synced %v, %d objects, %d unnamed, error %v; requests %s", status.Synced, status.Objects, status.Unnamed, status.Err, s.sent())
+				if status := informer.Status(); !status.Synced || status.Store.Objects != len(items)-1 || status.Store.Unnamed != 1 {
+					t.Errorf("synced %v, %d objects, %d unnamed, error %v; requests %s", status.Synced, status.Store.Objects, status.Store.Unnamed, status.Err, s.sent())
 				}
 			})
 		})

@@ -196,8 +196,8 @@ func TestForbiddenWatchKeepsStateAndRecovers(t *testing.T) {
 				if status.Phase != cache.PhaseRetrying || !errors.Is(status.Err, fault) || status.FailedAttempts < 100 || status.ErrSince.Sub(lost) > 10*time.Second {
 					t.Errorf("status without permissions: %+v, since %v", status, status.ErrSince.Sub(lost))
 				}
-				if status.FreshAt.After(lost) {
-					t.Errorf("FreshAt is %v after the loss of permissions", status.FreshAt.Sub(lost))
+				if status.Freshness.FreshAt.After(lost) {
+					t.Errorf("FreshAt is %v after the loss of permissions", status.Freshness.FreshAt.Sub(lost))
 				}
 				h.ExpectStored("a@2 b@3 c@4")
 				h.ClearFaults()

@@ -185,7 +185,7 @@ func TestEventsWithoutVersionAreApplied(t *testing.T) {
 func TestBookmarksAdvanceTheVersion(t *testing.T) {
 	cachetest.InBubble(t, func(h *cachetest.Harness) {
 		h.ExpectSynced()
-		fresh := h.Controller.Status().FreshAt
+		fresh := h.Controller.Status().Freshness.FreshAt
 		cachetest.Advance(time.Second)
 		named := cachetest.Pod("a", cachetest.WithVersion("9"), cachetest.WithLabel("x", "y"))
 		h.SkipVersions(20)
@@ -194,7 +194,7 @@ func TestBookmarksAdvanceTheVersion(t *testing.T) {
 		if rv := h.Controller.LastSyncResourceVersion(); rv != "9" || h.Store.Snapshot().ResourceVersion() != "9" {
 			t.Errorf("at %s, snapshot at %s, want 9", rv, h.Store.Snapshot().ResourceVersion())
 		}
-		if now := h.Controller.Status().FreshAt; now.Sub(fresh) != time.Second {
+		if now := h.Controller.Status().Freshness.FreshAt; now.Sub(fresh) != time.Second {
 			t.Errorf("FreshAt is %v after that of the list, want 1s", now.Sub(fresh))
 		}
 		h.ExpectStored("a@2 b@3 c@4")
@@ -219,7 +219,7 @@ func TestMissingBookmarksCostOnlyRelists(t *testing.T) {
 			h.Compact()
 			cachetest.Advance(time.Hour)
 		}
-		if lists := h.Controller.Status().Lists; lists > 24*(1+2*12) {
+		if lists := h.Controller.Status().Requests.Lists; lists > 24*(1+2*12) {
 			t.Errorf("%d lists in a day", lists)
 		}
 		h.ExpectStored("a@2 b@3 c@4")

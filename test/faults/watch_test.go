@@ -132,8 +132,8 @@ func TestQuietWatchIsNoFault(t *testing.T) {
 		if n := wholeLists(h.Requests()); n != 1 {
 			t.Fatalf("%d lists, want the initial one", n)
 		}
-		if status := h.Controller.Status(); status.Watches > 12*12+1 || status.Lists > status.Watches {
-			t.Errorf("%d watches and %d lists in twelve quiet hours", status.Watches, status.Lists)
+		if status := h.Controller.Status(); status.Requests.Watches > 12*12+1 || status.Requests.Lists > status.Requests.Watches {
+			t.Errorf("%d watches and %d lists in twelve quiet hours", status.Requests.Watches, status.Requests.Lists)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func TestWatchListDeliversInitialStateAndChanges(t *testing.T) {
 		h.ExpectSynced()
 		h.ExpectRequests(0, "watch@+")
 		status := h.Controller.Status()
-		if status.Lists != 0 || status.Watches != 1 || status.Phase != cache.PhaseWatching || status.ResourceVersion != "4" {
+		if status.Requests.Lists != 0 || status.Requests.Watches != 1 || status.Phase != cache.PhaseWatching || status.Freshness.ResourceVersion != "4" {
 			t.Errorf("status %+v", status)
 		}
 		h.Update(cachetest.Pod("a"))

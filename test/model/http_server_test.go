@@ -127,7 +127,7 @@ func (x *execution) checkStreaming() {
 	last := x.server.requests[len(x.server.requests)-1].target
 	x.server.mu.Unlock()
 	x.checked("streaming")
-	if !s.Streaming && last != targetProbe {
+	if !s.Requests.Streaming && last != targetProbe {
 		x.fail("streaming", "status %+v", s)
 	}
 }

@@ -151,7 +151,7 @@ func (x *execution) wrongStatus(e *epoch, version uint64) string {
 	x.checked("quarantine")
 	status := x.subject.Status()
 	got, want := make(map[string]bool), make(map[string]bool)
-	for _, failed := range status.QuarantinedKeys {
+	for _, failed := range status.Store.QuarantinedKeys {
 		got[failed.Key] = true
 	}
 	for key, s := range e.at(version) {
@@ -159,7 +159,7 @@ func (x *execution) wrongStatus(e *epoch, version uint64) string {
 			want[key] = true
 		}
 	}
-	if !maps.Equal(got, want) || status.Quarantined != len(got) {
+	if !maps.Equal(got, want) || status.Store.Quarantined != len(got) {
 		return fmt.Sprintf("at %d the keys %v are quarantined, want %v", version, got, want)
 	}
 	return ""

@@ -308,7 +308,7 @@ func (x *legalExecution) quiesce() {
 	x.server.close()
 	<-time.After(10 * time.Minute)
 	x.expectConverged(func(string) bool { return true })
-	if unnamed := x.informer.Status().Unnamed; unnamed > 0 {
+	if unnamed := x.informer.Status().Store.Unnamed; unnamed > 0 {
 		x.fail("%d unnamed objects after a list", unnamed)
 	}
 }
@@ -321,8 +321,8 @@ func (x *legalExecution) expectConverged(selected func(key string) bool) {
 		x.certain[key] = x.certain[key] || selected(key)
 	}
 	x.check()
-	if status := x.informer.Status(); status.Err != nil || status.Phase != cache.PhaseWatching || status.Quarantined > 0 {
-		x.fail("phase %s, error %v, %d quarantined", status.Phase, status.Err, status.Quarantined)
+	if status := x.informer.Status(); status.Err != nil || status.Phase != cache.PhaseWatching || status.Store.Quarantined > 0 {
+		x.fail("phase %s, error %v, %d quarantined", status.Phase, status.Err, status.Store.Quarantined)
 	}
 }
 

@@ -46,7 +46,7 @@ func (r reference) Run(ctx context.Context) error {
 
 // Status returns the status of an informer that works: client-go's has none.
 func (reference) Status() cache.Status {
-	return cache.Status{ReflectorStatus: cache.ReflectorStatus{Phase: cache.PhaseWatching}}
+	return cache.Status{Phase: cache.PhaseWatching}
 }
 
 func (reference) waitFor(context.Context, *corev1.Pod) error { return errors.ErrUnsupported }

@@ -437,7 +437,7 @@ func (x *scopedExecution) differs() string {
 	}
 	held, statuses := x.scopes.All(), x.informer.ScopeStatus()
 	for _, status := range statuses {
-		if !slices.Contains(held, status.Scope) || !status.Synced || status.Err != nil || status.ResourceVersion != x.server.ResourceVersion() {
+		if !slices.Contains(held, status.Scope) || !status.Synced || status.Err != nil || status.Freshness.ResourceVersion != x.server.ResourceVersion() {
 			return fmt.Sprintf("the server is at %s, status %+v", x.server.ResourceVersion(), status)
 		}
 	}
@@ -504,10 +504,10 @@ func (x *scopedExecution) check() {
 	x.rest()
 	lowest, objects, synced := "", 0, true
 	for _, status := range x.informer.ScopeStatus() {
-		objects += status.Objects
+		objects += status.Store.Objects
 		synced = synced && status.Synced
-		if status.Synced && (lowest == "" || parseVersion(status.ResourceVersion) < parseVersion(lowest)) {
-			lowest = status.ResourceVersion
+		if status.Synced && (lowest == "" || parseVersion(status.Freshness.ResourceVersion) < parseVersion(lowest)) {
+			lowest = status.Freshness.ResourceVersion
 		}
 	}
 	if objects > len(stored) { // there may be more: an entry whose deletion waits outlives its scope

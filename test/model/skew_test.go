@@ -89,7 +89,7 @@ func (x *execution) checkEvidence() {
 	}
 	x.checked("evidence")
 	status := x.subject.Status()
-	if n := status.Relists[string(reflector.RelistHistoryChanged)]; n > 0 {
+	if n := status.Requests.Relists[string(reflector.RelistHistoryChanged)]; n > 0 {
 		x.fail("evidence", "%d lists because the history has changed", n)
 	}
 	if n := x.server.unexplained; n > 0 {

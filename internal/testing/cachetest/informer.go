@@ -68,4 +68,4 @@ func (i *Informer[T]) Status() cache.Status {
 }
 
 // LastSyncResourceVersion returns the resourceVersion that the store has reached.
-func (i *Informer[T]) LastSyncResourceVersion() string { return i.Status().ResourceVersion }
+func (i *Informer[T]) LastSyncResourceVersion() string { return i.Status().Freshness.ResourceVersion }

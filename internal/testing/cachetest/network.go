@@ -126,8 +126,8 @@ func (h *NetworkHarness[T]) ExpectQuiet() {
 // ExpectStreaming checks that the last response was streamed.
 func (h *NetworkHarness[T]) ExpectStreaming() {
 	h.T.Helper()
-	if s := h.Controller.Status(); !s.Streaming || s.NotStreamingReason != "" {
-		h.T.Errorf("streaming: %v, %q", s.Streaming, s.NotStreamingReason)
+	if s := h.Controller.Status(); !s.Requests.Streaming || s.Requests.NotStreamingReason != "" {
+		h.T.Errorf("streaming: %v, %q", s.Requests.Streaming, s.Requests.NotStreamingReason)
 	}
 }
 
@@ -135,8 +135,8 @@ func (h *NetworkHarness[T]) ExpectStreaming() {
 // reason.
 func (h *NetworkHarness[T]) ExpectNotStreaming(reason string) {
 	h.T.Helper()
-	if s := h.Controller.Status(); s.Streaming || !strings.Contains(s.NotStreamingReason, reason) {
-		h.T.Errorf("streaming: %v, %q, want a reason with %q", s.Streaming, s.NotStreamingReason, reason)
+	if s := h.Controller.Status(); s.Requests.Streaming || !strings.Contains(s.Requests.NotStreamingReason, reason) {
+		h.T.Errorf("streaming: %v, %q, want a reason with %q", s.Requests.Streaming, s.Requests.NotStreamingReason, reason)
 	}
 }
 
