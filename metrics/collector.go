@@ -56,7 +56,7 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	for i, view := range views {
 		out := output{metrics: metrics, labels: newInformerLabels(names[i], view.Kind())}
-		collectInformer(out, view)
+		collectInformer(out, view.Status(), view.Indexes)
 		if follower := c.followers[view.ID()]; follower != nil && view.Status().Phase != cache.PhaseStopped {
 			collectFollower(out, follower.Status())
 		}
@@ -65,8 +65,7 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 }
 
 // collectInformer sends the metrics of one informer.
-func collectInformer(out output, view cache.View) {
-	status := view.Status()
+func collectInformer(out output, status cache.Status, indexes func() map[string]int) {
 	if status.Phase == cache.PhaseStopped {
 		return
 	}
@@ -85,11 +84,11 @@ func collectInformer(out output, view cache.View) {
 		}
 	}
 	collectRequests(out, status)
-	for index := range view.Indexes() {
+	for index := range indexes() {
 		if !utf8.ValidString(index) { // a value of a label must be
 			continue
 		}
-		out.send(indexErrorsFamily, out.labels.and(label("index", index)), float64(status.IndexErrors[index]))
+		out.send(indexErrorsFamily, out.labels.and(label("index", index)), float64(status.Store.IndexErrors[index]))
 	}
 	for i := range status.Handlers {
 		collectHandler(out, &status.Handlers[i])
@@ -98,10 +97,10 @@ func collectInformer(out output, view cache.View) {
 
 // collectRequests sends the counts of requests and relists that have occurred.
 func collectRequests(out output, status cache.Status) {
-	for request, n := range status.Requests {
+	for request, n := range status.Requests.Results {
 		out.send(requestsFamily, out.labels.and(label("verb", request.Verb), label("code", request.Code)), float64(n))
 	}
-	for reason, n := range status.Relists {
+	for reason, n := range status.Requests.Relists {
 		if n > 0 {
 			out.send(relistReasonsFamily, out.labels.and(label("reason", reason)), float64(n))
 		}
@@ -139,17 +138,21 @@ func collectMembers(out output, members []*shard.Member) {
 			continue
 		}
 		sent[name] = true
-		labels := []*dto.LabelPair{label("group", name.group), label("member", name.member)}
-		for _, family := range memberFamilies {
-			if value, ok := family.value(&status); ok {
-				out.send(family.family, labels, value)
-			}
+		collectMember(out, status)
+	}
+}
+
+func collectMember(out output, status shard.Status) {
+	labels := []*dto.LabelPair{label("group", status.Group), label("member", status.Identity)}
+	for _, family := range memberFamilies {
+		if value, ok := family.value(&status); ok {
+			out.send(family.family, labels, value)
 		}
-		for reason, n := range status.Taken {
-			out.send(takenFamily, append(slices.Clip(labels), label("reason", reason)), float64(n))
-		}
-		for reason, n := range status.Lost {
-			out.send(lostFamily, append(slices.Clip(labels), label("reason", reason)), float64(n))
-		}
+	}
+	for reason, n := range status.Taken {
+		out.send(takenFamily, append(slices.Clip(labels), label("reason", reason)), float64(n))
+	}
+	for reason, n := range status.Lost {
+		out.send(lostFamily, append(slices.Clip(labels), label("reason", reason)), float64(n))
 	}
 }
