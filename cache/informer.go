@@ -38,12 +38,9 @@ func NewInformer[T Object](lw ListerWatcher, example T, resyncPeriod time.Durati
 // Controller runs an informer with one handler. Its methods are safe for concurrent use.
 type Controller struct{ core core }
 
-//nolint:gochecknoinits // this would be in the API otherwise
-func init() {
-	informer.NewController = func(adapted informer.Adapted) any { return controllerOf(adapted) }
-}
-
-func controllerOf(adapted informer.Adapted) *Controller {
+// NewAdaptedController returns the controller of an informer of package clientgo. Its argument is
+// internal, so that only that package can call it: programs call clientgo.ControllerOf.
+func NewAdaptedController(adapted informer.Adapted) *Controller {
 	return &Controller{core{
 		engine:  adapted.Engine,
 		runner:  adapted.Run,
@@ -105,7 +102,7 @@ func (c *Controller) HealthCheck(options HealthOptions) func(*http.Request) erro
 }
 
 // Views returns a view of the informer.
-func (c *Controller) Views() []View { return []View{{&c.core}} }
+func (c *Controller) Views() []View { return c.core.views() }
 
 func (c *Controller) hasStopped() bool { return c.core.hasStopped() }
 

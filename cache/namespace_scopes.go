@@ -47,17 +47,17 @@ func NamespaceScopes[T Object](namespaces *SharedInformer[T], selector labels.Se
 		name := scope.Scope{Namespace: obj.GetName()}
 		switch {
 		case event.Type == EventDelete && !event.LeftScope:
-			_ = s.set.Remove(scope.Emptying, name) // a namespace is a valid scope
+			_ = s.internalSet().Remove(scope.Emptying, name) // a namespace is a valid scope
 		case event.Type != EventDelete && selector.Matches(labels.Set(obj.GetLabels())):
-			_ = s.set.Add(name) // disjoint from the others
+			_ = s.internalSet().Add(name) // disjoint from the others
 		default:
-			_ = s.set.Remove(scope.Removed, name)
+			_ = s.internalSet().Remove(scope.Removed, name)
 		}
 	}), HandlerOptions{Name: "namespace scopes"})
 	if err != nil {
 		return nil, err
 	}
-	s.set.CompleteAfter(registration.Synced(), func() (since time.Time, err error) {
+	s.internalSet().CompleteAfter(registration.Synced(), func() (since time.Time, err error) {
 		status := namespaces.Status()
 		return status.ErrSince, fmt.Errorf("%w: %w", errNamespacesUnknown, cmp.Or(status.unhealthy(status.Freshness.FreshAt, HealthOptions{}), errNotDelivered))
 	})

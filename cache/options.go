@@ -180,7 +180,7 @@ func (o InformerOptions[T]) check() error {
 		err = errors.Join(err, errPackedMutations)
 	}
 	if o.Scopes != nil {
-		err = errors.Join(err, o.Scopes.set.Err())
+		err = errors.Join(err, o.Scopes.internalSet().Err())
 	}
 	return err
 }
@@ -203,7 +203,7 @@ func (o InformerOptions[T]) spec(lw ListerWatcher, objects codec.ObjectType, ind
 		Packed:       o.Packed,
 		Decode:       func(item feed.Item) (any, error) { return codec.Decode[T](item) },
 	}
-	spec.ShareEqual, spec.Reflector.Served = o.ShareEqual, o.Served.internal
+	spec.ShareEqual, spec.Reflector.Served = o.ShareEqual, func() *served.Resource { return served.ResourceOf(o.Served) }
 	if filter := o.Filter; filter != nil {
 		spec.Informer.Filter = func(obj runtime.Object) bool {
 			object, ok := obj.(T)
@@ -265,18 +265,4 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 // Served is what is known of a resource that the server may begin and cease to serve, such as one
 // of a CustomResourceDefinition. Method Resource of a follow.Follower returns one, for
 // InformerOptions.Served. Several informers may share it.
-type Served struct{ resource *served.Resource }
-
-//nolint:gochecknoinits // these would be in the API otherwise
-func init() {
-	served.Publish = func(resource *served.Resource) any { return &Served{resource} }
-	served.ResourceOf = func(published any) *served.Resource { return published.(*Served).internal() }
-}
-
-// internal returns the resource, nil if s is.
-func (s *Served) internal() *served.Resource {
-	if s == nil {
-		return nil
-	}
-	return s.resource
-}
+type Served = served.Published

@@ -67,9 +67,11 @@ func scopeOf(s scope.Scope) Scope {
 // metadata.name=NAME select the namespace and the name: scopes of several names in one namespace
 // may be in one set. For several values of a label in one namespace, use an informer each.
 type Scopes struct {
-	set          scope.Set
+	ownSet
 	byNamespaces bool // kept by NamespaceScopes
 }
+
+type ownSet = scope.OwnSet
 
 var errByNamespaces = errors.New("the Scopes of NamespaceScopes must not be changed")
 
@@ -78,27 +80,27 @@ var errByNamespaces = errors.New("the Scopes of NamespaceScopes must not be chan
 func NewScopes(scopes ...Scope) *Scopes {
 	s := &Scopes{}
 	if err := s.Add(scopes...); err != nil {
-		s.set.Fail(err)
+		s.internalSet().Fail(err)
 	}
 	return s
 }
 
 // Add adds scopes, and ignores those that the set has already. If a scope is invalid, or must not
 // be in one set with another (see Scopes), Add returns an error that names them, and adds none.
-func (s *Scopes) Add(scopes ...Scope) error { return s.change(scopes, s.set.Add) }
+func (s *Scopes) Add(scopes ...Scope) error { return s.change(scopes, s.internalSet().Add) }
 
 // Remove removes scopes, and ignores those that the set does not have. The objects of a scope are
 // removed from the stores, and handlers receive deletions with Event.LeftScope: the objects may
 // still exist. Remove returns an error, and removes none, if a scope is invalid.
 func (s *Scopes) Remove(scopes ...Scope) error {
-	return s.change(scopes, func(removed ...scope.Scope) error { return s.set.Remove(scope.Removed, removed...) })
+	return s.change(scopes, func(removed ...scope.Scope) error { return s.internalSet().Remove(scope.Removed, removed...) })
 }
 
 // Set makes scopes the whole set. It first removes the scopes that are no longer in the set, as
 // Remove does, and then adds the new ones, as Add does. An object that was in a removed scope and
 // is in an added one is deleted with LeftScope, and added again. Scopes that stay are not affected.
 // The errors are those of Add.
-func (s *Scopes) Set(scopes ...Scope) error { return s.change(scopes, s.set.Replace) }
+func (s *Scopes) Set(scopes ...Scope) error { return s.change(scopes, s.internalSet().Replace) }
 
 // change changes the set, unless only NamespaceScopes may.
 func (s *Scopes) change(scopes []Scope, change func(...scope.Scope) error) error {
@@ -115,7 +117,7 @@ func (s *Scopes) change(scopes []Scope, change func(...scope.Scope) error) error
 // All returns the scopes in the order in which they were added, with their selectors in canonical
 // form: a namespace that the FieldSelector required is in Namespace.
 func (s *Scopes) All() (scopes []Scope) {
-	for _, held := range s.set.All() {
+	for _, held := range s.internalSet().All() {
 		scopes = append(scopes, scopeOf(held))
 	}
 	return scopes
@@ -126,7 +128,7 @@ func (s *Scopes) internalSet() *scope.Set {
 	if s == nil {
 		return nil
 	}
-	return &s.set
+	return scope.SetOf(&s.ownSet)
 }
 
 // ScopeStatus describes one scope of an informer. Scopes that share requests have one

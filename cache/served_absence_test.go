@@ -39,7 +39,7 @@ func inAbsence(t *testing.T, test func(a *absence)) {
 		a.lw.Create(cachetest.Pod("a"))
 		a.resource.Set(served.Served, nil)
 		a.informer = cache.NewSharedInformer(a.lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-			Served: served.Publish(a.resource).(*cache.Served), ErrorHandler: func(context.Context, error) {},
+			Served: served.Publish(a.resource), ErrorHandler: func(context.Context, error) {},
 		})
 		handle(t, a.informer, func(e cache.Event[*corev1.Pod]) {
 			a.events = append(a.events, fmt.Sprintf("%s %s %t", e.Type, e.Object().Name, e.LeftScope))

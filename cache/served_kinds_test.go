@@ -44,7 +44,7 @@ func followPartialObjects(t *testing.T, packed bool) {
 	resource := served.New(served.ErrNotServed)
 	example := &sizedWidget{TypeMeta: widgetType("Widget")}
 	informer := cache.NewSharedInformer(cache.ListWatchOf(widgetsOf(server.Config())), example, cache.InformerOptions[*sizedWidget]{
-		Packed: packed, Served: served.Publish(resource).(*cache.Served), ErrorHandler: func(_ context.Context, err error) { t.Errorf("reported %v", err) },
+		Packed: packed, Served: served.Publish(resource), ErrorHandler: func(_ context.Context, err error) { t.Errorf("reported %v", err) },
 	})
 	var events []string
 	handle(t, informer, func(e cache.Event[*sizedWidget]) {

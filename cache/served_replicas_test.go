@@ -43,7 +43,7 @@ func TestDeletionIsKnownAlthoughAnotherInformerListsOn(t *testing.T) {
 			}
 			servers[i] = server
 			informers[i] = cache.NewSharedInformer(cache.ListWatchOf(widgetsOf(server.Config())), &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{
-				Served: served.Publish(resource).(*cache.Served), ErrorHandler: func(context.Context, error) {},
+				Served: served.Publish(resource), ErrorHandler: func(context.Context, error) {},
 			})
 		}
 		handle(t, informers[1], func(e cache.Event[*unstructured.Unstructured]) {

@@ -54,7 +54,7 @@ func runServedInBubble(t *testing.T, options cache.InformerOptions[*unstructured
 	t.Helper()
 	server := cachetest.StartAPIServer(t, fake.APIServerOptions{InMemory: true})
 	h := &servedHarness{T: t, server: server, resource: served.New(fmt.Errorf("pending: %w", served.ErrNotServed))}
-	options.Served = served.Publish(h.resource).(*cache.Served)
+	options.Served = served.Publish(h.resource)
 	options.Indexers = cache.Indexers[*unstructured.Unstructured]{cache.NamespaceIndex: cache.ByMetadata[*unstructured.Unstructured](cache.MetaNamespaceIndexFunc)}
 	options.ErrorHandler = func(_ context.Context, err error) { t.Errorf("reported %v", err) }
 	h.SharedInformer = cache.NewSharedInformer(cache.ListWatchOf(widgetsOf(server.Config())), &unstructured.Unstructured{}, options)

@@ -345,6 +345,6 @@ func (s *SharedInformer[T]) InScope(scope Scope) InformerScope {
 }
 
 // Views returns a view of the informer.
-func (s *SharedInformer[T]) Views() []View { return []View{{&s.core}} }
+func (s *SharedInformer[T]) Views() []View { return s.core.views() }
 
 func (s *SharedInformer[T]) hasStopped() bool { return s.core.hasStopped() }

@@ -25,17 +25,14 @@ type Viewable interface {
 // View is a read-only view of an informer whose objects may be of any type, for dashboards and
 // monitoring. Its methods are safe for concurrent use, and block readers and writers of the store
 // for O(1) at most.
-type View struct{ core *core }
-
-//nolint:gochecknoinits // this would be in the API otherwise
-func init() {
-	scope.SetOf = func(owner any) *scope.Set {
-		if view, ok := owner.(View); ok {
-			return view.core.scopes
-		}
-		return owner.(*Scopes).internalSet()
-	}
+type View struct {
+	core *core
+	setRef
 }
+
+type setRef = scope.SetRef
+
+func (c *core) views() []View { return []View{{c, scope.NewSetRef(c.scopes)}} }
 
 // ID returns a number that no other informer of the process has. It does not change, and informers
 // made later have larger ones.

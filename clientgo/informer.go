@@ -63,7 +63,9 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 	s.watchErrors.reflector = newReflectorFunc("kinformer", cmp.Or(options.ObjectDescription, description)) // as client-go's
 	s.watchErrors.clock = clock.RealClock{}
 	if options.Scopes != nil {
-		s.scopes = scope.SetOf(options.Scopes(example))
+		if scopes := options.Scopes(example); scopes != nil {
+			s.scopes = scope.SetOf(scopes)
+		}
 	}
 	assembled, err := engine.New(s.spec(lw))
 	s.engine, s.source, s.invalid = assembled.Informer, assembled.Source, err

@@ -85,7 +85,7 @@ func (f factoryViews) Views() (views []cache.View) {
 }
 
 func (s *sharedIndexInformer) controller() *cache.Controller {
-	return informer.NewController(informer.Adapted{
+	return cache.NewAdaptedController(informer.Adapted{
 		Name:    s.options.ObjectDescription,
 		Invalid: s.invalid,
 		Engine:  s.engine,
@@ -94,5 +94,5 @@ func (s *sharedIndexInformer) controller() *cache.Controller {
 		Kind:    s.objects.Kind(),
 		Key:     s.indexer.key,
 		Scopes:  s.scopes,
-	}).(*cache.Controller)
+	})
 }

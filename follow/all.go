@@ -387,7 +387,7 @@ func (a *Informers[T]) runInformer(ctx context.Context, f *followed[T]) (forbidd
 
 func (a *Informers[T]) newInformer(f *followed[T]) (*cache.SharedInformer[T], error) {
 	options := a.options.Informer
-	options.Name, options.Served = f.GroupResource().String(), served.Publish(f.served).(*cache.Served)
+	options.Name, options.Served = f.GroupResource().String(), served.Publish(f.served)
 	example := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
 	example.GetObjectKind().SetGroupVersionKind(f.GroupVersion().WithKind(f.latest.Load().Kind))
 	informer := cache.NewSharedInformer(a.options.Client(f.GroupVersionResource), example, options)

@@ -174,7 +174,7 @@ func (f *Follower) Resource(resource schema.GroupVersionResource) *cache.Served 
 	f.publishing.Lock()
 	defer f.publishing.Unlock()
 	if f.published[resource] == nil {
-		f.published[resource] = served.Publish(f.own(resource)).(*cache.Served)
+		f.published[resource] = served.Publish(f.own(resource))
 	}
 	return f.published[resource]
 }

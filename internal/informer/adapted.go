@@ -15,11 +15,8 @@ type Source interface {
 	Status() feed.RequestStatus
 }
 
-// NewController returns the *cache.Controller of an informer of package clientgo. Package cache
-// sets it.
-var NewController func(Adapted) any //nolint:gochecknoglobals // set once, before main
-
-// Adapted is an informer of package clientgo as package cache sees it.
+// Adapted is an informer of package clientgo, for which cache.NewAdaptedController makes a
+// Controller.
 type Adapted struct {
 	Name    string
 	Invalid error // why it cannot be used, if so

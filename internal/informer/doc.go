@@ -16,8 +16,8 @@
 //
 // In place of the reflector, an informer with scopes has a [scoped.Loop], which runs several.
 //
-// Package clientgo, which cannot set the fields of cache's types, passes its informers to
-// [NewController] as [Adapted].
+// Package clientgo, which cannot set the fields of cache's types, describes its informers by an
+// [Adapted].
 //
 // # Slow handlers
 //

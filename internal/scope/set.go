@@ -30,10 +30,6 @@ const (
 	HeldAgain
 )
 
-// SetOf returns the set of a *cache.Scopes, or that of the informer of a cache.View, nil if there
-// is none. Package cache sets it.
-var SetOf func(owner any) *Set //nolint:gochecknoglobals // set once, before main
-
 // Set is a set of scopes in which the key and the UID of an object determine its scope. Its methods
 // are safe for concurrent use. The zero Set is empty.
 type Set struct {

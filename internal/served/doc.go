@@ -15,8 +15,8 @@
 // is no longer selected needs no confirmation. While there is no verdict, or the resource is only
 // unlisted, a reflector whose store has objects goes on. If requests prove the opposite of a
 // verdict, the resource is requested all the same: a [Disproof] remembers for each store that its
-// objects are not those of which the verdict says that they are gone. Package cache declares
-// cache.Served, which holds a Resource.
+// objects are not those of which the verdict says that they are gone. Programs pass a
+// Resource from package follow to informers as [Published], which is cache.Served.
 //
 // A [Budget] limits the requests of a reflector. It outlasts the absence of the resource. If
 // another informer takes the place of one that has ended, as in follow.Informers, its reflector

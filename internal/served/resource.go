@@ -13,14 +13,20 @@ import (
 // ErrNotServed reports a resource that the server does not serve.
 var ErrNotServed = errors.New("the server does not serve the resource")
 
-// Publish returns the *cache.Served of a resource, and ResourceOf the resource of a *cache.Served,
-// nil if that is nil. Package cache sets them.
-//
-//nolint:gochecknoglobals // set once, before main
-var (
-	Publish    func(*Resource) any
-	ResourceOf func(published any) *Resource
-)
+// Published is a Resource as programs have it: cache.Served is an alias of it. It has no methods,
+// so that a program can only pass it on.
+type Published struct{ resource *Resource }
+
+// Publish returns a resource for programs.
+func Publish(resource *Resource) *Published { return &Published{resource} }
+
+// ResourceOf returns the resource, nil if published is.
+func ResourceOf(published *Published) *Resource {
+	if published == nil {
+		return nil
+	}
+	return published.resource
+}
 
 // Outcome is what a verdict says.
 type Outcome int

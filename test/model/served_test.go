@@ -73,7 +73,7 @@ func (a *availability) option() *cache.Served {
 	if a.resource == nil {
 		return nil
 	}
-	return served.Publish(a.resource).(*cache.Served)
+	return served.Publish(a.resource)
 }
 
 // stepServed executes a step that changes whether the resource is served, or what is known of it.

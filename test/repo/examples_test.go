@@ -16,8 +16,9 @@ import (
 
 // withoutExample are the functions that need no Example, with the reason.
 var withoutExample = map[string]string{
-	"cache.ID":             "tells views apart, for programs that draw pages as package debug does",
-	"fake.ListsMostRecent": "package cache calls it",
+	"cache.ID":                   "tells views apart, for programs that draw pages as package debug does",
+	"cache.NewAdaptedController": "package clientgo calls it",
+	"fake.ListsMostRecent":       "package cache calls it",
 }
 
 // mainTypes are the types whose exported methods need an Example, by package.
