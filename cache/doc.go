@@ -57,7 +57,8 @@
 //
 // WaitForObject, WaitForDelete and WaitForResourceVersion block until the store has seen a write, a
 // deletion or a version. Status and HealthCheck report how fresh the store is, and the error of a
-// list or watch. A [Group] also shows its informers to packages metrics and debug.
+// list or watch. StatusChanged returns a channel that is closed when the status changes, so that a
+// program need not poll. A [Group] also shows its informers to packages metrics and debug.
 //
 // # Memory
 //

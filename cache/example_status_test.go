@@ -110,6 +110,29 @@ func ExampleSharedInformer_WaitForSync() {
 	// stopped: <nil>
 }
 
+// This example waits until an informer has synced or its request has failed.
+func ExampleSharedInformer_StatusChanged() {
+	server := fake.NewListerWatcher(&corev1.Pod{})
+	server.InjectListFault(-1, fake.Fault{Err: fake.Forbidden()})
+	pods := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{ErrorHandler: func(context.Context, error) {}})
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- pods.Run(ctx) }()
+	for {
+		changed := pods.StatusChanged()
+		if status := pods.Status(); status.Synced || status.Err != nil {
+			fmt.Println(status.Phase, "forbidden:", apierrors.IsForbidden(status.Err))
+			break
+		}
+		<-changed
+	}
+	cancel()
+	fmt.Println("stopped:", <-stopped)
+	// Output:
+	// Retrying forbidden: true
+	// stopped: <nil>
+}
+
 // This example runs informers of several types, waits for them and shows them together, as packages
 // metrics and debug do.
 func ExampleGroup() {

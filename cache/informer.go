@@ -96,6 +96,10 @@ func (c *Controller) LastSyncResourceVersion() string {
 // Status returns the informer's status.
 func (c *Controller) Status() Status { return c.core.status() }
 
+// StatusChanged returns a channel that is closed at the next change of the informer's status; see
+// SharedInformer.StatusChanged.
+func (c *Controller) StatusChanged() <-chan struct{} { return c.core.engine.StatusChanged() }
+
 // HealthCheck returns a check for a health endpoint; see SharedInformer.HealthCheck.
 func (c *Controller) HealthCheck(options HealthOptions) func(*http.Request) error {
 	return healthCheck(c.core.status, c.core.clock, options)

@@ -316,6 +316,23 @@ func (s *SharedInformer[T]) WaitForDelete(ctx context.Context, obj T) error {
 // Status returns the informer's status.
 func (s *SharedInformer[T]) Status() Status { return s.core.status() }
 
+// StatusChanged returns a channel that is closed at the next change of Phase, Err or Synced of the
+// Status, or when a handler has synced, its Backlog has become zero or it has ended. It may also be
+// closed after other changes. Changes that follow each other may close it once. An Err that says
+// why the scopes of NamespaceScopes or of a shard.Member are not known is no change. A caller that
+// waits for a condition must call StatusChanged before Status, each time:
+//
+//	for {
+//		changed := pods.StatusChanged()
+//		if pods.Status().Phase == cache.PhaseNotServed {
+//			break
+//		}
+//		<-changed
+//	}
+//
+// An informer of invalid arguments never closes it.
+func (s *SharedInformer[T]) StatusChanged() <-chan struct{} { return s.core.engine.StatusChanged() }
+
 // HealthCheck returns a function for a health endpoint: an argument of apiserver's
 // healthz.NamedCheck, or a controller-runtime healthz.Checker. The function returns an error if the
 // informer is not running, has not synced, or does not meet the options, and nil in PhaseNotServed.

@@ -67,6 +67,9 @@ func (h *Handler) deliverBatch(ctx context.Context) {
 	if delivered {
 		h.lag.delivered.Store(h.batchEnd)
 		h.checkSynced()
+		if h.batchEnd == h.informer.log.Appended() {
+			h.informer.status.signal()
+		}
 	}
 }
 

@@ -16,6 +16,10 @@
 //
 // In place of the reflector, an informer with scopes has a [scoped.Loop], which runs several.
 //
+// StatusChanged wakes goroutines that wait for a condition of the status. Whatever changes one of
+// the conditions that its comment names signals the broadcast afterwards; see Config.Changed of
+// package reflector.
+//
 // Package clientgo, which cannot set the fields of cache's types, describes its informers by an
 // [Adapted].
 //

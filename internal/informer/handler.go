@@ -214,7 +214,10 @@ func (h *Handler) Synced() <-chan struct{} { return h.synced }
 // these may have become true: after a delivery, and once HasListed reports true.
 func (h *Handler) checkSynced() {
 	if end, ok := h.store.Synced(); ok && h.informer.HasListed() && h.snapshotDelivered.Load() && h.lag.delivered.Load() >= end {
-		h.syncOnce.Do(func() { close(h.synced) })
+		h.syncOnce.Do(func() {
+			close(h.synced)
+			h.informer.status.signal()
+		})
 	}
 }
 

@@ -61,6 +61,7 @@ func (i *Informer) handlerDone(h *Handler) {
 	defer i.mu.Unlock()
 	delete(i.running, h)
 	close(h.done)
+	i.status.signal()
 }
 
 // currentHandlers returns the handlers. The slice is never modified.

@@ -81,6 +81,7 @@ type Informer struct {
 	listed    chan struct{} // closed once HasListed reports true
 	listOnce  sync.Once     // closes it
 	stopped   chan struct{} // closed when Run returns
+	status    broadcast     // see StatusChanged
 	returned  atomic.Bool   // whether it is closed, for goroutines outside a synctest bubble
 
 	mu       sync.Mutex            // guards the fields below
@@ -126,7 +127,7 @@ func New(config Config) *Informer {
 		listed:  make(chan struct{}),
 		stopped: make(chan struct{}),
 	}
-	config.Reflector.HoldInitial = i.initial.hold
+	config.Reflector.HoldInitial, config.Reflector.Changed = i.initial.hold, i.status.signal
 	if config.Scopes != nil {
 		loop = scoped.New(scoped.Config{
 			Name: config.Name, Store: objects, Set: config.Scopes, Reflector: config.Reflector, Clock: config.Clock, Stopped: i.stopped,
@@ -164,6 +165,11 @@ func (i *Informer) UniqueName(name string) string { return i.unique.Name(name) }
 func (i *Informer) HasStopped() bool {
 	return i.returned.Load() || i.reflector.Phase() == reflector.Stopped
 }
+
+// StatusChanged returns a channel that is closed once the phase, the last error, or the result of
+// StoreHasSynced has changed, or a handler has synced, has no backlog or has ended. It may be
+// closed after other changes, too.
+func (i *Informer) StatusChanged() <-chan struct{} { return i.status.wait() }
 
 // Changes returns the number of changes that were made to the store so far.
 func (i *Informer) Changes() uint64 { return i.log.Appended() }

@@ -104,6 +104,7 @@ func (i *Informer) finish() {
 	i.returned.Store(true)
 	_ = i.HasListed() // the reflector holds no list back any more
 	close(i.stopped)
+	i.status.signal()
 }
 
 // waitForHandlers waits for the last call of each handler, for HandlerGrace after ended at most.

@@ -24,7 +24,10 @@ func (i *Informer) HasListed() bool {
 	if _, stored := i.store.Synced(); !stored || !i.initial.isOpen() {
 		return false
 	}
-	i.listOnce.Do(func() { close(i.listed) })
+	i.listOnce.Do(func() {
+		close(i.listed)
+		i.status.signal()
+	})
 	return true
 }
 

@@ -58,6 +58,9 @@ type Config struct {
 	// once for that many attempts, with the time since the first of them failed. The reflector
 	// waits for it to return.
 	Recovered func(ctx context.Context, after time.Duration, attempts int)
+	// Changed, if set, is called after the Phase or the error of the Status has changed, and may be
+	// called after other changes. It must not block.
+	Changed func()
 	// HoldInitial, if set, is called before the first list is committed, unless the source is known
 	// to be a server. The reflector calls the returned function once the source has opened the
 	// first watch, or refused it.
@@ -145,6 +148,9 @@ func New(config Config) *Reflector {
 	if config.Report == nil {
 		config.Report = func(context.Context, error) {}
 	}
+	if config.Changed == nil {
+		config.Changed = func() {}
+	}
 	if config.disproof == nil {
 		config.disproof = &served.Disproof{}
 	}
@@ -159,7 +165,7 @@ func New(config Config) *Reflector {
 		lists:  listState{wantsWatchList: sync.OnceValue(func() bool { return config.WatchList != nil && config.WatchList() })},
 		pacing: pacing{backoff: newBackoff(config.Backoff, config.Clock), budget: config.budget(), ownBackoff: ownBackoff},
 	}
-	r.status.now.Phase = Idle
+	r.status.now.Phase, r.status.changed = Idle, config.Changed
 	if config.From != "" {
 		r.state, r.start.withWatch = stateResuming, true
 		r.status.now.ResourceVersion = config.From

@@ -124,6 +124,7 @@ func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdic
 		}
 		r.stopRequests(verdict.Err) // before a waiting caller is woken
 		if r.config.Store.Vacate(ctx, why, confirmed) {
+			r.status.changed() // the store is no longer in sync
 			break
 		}
 	}

@@ -126,6 +126,16 @@ func TestJoinedStreamFollowsVerdicts(t *testing.T) {
 	}
 }
 
+// TestChangedFollowsVacate checks that a program which waits for a change of the status learns that
+// the store has no objects any more.
+func TestChangedFollowsVacate(t *testing.T) {
+	h := &servedHarness{}
+	got := h.run(t, Config{From: "10", Backoff: withoutJitter(), Changed: func() { h.record("changed") }}, "before served; 1s 404; 1s gone; 2s phase")
+	if !strings.Contains(got, "1s changed; 1s vacate, gone; 1s changed; 2s NotServed") {
+		t.Error(got)
+	}
+}
+
 func TestWatchListFollowsVerdicts(t *testing.T) {
 	h := &servedHarness{}
 	got := h.run(t, Config{WatchList: always(true), Backoff: withoutJitter()}, "0s 404; 1s served; 1.5s gone; 2s served; 9s phase")

@@ -58,6 +58,8 @@ func (p Phase) severity() int {
 
 // status is the Status of a Reflector.
 type status struct {
+	changed func() // Config.Changed; called without mu
+
 	mu            sync.Mutex // guards the fields below; held for a few assignments only
 	now           Status
 	lastConfirmed time.Time // when the server last proved to be no older than now.ResourceVersion
@@ -100,6 +102,7 @@ func (r *Reflector) version() string {
 
 // listing enters the phase Listing, unless the list is a retry.
 func (s *status) listing() {
+	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now.Err == nil {
@@ -163,6 +166,7 @@ func (s *status) confirmedAt() time.Time {
 
 // watching enters the phase Watching. It ends the row of failures and returns it.
 func (s *status) watching() failureRow {
+	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Phase = Watching
@@ -171,6 +175,7 @@ func (s *status) watching() failureRow {
 
 // watchEnded records that no watch is open.
 func (s *status) watchEnded() {
+	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now.Phase == Watching {
@@ -180,6 +185,7 @@ func (s *status) watchEnded() {
 
 // succeeded ends the row of failures and returns it.
 func (s *status) succeeded() failureRow {
+	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.endFailures()
@@ -197,6 +203,7 @@ func (s *status) endFailures() failureRow {
 
 // started ends the row of failures of an earlier run.
 func (s *status) started() {
+	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Phase = Listing
@@ -205,6 +212,7 @@ func (s *status) started() {
 
 // notServed enters the phase NotServed. It ends the row of failures.
 func (s *status) notServed(err error) {
+	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endFailures()
@@ -213,6 +221,7 @@ func (s *status) notServed(err error) {
 
 // served leaves the phase NotServed.
 func (s *status) served() {
+	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now.Phase == NotServed {
@@ -221,6 +230,7 @@ func (s *status) served() {
 }
 
 func (s *status) failed(err error, at time.Time) {
+	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Phase, s.now.Err = Retrying, err
@@ -230,6 +240,7 @@ func (s *status) failed(err error, at time.Time) {
 }
 
 func (s *status) stopped() {
+	defer s.changed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Phase = Stopped

@@ -128,6 +128,7 @@ func (l *Loop) settle(ctx context.Context) {
 	l.finishLeaving(ctx)
 	l.join(ctx)
 	l.watched.Store(l.awaitsProgress())
+	l.config.Reflector.Changed()
 }
 
 // signal makes the loop settle.
@@ -236,6 +237,7 @@ func (l *Loop) setPhase(phase reflector.Phase) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.phase = phase
+	l.config.Reflector.Changed()
 }
 
 // IsClosed reports whether a channel is closed.
