@@ -29,8 +29,6 @@ const (
 	maxFirstLists = 5
 	// forbiddenInterval is how often a resource is requested whose list is forbidden.
 	forbiddenInterval = 5 * time.Minute
-	// maxPoll is the longest time between two looks at the status of an informer.
-	maxPoll = 100 * time.Millisecond
 )
 
 // Object is the type of the objects of Informers.
@@ -371,8 +369,8 @@ func (a *Informers[T]) runInformer(ctx context.Context, f *followed[T]) (forbidd
 		cancel()
 	}()
 	var first cache.Status
-	a.follower.poll(ctx, func() bool {
-		first = informer.Status()
+	awaitStatus(ctx, nil, informer, func(status cache.Status) bool {
+		first = status
 		return first.Synced || first.Err != nil || first.Phase == cache.PhaseNotServed
 	})
 	<-a.firstLists
@@ -400,13 +398,13 @@ func (a *Informers[T]) newInformer(f *followed[T]) (*cache.SharedInformer[T], er
 // awaitEnd blocks until the resource is not served or not selected any more, the informer makes no
 // requests and has no objects, and its handler has returned from all deletions; or until ctx ends.
 func (a *Informers[T]) awaitEnd(ctx context.Context, f *followed[T], informer *cache.SharedInformer[T]) {
-	isEmpty := func() bool { // a snapshot shows deletions only once they count as backlog
-		return informer.Status().Phase == cache.PhaseNotServed && informer.Store().Snapshot().Len() == 0 && informer.Status().Handlers[0].Backlog == 0
+	isEmpty := func(status cache.Status) bool { // a snapshot shows deletions only once they count as backlog
+		return status.Phase == cache.PhaseNotServed && informer.Store().Snapshot().Len() == 0 && informer.Status().Handlers[0].Backlog == 0
 	}
 	for isOver := false; !isOver && ctx.Err() == nil; {
 		verdict := f.served.Verdict()
 		current, cancel := f.served.WithContext(ctx, verdict)
-		if isOver = verdict.IsAbsent() && a.follower.poll(current, isEmpty) && f.served.End(verdict); !isOver {
+		if isOver = verdict.IsAbsent() && awaitStatus(current, nil, informer, isEmpty) && f.served.End(verdict); !isOver {
 			<-current.Done()
 		}
 		cancel()
@@ -423,13 +421,20 @@ func (a *Informers[T]) awaitPermission(ctx context.Context, f *followed[T], err 
 	}
 }
 
-// poll blocks until done reports true, and reports false if ctx ends first. It polls, as the phase
-// of an informer has no channel.
-func (f *Follower) poll(ctx context.Context, done func() bool) bool {
-	for delay := time.Millisecond; !done(); delay = min(2*delay, maxPoll) {
-		if !f.sleep(ctx, delay, nil) {
+// awaitStatus blocks until done reports true for the status of an informer, and reports false if
+// ctx ends or limit receives a value first.
+func awaitStatus[T cache.Object](ctx context.Context, limit <-chan time.Time, informer *cache.SharedInformer[T], done func(cache.Status) bool) bool {
+	for {
+		changed := informer.StatusChanged()
+		if done(informer.Status()) {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			return false
+		case <-ctx.Done():
 			return false
 		}
 	}
-	return true
 }

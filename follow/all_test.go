@@ -439,7 +439,7 @@ func TestAllWaitsForHandler(t *testing.T) {
 				after(11 * time.Minute) // the longest interval of discovery, and a minute
 				wantFollowed(t, "while the handler is blocked", all, "example.com/v1 widgets: NotServed")
 				close(hold)
-				after(time.Second)
+				synctest.Wait() // no time passes: nothing is polled
 				wantFollowed(t, "once the handler has returned", all, row.then...)
 				h.wantEvents("once the handler has returned", row.events...)
 			})

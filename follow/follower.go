@@ -334,15 +334,13 @@ func (f *Follower) runDiscovery(ctx context.Context) error {
 // succeeded or failed, maxListWait has passed, or ctx ends. Discovery does not say which resources
 // are custom ones.
 func (f *Follower) awaitLists(ctx context.Context) {
-	began := f.options.Clock.Now()
-	f.poll(ctx, func() bool {
-		for _, informer := range f.informers {
-			if status := informer.Status(); !status.Handlers[0].Synced && status.Err == nil {
-				return f.options.Clock.Since(began) >= maxListWait
-			}
+	limit := f.options.Clock.After(maxListWait)
+	for _, informer := range f.informers {
+		hasListed := func(status cache.Status) bool { return status.Handlers[0].Synced || status.Err != nil }
+		if !awaitStatus(ctx, limit, informer, hasListed) {
+			return
 		}
-		return true
-	})
+	}
 }
 
 // sleep waits for d. It reports false if ctx ends or wake receives a value before.
