@@ -5,6 +5,7 @@ package store
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -113,5 +114,47 @@ func TestWrittenEntriesOfScopesThatWereNotAddedAreRemoved(t *testing.T) {
 	h.joinScope("b", scope.Scope{Namespace: "b"})
 	if got := h.Len(); got != 0 {
 		t.Errorf("after a list that lacks it, the store has %d objects", got)
+	}
+}
+
+// The informer may be about to add the scope of an object that the program writes.
+func TestObjectWrittenBeforeItsScopeIsAddedLeavesWithIt(t *testing.T) {
+	h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"})
+	added := h.NewScope(scope.Scope{Namespace: "a"})
+	h.run(t, "program put a/k/1@5")
+	h.AddScope(added)
+	if got := h.ScopeSize(added); got != 1 {
+		t.Errorf("the scope has %d objects", got)
+	}
+	h.RemoveScopes([]*Scope{added}, true)
+	if got := h.Len(); got != 0 {
+		t.Errorf("after its removal, the store has %d objects", got)
+	}
+}
+
+// The set may lose a scope while the program writes an object of it.
+func TestObjectWrittenWhileItsScopeIsRemovedDoesNotStay(t *testing.T) {
+	for range 100 {
+		var s *Store
+		removed := make(chan struct{})
+		s = newHarness(func(c *Config) {
+			c.ScopeOf = func(string, string, string) (scope.Scope, error) {
+				go func() {
+					defer close(removed)
+					s.RemoveUnadded(func(scope.Scope) bool { return false })
+				}()
+				for range 100 {
+					runtime.Gosched()
+				}
+				return scope.Scope{Namespace: "a"}, nil
+			}
+		}).Store
+		if err := s.Put(obj("a/k/1@5")); err != nil {
+			t.Fatal(err)
+		}
+		<-removed
+		if got := s.Len(); got != 0 {
+			t.Fatalf("the store has %d objects", got)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -182,7 +183,7 @@ func TestListingIsThatOfTheEntriesAndTheLog(t *testing.T) {
 	h := newHarness(scoped, func(c *Config) { c.Indexers = nil })
 	scopes := make([]*Scope, orderChanges/2)
 	for i := range scopes {
-		scopes[i] = h.NewScope(scope.Scope{})
+		scopes[i] = h.NewScope(scope.Scope{LabelSelector: strconv.Itoa(i)})
 	}
 	var present atomic.Pointer[Scope]
 	present.Store(scopes[0])

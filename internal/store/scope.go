@@ -51,7 +51,7 @@ type progress struct {
 type scopes struct {
 	held           []*Scope
 	byNamespace    map[string][]*Scope    // those of one namespace, and under "" those of all
-	early          map[scope.Scope]*Scope // those into which the program has written, and that were not added yet
+	early          map[scope.Scope]*Scope // those that were not added yet, and into which the program may have written; guarded by mu alone
 	last           int                    // the number of scopes that have an id
 	oldest         *Scope                 // the one that has the store's version; nil if it must be found
 	removedVersion string                 // the latest version that a removed scope had reached
@@ -59,14 +59,11 @@ type scopes struct {
 }
 
 // NewScope returns a scope for AddScope: the one into which the program has written, if there is
-// one.
+// one. Until AddScope, the program may write into it.
 func (s *Store) NewScope(name scope.Scope) *Scope {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.scopes.early[name]; c != nil {
-		return c
-	}
-	return &Scope{Name: name}
+	return s.scopes.notAdded(name)
 }
 
 // named returns the scope of a name that may hold a key. If the store has none yet, it makes one,
@@ -77,6 +74,12 @@ func (k *scopes) named(name scope.Scope, key string) *Scope {
 			return c
 		}
 	}
+	return k.notAdded(name)
+}
+
+// notAdded returns the scope of a name that was not added yet, and makes it if there is none. The
+// caller holds mu.
+func (k *scopes) notAdded(name scope.Scope) *Scope {
 	c := k.early[name]
 	if c == nil {
 		c = &Scope{Name: name}

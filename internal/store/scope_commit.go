@@ -56,16 +56,17 @@ func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
 }
 
 // RemoveUnadded removes the scopes into which the program has written, that were not added, and
-// that isHeld does not accept.
+// that isHeld does not accept. It holds the writer's lock meanwhile: a write whose scope the
+// program removes is in that scope before, or is refused.
 func (s *Store) RemoveUnadded(isHeld func(scope.Scope) bool) {
 	var gone []*Scope
-	s.withMu(func() {
-		for name, c := range s.scopes.early {
-			if !isHeld(name) {
-				gone = append(gone, c)
-			}
+	s.lockBoth()
+	for name, c := range s.scopes.early {
+		if !isHeld(name) {
+			gone = append(gone, c)
 		}
-	})
+	}
+	s.unlockBoth()
 	if len(gone) > 0 {
 		s.RemoveScopes(gone, true)
 	}

@@ -17,8 +17,9 @@ import (
 // are recorded.
 func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 	h := newHarness(scoped)
-	listed, refused := h.NewScope(scope.Scope{}), h.NewScope(scope.Scope{})
+	listed := h.NewScope(scope.Scope{})
 	h.AddScope(listed)
+	refused := h.NewScope(scope.Scope{})
 	h.AddScope(refused)
 	feed := h.NewFeed(FeedConfig{Scopes: []*Scope{listed}})
 	if err := feed.Begin().Commit("1"); err != nil {
