@@ -25,8 +25,8 @@
 //     has.
 //   - versions_test.go has the texts of versions, which may be larger than 2^63.
 //   - scopes_*_test.go have random programs for an informer over scopes: scopes_program_test.go
-//     draws one, scopes_world_test.go is the history, scopes_server_test.go, scopes_watch_test.go
-//     and scopes_http_test.go answer, with the versions of scopes_versions_test.go, and
+//     draws one, scopes_sets_test.go says which sets of scopes are permitted, scopes_world_test.go
+//     is the history, scopes_server_test.go, scopes_watch_test.go and scopes_http_test.go answer, with the versions of scopes_versions_test.go, and
 //     scopes_lists_test.go remembers which lists they sent. scopes_subject_test.go is the
 //     informer, of package cache, perhaps of some fields, or clientgo, scopes_namespaces_test.go
 //     has the namespaces of NamespaceScopes, scopes_writes_test.go the program's writes into the
@@ -68,6 +68,16 @@
 //   - rate: at most 22 requests in any minute, and 130 in any ten minutes.
 //   - second run: it is an error. stop: Run returns in time, and no call or request follows.
 //   - goroutines: after Run they are inside functions of the program, and end with them.
+//
+// With scopes:
+//
+//   - set: a change is refused if two scopes may hold one key, unless their selectors are equal and
+//     no UID is in both. A refused one changes nothing.
+//   - count: each object in the store belongs to one scope.
+//   - deletion, left scope: an object is deleted only if it was deleted or its scope does not select
+//     it any more, or with LeftScope if its scope was removed or the filter refuses it. The objects
+//     of a removed scope are deleted before the informer is at rest.
+//   - write: a write into the store is accepted if one scope alone may hold the object.
 //
 // # Running
 //

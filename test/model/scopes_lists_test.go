@@ -4,14 +4,15 @@
 package model_test
 
 import (
-	"strings"
+	"maps"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
@@ -109,15 +110,14 @@ func (l *scopedLists) since(n int) (lists []scopedList) {
 	return lists
 }
 
-// mayHold reports whether the list may have an object, by its key and UID: labels may change. An
-// object without a UID may have any hash. If byName is false, names do not count.
-func (l scopedList) mayHold(s scopedState, byName bool) bool {
-	namespace, name, _ := strings.Cut(s.key, "/")
-	for _, r := range fields.ParseSelectorOrDie(l.options.FieldSelector).Requirements() {
-		got := map[string]string{"metadata.name": name, "metadata.namespace": namespace}[r.Field]
-		if counts := byName || r.Field == "metadata.namespace"; counts && (got == r.Value) == (r.Operator == selection.NotEquals) {
-			return false
-		}
+// isOf reports whether the list is one of a scope, alone or with others of other ranges.
+func (l scopedList) isOf(s cache.Scope) bool {
+	want := requirementsOf(s.FieldSelector)
+	if s.Namespace != "" {
+		want["metadata.namespace="+s.Namespace] = true
+	}
+	if l.options.LabelSelector != s.LabelSelector || !maps.Equal(requirementsOf(l.options.FieldSelector), want) {
+		return false
 	}
 	if l.options.ShardSelector == "" {
 		return true
@@ -126,10 +126,16 @@ func (l scopedList) mayHold(s scopedState, byName bool) bool {
 	if err != nil {
 		panic(err)
 	}
-	for _, r := range ranges {
-		if r.Field == scope.UID && (s.uid == "" || r.Contains(s.uid)) || r.Field == scope.Namespace && r.Contains(namespace) {
-			return true
-		}
+	return slices.ContainsFunc(ranges, func(r scope.Range) bool {
+		return r.Field == string(s.Hash.Field) && r.First <= s.Hash.First && s.Hash.Last <= r.Last
+	})
+}
+
+// requirementsOf returns the requirements of a field selector.
+func requirementsOf(selector string) map[string]bool {
+	all := make(map[string]bool)
+	for _, r := range fields.ParseSelectorOrDie(selector).Requirements() {
+		all[r.Field+string(r.Operator)+r.Value] = true
 	}
-	return false
+	return all
 }

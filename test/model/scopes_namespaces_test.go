@@ -67,10 +67,8 @@ func (x *scopedExecution) changeNamespace(s scopedStep) {
 	case opIgnoreNamespace:
 		x.removed = append(x.removed, scope)
 	}
-	if selected := slices.Clone(n.selected); s.Op == opSelectNamespace {
-		x.change(selected)
-	} else {
-		x.change(selected, scope)
+	if s.Op != opSelectNamespace {
+		x.change(scope)
 	}
 	x.covers = append(x.covers, slices.Clone(n.selected))
 	x.world.namespaces[s.Key] = s.Op != opDeleteNamespace

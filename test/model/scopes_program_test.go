@@ -4,7 +4,9 @@
 package model_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"time"
 
@@ -19,6 +21,7 @@ type scopedProgram struct {
 	Family     string // of scopes, see scopeFamilies
 	Adapter    bool   `json:",omitempty"` // the informer is of package clientgo
 	Writes     bool   `json:",omitempty"` // with Adapter: the program writes into the store
+	Early      bool   `json:",omitempty"` // with Writes: the first writes are before Run
 	Partial    bool   `json:",omitempty"` // without Adapter: the objects are partialConfigMaps
 	Packed     bool
 	ShareEqual bool   `json:",omitempty"`
@@ -114,24 +117,28 @@ func withSelector(s cache.Scope, namespace, labels string) cache.Scope {
 	return s
 }
 
-// scopeFamilies are the scopes that a program adds and removes. Scopes of one family may overlap.
+// scopeFamilies are the scopes that a program adds and removes. A set may have some scopes of a
+// family beside each other, and refuses others; see mayBeBeside.
 func scopeFamilies() map[string][]cache.Scope {
 	low, high := hashes(cache.HashUID, 0, 8), hashes(cache.HashUID, 8, 16)
 	return map[string][]cache.Scope{
 		"namespaces":       {{Namespace: "a"}, {Namespace: "b"}, {Namespace: "c"}, {}},
 		selectedNamespaces: {{Namespace: "a"}, {Namespace: "b"}, {Namespace: "c"}},
 		"labels": {
-			{LabelSelector: "env=dev"}, {LabelSelector: "env=prod"}, {LabelSelector: "env=test"}, {LabelSelector: "!env"},
-			{LabelSelector: "env in (dev,prod)"}, {LabelSelector: "env notin (dev,prod)"}, {},
+			{Namespace: "a", LabelSelector: "env=dev"}, {Namespace: "b", LabelSelector: "env=prod"}, {Namespace: "c", LabelSelector: "env in (dev,test)"},
+			{Namespace: "a", LabelSelector: "env notin (dev,prod)"}, {Namespace: "b", LabelSelector: "!env"}, {Namespace: "c"}, {LabelSelector: "env=dev"},
 		},
-		"fields":           {{FieldSelector: "metadata.name=x"}, {FieldSelector: "metadata.name=y"}, {FieldSelector: "metadata.name!=x"}, {}},
+		"names": {
+			{Namespace: "a", FieldSelector: "metadata.name=x"}, {Namespace: "a", FieldSelector: "metadata.name=y"}, {Namespace: "b", FieldSelector: "metadata.name=x"},
+			{FieldSelector: "metadata.name=z"}, {FieldSelector: "metadata.name=x,metadata.namespace=b"}, {Namespace: "a", FieldSelector: "metadata.name=w"},
+			{Namespace: "a"}, {FieldSelector: "metadata.name=x"}, {Namespace: "c", FieldSelector: "metadata.name!=z"},
+		},
 		"hashes":           hashFamily(cache.HashUID),
 		"namespace hashes": hashFamily(cache.HashNamespace),
 		"mixed": {
-			{Namespace: "a", LabelSelector: "env=dev"}, {Namespace: "a", LabelSelector: "env!=dev"}, {Namespace: "b"}, {Namespace: "a"},
-			withSelector(low, "a", ""), withSelector(high, "a", ""),
-			withSelector(low, "", "env=dev"), withSelector(high, "", "env=dev"), withSelector(low, "", "env=prod"),
-			withSelector(high, "", "env=prod"), {LabelSelector: "env=dev"},
+			withSelector(low, "a", ""), withSelector(high, "a", ""), withSelector(low, "b", "env=dev"), withSelector(high, "b", "env=dev"), {Namespace: "c"},
+			withSelector(low, "", "env=dev"), withSelector(high, "", "env=dev"), withSelector(hashes(cache.HashUID, 4, 8), "a", ""),
+			withSelector(high, "a", "env=dev"), {Namespace: "b"}, {Namespace: "c", FieldSelector: "metadata.name=z"}, hashes(cache.HashNamespace, 0, 8),
 		},
 	}
 }
@@ -199,20 +206,43 @@ func drawScoped(t *rapid.T) scopedProgram {
 	}
 	p.ShareEqual = rapid.IntRange(0, 4).Draw(t, "share equal") == 4
 	p.Omit = rapid.Bool().Draw(t, "omit")
-	p.Adapter = rapid.IntRange(0, 3).Draw(t, "adapter") == 3
+	p.Adapter = drawEvenly(t, []bool{false, false, true}, "adapter")
 	p.Partial = !p.Adapter && rapid.IntRange(0, 2).Draw(t, "partial") == 2
-	p.Writes = *storeWrites && p.Adapter && rapid.IntRange(0, 2).Draw(t, "writes") > 0
+	p.Writes = *storeWrites && p.Adapter && drawEvenly(t, []bool{false, true}, "writes")
+	p.Early = p.Writes && rapid.IntRange(0, 2).Draw(t, "early") == 2
 	if *largeVersions && rapid.IntRange(0, 2).Draw(t, "large versions") == 2 {
 		p.VersionBase = rapid.SampledFrom(versionBases).Draw(t, "version base")
 	}
 	p.Served = *servedResources && (!p.Adapter || p.Wire != "") && rapid.IntRange(0, 2).Draw(t, "served") == 2
 	p.Pending = p.Served && rapid.IntRange(0, 2).Draw(t, "pending") == 2
-	all := len(families[p.Family])
-	subset := rapid.SliceOfNDistinct(rapid.IntRange(0, all-1), 0, min(4, all), rapid.ID)
+	subset := rapid.Custom(p.drawScopes)
 	p.Start = subset.Draw(t, "start")
-	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scopedStep { return p.drawStep(t, subset) }), 1, 40)
+	least := rapid.SampledFrom([]int{1, 1, 10, 20}).Draw(t, "least number of steps") // most slices are short
+	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) scopedStep { return p.drawStep(t, subset) }), least, 40)
 	p.Steps = steps.Draw(t, "steps")
 	return p
+}
+
+// drawEvenly draws one of several values. rapid.SampledFrom prefers the first ones.
+func drawEvenly[T any](t *rapid.T, values []T, label string) T {
+	hash := fnv.New32a()
+	_ = binary.Write(hash, binary.LittleEndian, rapid.Uint32().Draw(t, label))
+	return values[hash.Sum32()%uint32(len(values))] //nolint:gosec // few values
+}
+
+// drawScopes draws up to four scopes of the family. In most cases a set may have all of them.
+func (p scopedProgram) drawScopes(t *rapid.T) (numbers []int) {
+	family := scopeFamilies()[p.Family]
+	all := rapid.SliceOfNDistinct(rapid.IntRange(0, len(family)-1), 0, min(4, len(family)), rapid.ID).Draw(t, "scopes")
+	if rapid.IntRange(0, 3).Draw(t, "any scopes") == 3 {
+		return all
+	}
+	for _, n := range all {
+		if mayHave(canonical(p.scopesOf(append(numbers, n)))) {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
 }
 
 // badStates returns what may be bad about a state: half of them nothing.
@@ -231,7 +261,7 @@ func (p scopedProgram) badStates() []string {
 }
 
 func (p scopedProgram) drawStep(t *rapid.T, subset *rapid.Generator[[]int]) scopedStep {
-	s := scopedStep{Op: rapid.SampledFrom(p.weighted()).Draw(t, "op"), NoWait: rapid.IntRange(0, 3).Draw(t, "no wait") == 3}
+	s := scopedStep{Op: drawEvenly(t, p.weighted(), "op"), NoWait: rapid.IntRange(0, 3).Draw(t, "no wait") == 3}
 	if op, ok := namespaceOperations[s.Op]; ok && p.Family == selectedNamespaces {
 		s.Op, s.Key = op, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "namespace")
 		return s

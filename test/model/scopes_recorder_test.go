@@ -22,6 +22,7 @@ func (x *scopedExecution) record(events []cache.Event[*corev1.ConfigMap]) {
 		x.checkEvent(e, s)
 		if e.Type == cache.EventDelete {
 			delete(x.delivered, e.Key)
+			delete(x.leaving, e.Key)
 			continue
 		}
 		x.delivered[e.Key] = s
@@ -166,33 +167,32 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 	}
 	states := x.world.since(last.key, last.uid, from)
 	gone := func(s scopedState) bool { return s.deleted }
-	moved := func(s scopedState) bool { return s.env != last.env || s.deleted }
-	outside := func(s scopedState) bool {
-		return s.deleted || !x.passes(s) || slices.ContainsFunc(x.covers, func(cover []cache.Scope) bool { return !s.in(cover) })
+	refused := func(s scopedState) bool { return !x.passes(s) }
+	// ends reports whether the object is deleted, or the selectors of its scope no longer match.
+	ends := func(s scopedState) bool {
+		return s.deleted || slices.ContainsFunc(x.covers, func(cover []cache.Scope) bool {
+			scope, only := scopeOf(cover, s.identity())
+			return only && !s.isIn(scope)
+		})
 	}
 	inside := func(s scopedState) bool {
 		return !s.deleted && slices.ContainsFunc(x.covers, func(cover []cache.Scope) bool { return s.in(cover) })
 	}
-	refused := func(s scopedState) bool { return !x.passes(s) }
-	taken := func(s scopedState) bool { return s.isKept() && s.in(x.removed) } // the last good state leaves with it
-	vacated := x.mayBeVacated()
-	mayLeave := vacated || last.in(x.removed) || slices.ContainsFunc(states, refused) || slices.ContainsFunc(states, taken)
+	removed := slices.ContainsFunc(x.removed, func(scope cache.Scope) bool { return mayHold(scope, last.identity()) })
+	mayLeave := removed || x.mayBeVacated() || slices.ContainsFunc(states, refused)
 	if x.program.Adapter { // whose events do not say so
 		leftScope = mayLeave
 	}
 	switch {
-	case !slices.ContainsFunc(states, outside) && !(leftScope && vacated):
-		x.failLocked("deletion", "of %v (left scope: %v), which is in the scopes", last, leftScope)
+	case leftScope && !mayLeave:
+		x.failLocked("left scope", "%v has left its scope, which was not removed", last)
 	case leftScope:
-		if !mayLeave {
-			x.failLocked("left scope", "%v has left a scope, none of which was removed", last)
-		}
 		if last.version--; !undone { // its last state may come back
 			x.floors[last.key] = last
 		}
-	case !slices.ContainsFunc(states, moved):
-		x.failLocked("left scope", "deletion of %v, which exists", last)
-	case slices.ContainsFunc(states, gone) && !slices.ContainsFunc(states[slices.IndexFunc(states, outside):], inside):
+	case !slices.ContainsFunc(states, ends):
+		x.failLocked("deletion", "of %v, which exists, and is in its scope", last)
+	case slices.ContainsFunc(states, gone) && !slices.ContainsFunc(states[slices.IndexFunc(states, ends):], inside):
 		x.dead[last.uid] = last
 	}
 }

@@ -38,13 +38,15 @@ type scopedExecution struct {
 	began      time.Time
 	gate       bool
 	resting    bool // no goroutine of the informer works when a step begins
+	overtaken  int  // restores whose versions passed those of the informer, since it was made to list
 
 	mu        sync.Mutex // guards the fields below
 	delivered map[string]scopedState
 	floors    map[string]scopedState // the last state delivered of each key
 	dead      map[string]scopedState // the same by UID, of objects whose deletion was delivered
 	covers    [][]cache.Scope        // the sets of scopes since the informer last had the state of the server
-	removed   []cache.Scope          // all scopes that have ever been removed
+	removed   []cache.Scope          // the scopes that were removed since then
+	leaving   map[string]scopedState // the objects of removed scopes that the informer must remove before it is at rest
 	late      []*lateHandler
 	restoring bool
 	writing   storeWriting
@@ -115,6 +117,7 @@ func executeScoped(t *testing.T, p scopedProgram) *scopedExecution {
 		program: p, gate: p.Gate, scopes: cache.NewScopes(),
 		writing:   storeWriting{touched: make(map[string]bool), own: make(map[int]*ownedObject)},
 		delivered: make(map[string]scopedState), floors: make(map[string]scopedState), dead: make(map[string]scopedState),
+		leaving: make(map[string]scopedState),
 	}
 	hung := time.AfterFunc(patience, func() { panic("this program hangs: " + p.String()) })
 	defer hung.Stop()
@@ -146,9 +149,13 @@ func (x *scopedExecution) run(t *testing.T) {
 	if err := x.informer.add(x.record); err != nil {
 		t.Error(err)
 	}
+	steps := append(slices.Clone(x.program.Steps), scopedStep{Op: opQuiesce})
+	if x.program.Early {
+		steps = x.writesEarly(steps)
+	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- x.informer.Run(ctx) }()
-	for _, s := range append(slices.Clone(x.program.Steps), scopedStep{Op: opQuiesce}) {
+	for _, s := range steps {
 		if x.violation != "" {
 			break
 		}
@@ -182,7 +189,7 @@ func (x *scopedExecution) step(s scopedStep) {
 	if x.unsettled() == "" { // no scope lags behind
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		x.covers = [][]cache.Scope{x.scopes.All()}
+		x.covers, x.removed = [][]cache.Scope{x.scopes.All()}, nil
 		x.noteServed()
 	}
 }
@@ -270,8 +277,8 @@ func (x *scopedExecution) addLate(blocks bool) {
 	}
 }
 
-// changeScopes changes the set of scopes. Scopes that overlap are an error, which changes nothing.
-// Handlers wait meanwhile.
+// changeScopes changes the set of scopes. Scopes that must not be in one set are an error, which
+// changes nothing. Handlers wait meanwhile.
 func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step scopedStep) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -279,10 +286,20 @@ func (x *scopedExecution) changeScopes(change func(...cache.Scope) error, step s
 	err := change(x.program.scopesOf(step.Scopes)...)
 	after := x.scopes.All()
 	x.noteLocked("scopes %v: %v", after, err)
+	if want, permitted := setAfter(before, step.Op, x.program.scopesOf(step.Scopes)); !slices.Equal(after, want) || (err == nil) != permitted {
+		x.failLocked("set", "the scopes are %v (%v), want %v (permitted: %v)", after, err, want, permitted)
+	}
 	x.covers = append(x.covers, after)
-	gone := slices.DeleteFunc(before, func(scope cache.Scope) bool { return slices.Contains(after, scope) })
+	gone := slices.DeleteFunc(slices.Clone(before), func(scope cache.Scope) bool { return slices.Contains(after, scope) })
 	x.removed = append(x.removed, gone...)
-	x.change(after, gone...)
+	if x.resting {
+		for key, s := range x.delivered {
+			if scope, held := x.scopeOf(before, s); held && slices.Contains(gone, scope) {
+				x.leaving[key] = s
+			}
+		}
+	}
+	x.change(gone...)
 }
 
 // restore restores the server from a backup, and waits until the informer has noticed. Versions
@@ -291,12 +308,18 @@ func (x *scopedExecution) restore(s scopedStep) {
 	x.server.heal()
 	x.serveAgain()
 	synctest.Wait()
-	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) || x.deletionWaits() || x.hasTouched() {
-		x.quiesce() // a scope that was replaced, and a deletion, would wait for a version that is undone
+	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) || x.hasTouched() {
+		x.quiesce() // the scope of a deleted namespace would wait for deletions that are undone
 	}
 	how := s.Overtake
 	if (how == overtakeLive || how == overtakeRestarted) && !x.fillJournals() {
 		how = ""
+	}
+	if how == overtakeExpired && len(x.scopes.All()) > 1 {
+		x.relistJoined()
+	}
+	if how != "" {
+		x.overtaken++
 	}
 	x.setRestoring(true)
 	if how == "" {
@@ -310,8 +333,13 @@ func (x *scopedExecution) restore(s scopedStep) {
 
 // fillJournals writes to an object of each scope, so that each stream has received a change by a
 // watch, which the server must repeat. It reports whether that was possible, and whether the
-// informer still asks for it: package clientgo does only if it streams.
+// informer still asks for it: package clientgo does only if it streams. After two lists in a row that
+// other histories have caused and that may have shown no difference, another list is due before.
 func (x *scopedExecution) fillJournals() bool {
+	if x.overtaken == 2 {
+		x.relist()
+		x.overtaken = 0
+	}
 	x.quiesce()
 	if x.program.Adapter && x.network == nil {
 		return false
@@ -326,16 +354,14 @@ func (x *scopedExecution) fillJournals() bool {
 	return x.unsettled() == "" && x.server.lists.count() == lists
 }
 
-// deletionWaits reports whether the store has an object that is in no scope any more: another scope
-// might have it, and must reach the version of its deletion first.
-func (x *scopedExecution) deletionWaits() bool {
-	expected := x.expected()
-	for key := range x.stored() {
-		if _, ok := expected[key]; !ok {
-			return true
-		}
-	}
-	return false
+// relistJoined lets the informer list all scopes by the watches that it keeps. One that has joined
+// others knows only the states that it has received or listed itself, not those of the others: if
+// the server assigns their versions to other states and no longer has the watch's version, the list
+// takes these states as unchanged.
+func (x *scopedExecution) relistJoined() {
+	x.quiesce()
+	x.relist()
+	x.quiesce()
 }
 
 func (x *scopedExecution) setRestoring(restoring bool) {
@@ -369,7 +395,7 @@ func (x *scopedExecution) quiesce() {
 	if x.hasTouched() {
 		x.relist()
 		differs = func() string {
-			if why := x.unsettled(); why != "" || len(x.scopes.All()) == 0 { // without scopes, nothing is listed
+			if why := x.unsettled(); why != "" {
 				return why
 			}
 			stored := x.stored()
@@ -502,19 +528,40 @@ func (x *scopedExecution) check() {
 	x.checkAbsence(stored)
 	x.checkLeft(stored)
 	x.rest()
-	lowest, objects, synced := "", 0, true
+	x.checkCounts(stored)
+	for key, s := range x.leaving {
+		x.failLocked("left scope", "%v is in the store although its scope was removed: %v", s, stored[key])
+	}
+	lowest, synced := "", true
 	for _, status := range x.informer.ScopeStatus() {
-		objects += status.Store.Objects
 		synced = synced && status.Synced
 		if status.Synced && (lowest == "" || parseVersion(status.Freshness.ResourceVersion) < parseVersion(lowest)) {
 			lowest = status.Freshness.ResourceVersion
 		}
 	}
-	if objects > len(stored) { // there may be more: an entry whose deletion waits outlives its scope
-		x.failLocked("count", "the scopes have %d objects, the store %d", objects, len(stored))
-	}
 	if got := x.informer.version(); got != lowest && x.informer.HasSynced() {
 		x.failLocked("version", "the store is at %q, the oldest scope at %q", got, lowest)
+	}
+}
+
+// checkCounts checks that each object in the store belongs to one scope. The caller holds mu.
+func (x *scopedExecution) checkCounts(stored map[string]scopedState) {
+	want := make(map[cache.Scope]int)
+	var held []cache.Scope
+	for _, status := range x.informer.ScopeStatus() {
+		held = append(held, status.Scope)
+	}
+	for _, s := range stored {
+		scope, found := x.scopeOf(held, s)
+		if !found {
+			x.failLocked("count", "the store has %v, which is not in one of %v", s, held)
+		}
+		want[scope]++
+	}
+	for _, status := range x.informer.ScopeStatus() {
+		if status.Objects != want[status.Scope] {
+			x.failLocked("count", "the scope %v has %d objects, want %d", status.Scope, status.Objects, want[status.Scope])
+		}
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/sharding"
 
 	"github.com/kinformer/kinformer/cache"
 )
@@ -258,15 +257,5 @@ func (s scopedState) isIn(scope cache.Scope) bool {
 		panic(err)
 	}
 	byFields := fields.ParseSelectorOrDie(scope.FieldSelector)
-	hashed := s.uid
-	if scope.Hash.Field == cache.HashNamespace {
-		hashed = namespace
-	}
-	hash, err := strconv.ParseUint(sharding.HashField(hashed), 16, 64)
-	if err != nil {
-		panic(err)
-	}
-	return (scope.Namespace == "" || scope.Namespace == namespace) && byLabels.Matches(set) &&
-		byFields.Matches(fields.Set{"metadata.name": name, "metadata.namespace": namespace}) &&
-		(scope.Hash.Field == "" || scope.Hash.First <= hash && hash <= scope.Hash.Last)
+	return mayHold(scope, s.identity()) && byLabels.Matches(set) && byFields.Matches(fields.Set{"metadata.name": name, "metadata.namespace": namespace})
 }

@@ -4,8 +4,10 @@
 package model_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,20 +15,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/cache"
 )
 
-// A program may write into the store of an informer, through client-go's Indexer. An object that no
-// server object backs is removed by the next list of a scope that may hold it, or of any scope if
-// none may, and leaves with the last scope that may hold it. A scope that has left the set counts
-// until the informer removes it: one that Set has replaced is kept until the others are listed.
+// A program may write into the store of an informer, through client-go's Indexer, also before the
+// informer runs. A write is accepted if exactly one scope of the set may hold the object, which then
+// belongs to that scope. A write that is refused changes nothing.
 //
-// What is checked of a write depends on its key. Under a key that no server object ever has, it is
-// known which lists and scopes remove the object: see checkRemoval and checkLeft. Under other keys,
-// the store must be equal to the server after all scopes were listed again, but for a changed copy
-// of the present state, which a list keeps: it has the same UID and version. Until then any state
-// of the server may follow.
+// What is checked of an accepted write depends on its key. Under a key that no server object ever
+// has, the object must be removed by a list of its scope, by the removal of that scope or by a later
+// write: see checkRemoval and checkLeft. Under other keys, the store must be equal to the server
+// after all scopes were listed again, but for a changed copy of the present state, which a list
+// keeps: it has the same UID and version. Until then any state of the server may follow.
 
 var storeWrites = flag.Bool("model.writes", true, "some programs write into the store of an informer with scopes")
 
@@ -34,7 +36,7 @@ var storeWrites = flag.Bool("model.writes", true, "some programs write into the 
 const (
 	opWrite   = "write"   // adds or replaces Key in the store
 	opErase   = "erase"   // deletes Key from the store
-	opReplace = "replace" // replaces all objects in the store: by some of those that it has, and by Key
+	opReplace = "replace" // replaces all objects in the store, which is an error
 )
 
 // Values of scopedStep.Write: what a program writes.
@@ -54,110 +56,108 @@ type storeWriting struct {
 	touched map[string]bool      // keys that may differ from the server's objects until all scopes were listed again
 	own     map[int]*ownedObject // the objects that the program has written, by their values, which are negative
 
-	// When the informer was last at rest: the number of lists sent, and the scopes that the
-	// informer had, in the set or not.
-	lists int
-	held  []cache.Scope
-	// Since then: the sets of scopes, the first one at rest, and the scopes that have left the set,
-	// and that the informer may have.
-	sets  [][]cache.Scope
-	ended []cache.Scope
+	lists int           // the number of lists sent when the informer was last at rest
+	ended []cache.Scope // the scopes that have left the set since then
 }
 
 // ownedObject is an object that the program has written, with other content than any of the server.
 type ownedObject struct {
 	scopedState
-	after    int  // the number of writes before it
-	lists    int  // the number of lists that cannot have removed it
-	covered  bool // a scope of the informer could hold it
-	left     bool // one that may hold it has left the set
-	outside  bool // no scope of the set could hold it, at one time or another
-	replaced bool // by a later write, or deleted
-	stray    bool // no scope of the informer could hold it, at one time or another
+	scope    cache.Scope // the only one of the set that could hold it
+	after    int         // the number of writes before it
+	lists    int         // the number of lists that cannot have removed it
+	mayLeave bool        // the scope has left the set, or the informer may be about to remove it
+	replaced bool        // by a later write, or deleted
 }
 
 // isOwn reports whether the program has written the state, with other content than any of the
 // server.
 func (s scopedState) isOwn() bool { return s.value < 0 }
 
-// coveredBy reports whether one of the scopes may hold an object, by its key and UID. If byName is
-// false, names do not count: what must be removed is decided with them, and what may be, without.
-func (s scopedState) coveredBy(scopes []cache.Scope, byName bool) bool {
-	return slices.ContainsFunc(scopes, func(scope cache.Scope) bool {
-		if !byName {
-			scope.FieldSelector = ""
-		}
-		if s.uid == "" && scope.Hash.Field == cache.HashUID {
-			scope.Hash = cache.HashRange{}
-		}
-		scope.LabelSelector = ""
-		return s.isIn(scope)
-	})
-}
-
-// isOutside reports whether none of the scopes may hold an object, by its key and UID.
-func (s scopedState) isOutside(scopes []cache.Scope) bool { return !s.coveredBy(scopes, true) }
-
 // rest records that the informer is at rest. The caller holds mu.
-func (x *scopedExecution) rest() {
-	set := x.scopes.All()
-	x.writing.lists, x.writing.sets, x.writing.held, x.writing.ended = x.server.lists.count(), [][]cache.Scope{set}, nil, nil
-	for _, status := range x.informer.ScopeStatus() {
-		x.writing.held = append(x.writing.held, status.Scope)
-		if !slices.Contains(set, status.Scope) {
-			x.writing.ended = append(x.writing.ended, status.Scope)
-		}
+func (x *scopedExecution) rest() { x.writing.lists, x.writing.ended = x.server.lists.count(), nil }
+
+// writesEarly executes the first steps, of those that change the scopes or the store, before the
+// informer runs. It returns the others.
+func (x *scopedExecution) writesEarly(steps []scopedStep) []scopedStep {
+	x.resting = x.namespaces == nil
+	for len(steps) > 0 && slices.Contains([]string{opWrite, opErase, opReplace, opScopesAdd, opScopesRemove, opScopesSet}, steps[0].Op) {
+		x.note("before Run: %v", steps[0])
+		x.execute(steps[0])
+		steps = steps[1:]
 	}
-	for _, w := range x.writing.own {
-		w.stray = w.stray || w.isOutside(x.writing.held)
-	}
+	x.resting = false
+	return steps
 }
 
-// writeStore executes a step that writes into the store.
+// writeStore executes a step that writes into the store. Handlers wait meanwhile.
 func (x *scopedExecution) writeStore(s scopedStep) {
-	indexer := x.informer.(adapterScopes).informer.GetIndexer()
+	indexer, before := x.informer.(adapterScopes).informer.GetIndexer(), x.stored()
+	obj := x.objectToWrite(s)
 	defer x.server.lists.write()
-	var err error
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	switch s.Op {
 	case opWrite:
-		if obj := x.objectToWrite(s); obj != nil {
-			x.touch(s.Key, obj)
-			err = indexer.Add(obj)
-			x.checkWritten(obj)
+		if obj != nil && x.writeObject(indexer, obj) {
+			before[s.Key] = scopedStateOf(obj)
 		}
 	case opErase:
+		if err := indexer.Delete(&corev1.ConfigMap{ObjectMeta: metaOf(s.Key)}); err != nil {
+			x.failLocked("write", "deletion of %s: %v", s.Key, err)
+		}
 		x.touch(s.Key)
-		err = indexer.Delete(&corev1.ConfigMap{ObjectMeta: metaOf(s.Key)})
+		delete(before, s.Key)
 	case opReplace:
-		err = indexer.Replace(x.objectsToWrite(s), x.server.ResourceVersion())
+		if err := indexer.Replace(nil, x.server.ResourceVersion()); err == nil {
+			x.failLocked("write", "the objects of all scopes were replaced")
+		}
 	}
-	if err != nil {
-		x.fail("write", "%v", err)
+	if after := x.stored(); x.resting && !maps.Equal(after, before) {
+		x.failLocked("write", "the store has %v, want %v", after, before)
 	}
 }
 
-// objectsToWrite returns some of the objects in the store, and one of the program's.
-func (x *scopedExecution) objectsToWrite(s scopedStep) (objects []any) {
-	stored := x.informer.objects()
-	for i, key := range sortedKeys(stored) {
-		if kept := i%2 == s.N%2 && key != s.Key; kept {
-			objects = append(objects, stored[key])
+// writeObject writes an object into the store, and reports whether that was accepted. The scopes of
+// namespaces are not known, and change, while their informer works. The caller holds mu.
+func (x *scopedExecution) writeObject(indexer clientcache.Indexer, obj *corev1.ConfigMap) (accepted bool) {
+	s, set := scopedStateOf(obj), x.scopes.All()
+	scope, only := scopeOf(set, s.identity())
+	err := indexer.Add(obj)
+	x.noteLocked("the program writes %v: %v", s, err)
+	if x.namespaces != nil && !x.resting {
+		scope, only = cache.Scope{Namespace: obj.Namespace}, err == nil
+	}
+	if (err == nil) != only || err != nil && !errors.Is(err, cache.ErrNotSelected) {
+		x.failLocked("write", "%v, with the scopes %v: %v", s, set, err)
+	}
+	if err != nil {
+		return false
+	}
+	x.touch(s.key)
+	if s.isOwn() {
+		x.writing.own[s.value] = &ownedObject{
+			scopedState: s, scope: scope, after: x.server.lists.written(), lists: x.writing.lists, mayLeave: slices.Contains(x.writing.ended, scope),
 		}
-		x.touch(key)
 	}
-	if obj := x.objectToWrite(s); obj != nil {
-		x.touch(s.Key, obj)
-		objects = append(objects, obj)
+	return true
+}
+
+// scopeOf returns the scope of a stored object, if that is in a set. It returns false if it is not.
+// The caller holds mu.
+func (x *scopedExecution) scopeOf(set []cache.Scope, s scopedState) (scope cache.Scope, found bool) {
+	if w := x.writing.own[s.value]; s.isOwn() && w != nil {
+		return w.scope, slices.Contains(set, w.scope)
 	}
-	for _, key := range scopedKeys { // the informer may be about to store one of them
-		x.touch(key)
-	}
-	return objects
+	return scopeOf(set, s.identity())
 }
 
 // objectToWrite returns what the program writes under a key, or nil if the server or the store does
 // not have the object.
 func (x *scopedExecution) objectToWrite(s scopedStep) *corev1.ConfigMap {
+	if s.Op != opWrite {
+		return nil
+	}
 	switch s.Write {
 	case writeServerState:
 		obj, exists := x.server.Get(s.Key)
@@ -180,7 +180,7 @@ func (x *scopedExecution) objectToWrite(s scopedStep) *corev1.ConfigMap {
 		obj.Labels = map[string]string{"env": s.Env}
 	}
 	if s.Write == writeOwnUID {
-		obj.UID = types.UID(fmt.Sprintf("own-%d", x.writing.n))
+		obj.UID = types.UID(fmt.Sprintf("%d-own", x.writing.n))
 	}
 	switch s.N {
 	case 1:
@@ -203,38 +203,12 @@ func metaOf(key string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name}
 }
 
-// touch records that the program is about to write an object under a key, or to delete it.
-func (x *scopedExecution) touch(key string, written ...*corev1.ConfigMap) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+// touch records that the program has written an object under a key, or deleted it. The caller holds
+// mu.
+func (x *scopedExecution) touch(key string) {
 	x.writing.touched[key] = true
 	for _, w := range x.writing.own {
 		w.replaced = w.replaced || w.key == key
-	}
-	after := x.server.lists.written()
-	for _, obj := range written {
-		s := scopedStateOf(obj)
-		x.noteLocked("the program writes %v", s)
-		if !s.isOwn() {
-			continue
-		}
-		w := &ownedObject{scopedState: s, after: after, lists: x.writing.lists, left: s.coveredBy(x.writing.ended, false)}
-		w.outside = slices.ContainsFunc(x.writing.sets, s.isOutside) || s.isOutside(x.scopes.All())
-		if w.covered = !s.isOutside(x.writing.held); !x.resting { // the informer may have other scopes now
-			w.covered = w.covered && !s.isOutside(x.writing.sets[0]) && !s.isOutside(x.scopes.All())
-		}
-		w.stray = !w.covered
-		x.writing.own[s.value] = w
-	}
-}
-
-// checkWritten checks that the store has what the program has written, if the informer was at rest.
-func (x *scopedExecution) checkWritten(obj *corev1.ConfigMap) {
-	if !x.resting {
-		return
-	}
-	if got := x.stored()[keyOf(obj)]; got != scopedStateOf(obj) {
-		x.fail("write", "the store has %v, written was %v", got, scopedStateOf(obj))
 	}
 }
 
@@ -247,49 +221,36 @@ func (x *scopedExecution) checkOwn(eventType cache.EventType, s scopedState) {
 }
 
 // checkRemoval checks the deletion of an object of the program, under a key that no server object
-// has: a list that lacks it, the removal of the last scope that may hold it or a later write must
-// be the cause. The caller holds mu.
+// has: a list of its scope, the removal of that scope or a later write must be the cause. The caller
+// holds mu.
 func (x *scopedExecution) checkRemoval(s scopedState) {
 	w := x.writing.own[s.value]
-	if w == nil || w.replaced || !slices.Contains(ownKeys, s.key) || x.absence.possible {
+	if w == nil || w.replaced || w.mayLeave || !slices.Contains(ownKeys, s.key) || x.absence.possible {
 		return
 	}
-	for _, list := range x.server.lists.since(w.lists) {
-		if w.stray || list.mayHold(s, false) {
-			return
-		}
-	}
-	switch {
-	case !w.left:
-		x.failLocked("write", "deletion of %v, although no scope that may hold it was listed or removed", s)
-	case !w.outside:
-		x.failLocked("write", "deletion of %v, although the set always had a scope that may hold it, and none was listed", s)
+	if !slices.ContainsFunc(x.server.lists.since(w.lists), func(list scopedList) bool { return list.isOf(w.scope) }) {
+		x.failLocked("write", "deletion of %v, although its scope %v was not listed, nor removed", s, w.scope)
 	}
 }
 
-// change records that the set of scopes changes, and which scopes leave it. The caller holds mu.
-func (x *scopedExecution) change(set []cache.Scope, gone ...cache.Scope) {
-	x.writing.sets = append(x.writing.sets, set)
+// change records which scopes leave the set. The caller holds mu.
+func (x *scopedExecution) change(gone ...cache.Scope) {
 	x.writing.ended = append(x.writing.ended, gone...)
 	for _, w := range x.writing.own {
-		w.left = w.left || w.coveredBy(gone, false)
-		w.outside = w.outside || w.isOutside(set)
+		w.mayLeave = w.mayLeave || slices.Contains(gone, w.scope)
 	}
 }
 
-// checkLeft checks that the store has no object of the program that a list or the removal of a
-// scope must have removed. The caller holds mu.
+// checkLeft checks that the store has no object of the program that a list must have removed. The
+// caller holds mu.
 func (x *scopedExecution) checkLeft(stored map[string]scopedState) {
 	for _, key := range ownKeys {
 		w := x.writing.own[stored[key].value]
 		if w == nil {
 			continue
 		}
-		if len(x.informer.ScopeStatus()) == len(x.scopes.All()) && w.covered && !w.coveredBy(x.scopes.All(), false) {
-			x.failLocked("write", "the store has %v, which no scope may hold any more", w.scopedState)
-		}
 		for _, list := range x.server.lists.since(w.lists) {
-			if list.stored && list.writes > w.after && list.mayHold(w.scopedState, true) && !list.keys[key] {
+			if list.stored && list.writes > w.after && list.isOf(w.scope) && !list.keys[key] {
 				x.failLocked("write", "the store has %v, which the list of %q at %s lacks", w.scopedState, selectionOf(list.options), list.version)
 			}
 		}
@@ -307,14 +268,11 @@ func (x *scopedExecution) relist() {
 }
 
 // untouch forgets the writes of the program: the store is equal to the server. States that the
-// program has written stay where the server's cannot be stored, and without scopes.
+// program has written stay where the server's cannot be stored.
 func (x *scopedExecution) untouch() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.writing.touched) == 0 {
-		return
-	}
-	if len(x.scopes.All()) == 0 {
 		return
 	}
 	clear(x.writing.touched)
