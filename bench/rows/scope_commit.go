@@ -87,7 +87,8 @@ func newScopedStore() *scopedStore {
 			pod := value.(*corev1.Pod)
 			return pod.Namespace + "/" + pod.Name, nil
 		},
-		ItemKeys: true, Scoped: true,
+		ItemKeys: true,
+		ScopeOf: func(namespace, _, _ string) (scope.Scope, error) { return scope.Scope{Namespace: namespace}, nil },
 		Identity: func(value any) (string, string) {
 			pod := value.(*corev1.Pod)
 			return string(pod.UID), pod.ResourceVersion
@@ -98,7 +99,7 @@ func newScopedStore() *scopedStore {
 		Report:      func(string, error) {},
 		Log:         eventlog.New[store.Change](),
 	})
-	s.busy, s.other = store.NewScope(scope.Scope{Namespace: "busy"}), store.NewScope(scope.Scope{Namespace: "other"})
+	s.busy, s.other = s.NewScope(scope.Scope{Namespace: "busy"}), s.NewScope(scope.Scope{Namespace: "other"})
 	s.AddScope(s.busy)
 	s.events = s.NewFeed(store.FeedConfig{Scopes: []*store.Scope{s.busy}})
 	_ = s.events.Begin().Commit("10")

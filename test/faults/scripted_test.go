@@ -22,7 +22,8 @@ import (
 // scripted is a server of Widgets in JSON. A test decides what it sends, byte by byte.
 type scripted struct {
 	list  func(query string) string // the body of a list
-	lines map[string]chan string    // of the watch of each label selector that was opened last; closed to end it
+	watch string                    // the parameter that tells watches apart; "" if there is one at a time
+	lines map[string]chan string    // of the last watch with each value of the parameter; closed to end it
 
 	mu       sync.Mutex
 	requests []string
@@ -51,7 +52,7 @@ func (s *scripted) RoundTrip(request *http.Request) (*http.Response, error) {
 	if s.lines == nil {
 		s.lines = make(map[string]chan string)
 	}
-	s.lines[query.Get("labelSelector")] = lines
+	s.lines[query.Get(s.watch)] = lines
 	go func() {
 		defer writer.Close()
 		for {
@@ -72,10 +73,10 @@ func (s *scripted) RoundTrip(request *http.Request) (*http.Response, error) {
 // send sends lines to the open watch, one after the other.
 func (s *scripted) send(lines ...string) { s.sendTo("", lines...) }
 
-// sendTo sends lines to the open watch with a label selector.
-func (s *scripted) sendTo(selector string, lines ...string) {
+// sendTo sends lines to the open watch with a value of the parameter.
+func (s *scripted) sendTo(value string, lines ...string) {
 	s.mu.Lock()
-	open := s.lines[selector]
+	open := s.lines[value]
 	s.mu.Unlock()
 	for _, line := range lines {
 		select {

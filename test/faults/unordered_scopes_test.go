@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"strings"
 	"testing"
@@ -18,32 +19,50 @@ import (
 	"github.com/kinformer/kinformer/cache"
 )
 
-func labelled(name, uid, version, label string) string {
-	return strings.Replace(strings.Replace(widgetText(name, version), "uid-"+name, uid, 1), `"metadata":{`, fmt.Sprintf(`"metadata":{"labels":{"l":%q},`, label), 1)
+// widgetOf returns a widget with a UID.
+func widgetOf(name, uid, version string) string {
+	return strings.Replace(widgetText(name, version), "uid-"+name, uid, 1)
 }
 
-// In an unordered collection, a recreated object of a scope is stored, whatever the version of the
-// one before.
+// uidsOf returns two UIDs that are in a range of hashes, or are not.
+func uidsOf(hashes cache.HashRange, inside bool) (uids []string) {
+	for n := 0; len(uids) < 2; n++ {
+		uid := fmt.Sprintf("%d-uid", n)
+		hash := fnv.New64a()
+		_, _ = hash.Write([]byte(uid))
+		if in := hashes.First <= hash.Sum64() && hash.Sum64() <= hashes.Last; in == inside {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
+// In an unordered collection, a recreated object is stored, whatever the version of the one before:
+// also if it is in another scope, whose watch shows it before the other one shows the deletion.
 func TestRecreatedObjectOfAnUnorderedScopeIsStored(t *testing.T) {
+	const byNamespace = "metadata.namespace=ns" // the field selector of the first scope; the second one has none
+	lower := cache.HashRange{Field: cache.HashUID, Last: 1<<63 - 1}
+	upper := cache.HashRange{Field: cache.HashUID, First: 1 << 63, Last: math.MaxUint64}
+	own, others := uidsOf(lower, true), uidsOf(lower, false)
 	for _, version := range []string{"", "opaque"} {
-		for _, selector := range []string{"l=a", "l=b"} { // of the recreated object
-			t.Run(version+" "+selector, func(t *testing.T) {
+		for _, inOther := range []bool{false, true} {
+			t.Run(fmt.Sprintf("version %q, in another scope %v", version, inOther), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := &scripted{list: func(query string) string {
-						if strings.Contains(query, "labelSelector=l%3Da") {
-							return listText(version, labelled("x", "u1", "1001", "a"))
+					s := &scripted{watch: "fieldSelector", list: func(query string) string {
+						if strings.Contains(query, "fieldSelector") {
+							return listText(version, widgetOf("x", own[0], "1001"))
 						}
 						return listText(version)
 					}}
-					informer, stop := widgetInformer(t, s, widgetOptions{Scopes: cache.NewScopes(cache.Scope{LabelSelector: "l=a"}, cache.Scope{LabelSelector: "l=b"})})
+					scopes := cache.NewScopes(cache.Scope{Namespace: "ns", Hash: lower}, cache.Scope{Hash: upper})
+					informer, stop := widgetInformer(t, s, widgetOptions{Scopes: scopes})
 					defer stop()
-					deleted := eventText("DELETED", labelled("x", "u1", "1002", "a"))
-					if selector == "l=a" {
-						s.sendTo("l=a", deleted)
-					}
-					s.sendTo(selector, eventText("ADDED", labelled("x", "u2", "7", selector[2:])))
-					if selector == "l=b" {
-						s.sendTo("l=a", deleted)
+					deleted := eventText("DELETED", widgetOf("x", own[0], "1002"))
+					if inOther {
+						s.send(eventText("ADDED", widgetOf("x", others[0], "7")))
+						s.sendTo(byNamespace, deleted)
+					} else {
+						s.sendTo(byNamespace, deleted, eventText("ADDED", widgetOf("x", own[1], "7")))
 					}
 					if got := describeAll(informer.Store().List()); got != "x@7=<nil>" {
 						t.Errorf("stored %q", got)
