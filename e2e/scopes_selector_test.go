@@ -96,55 +96,48 @@ func allowConfigMaps(t *testing.T, clientset kubernetes.Interface, ns string) {
 // onlyCollection leaves out ConfigMaps that a cluster creates in each namespace.
 func onlyCollection(options *metav1.ListOptions) { options.LabelSelector = collectionLabel }
 
-// relabelAuthor writes ConfigMaps whose label alternates between two values.
-type relabelAuthor struct{ configMapAuthor }
-
-const environmentLabel = "env"
-
-func (a relabelAuthor) create(ctx context.Context, number int) (metav1.Object, error) {
-	obj := a.configMap(number)
-	obj.Labels[environmentLabel] = "dev"
-	return a.clientset.CoreV1().ConfigMaps(obj.Namespace).Create(ctx, obj, metav1.CreateOptions{})
-}
-
-func (a relabelAuthor) change(ctx context.Context, obj metav1.Object, _ int) (metav1.Object, error) {
-	to := map[string]string{"dev": "prod", "prod": "dev"}[obj.GetLabels()[environmentLabel]]
-	patch := fmt.Appendf(nil, `{"metadata": {"labels": {%q: %q}}}`, environmentLabel, to)
-	return a.clientset.CoreV1().ConfigMaps(obj.GetNamespace()).Patch(ctx, obj.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
-}
-
-// TestScopesOfLabels runs an informer over two values of a label, between which ConfigMaps are
-// moved all the time: only those that are deleted are delivered as deleted. A deletion waits for
-// the next event of the other scope.
-func TestScopesOfLabels(t *testing.T) {
+// TestScopesOfNames runs an informer over some names of a namespace, one of which is added and
+// removed while ConfigMaps of all names are written, deleted and recreated.
+func TestScopesOfNames(t *testing.T) {
 	t.Parallel()
-	c := shared(t)
-	clientset := clientsetFor(t, c)
-	author := relabelAuthor{configMapAuthor{clientset, []string{namespace(t, clientset)}}}
-	ns := author.namespaces[0]
-	w := newWriter(author, 100)
-	w.fill(t)
-	scopes := cache.NewScopes(cache.Scope{LabelSelector: "env=dev"}, cache.Scope{LabelSelector: "env=prod"})
-	s := startScoped(t, "two labels", c, &corev1.ConfigMap{}, func(t *testing.T, config *rest.Config) cache.ListerWatcher {
-		t.Helper()
-		return cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(ns))
-	}, scopes)
-	w.focus(5)
-	w.write(t, 2000)
-	want := w.ledger.current()
-	for _, environment := range []string{"dev", "prod"} { // the last event of each scope
-		obj := author.configMap(0)
-		obj.Name, obj.Labels[environmentLabel] = environment, environment
-		create(t, clientset.CoreV1().ConfigMaps(ns).Create, obj)
-		created, err := clientset.CoreV1().ConfigMaps(ns).Get(t.Context(), environment, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want[keyOf(created)] = stateOf(created)
+	configMaps := newConfigMapCollection(t, shared(t), 1, 20)
+	configMaps.fill(t)
+	ns := configMaps.author.namespaces[0]
+	named := func(number int) cache.Scope {
+		return cache.Scope{Namespace: ns, FieldSelector: fmt.Sprint("metadata.name=", configMapPrefix, number)}
 	}
-	s.expectObjects(t, want)
-	expectSubsequence(t, s.recorder, w.ledger)
-	if s.scopes.departures > 0 {
-		t.Errorf("%d ConfigMaps have departed, want none", s.scopes.departures)
+	held := func(numbers ...int) map[string]state {
+		all := configMaps.truth(t)
+		maps.DeleteFunc(all, func(key string, _ state) bool {
+			return !slices.ContainsFunc(numbers, func(number int) bool { return key == fmt.Sprint(ns, "/", configMapPrefix, number) })
+		})
+		return all
+	}
+	scopes := cache.NewScopes(named(0), named(1))
+	s := startScoped(t, "names", shared(t), &corev1.ConfigMap{}, configMapsByNamespace, scopes)
+	configMaps.write(t, 300)
+	s.expectObjects(t, held(0, 1))
+
+	if err := scopes.Add(cache.Scope{Namespace: ns}); err == nil || len(scopes.All()) != 2 {
+		t.Errorf("a namespace was added to names in it: %v", scopes.All())
+	}
+	if err := scopes.Add(named(2)); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a third name", func(ctx context.Context) error { return s.synced(ctx, named(2)) })
+	configMaps.write(t, 300)
+	s.expectObjects(t, held(0, 1, 2))
+
+	s.scopes.allow("keep two", func(key string, _ types.UID) bool { return strings.HasSuffix(key, "/"+configMapPrefix+"0") })
+	left := len(held(0)) // none if it is deleted now
+	if err := scopes.Set(named(1), named(2)); err != nil {
+		t.Fatal(err)
+	}
+	configMaps.write(t, 300)
+	s.expectObjects(t, held(1, 2))
+	isSecond := func(key string, _ types.UID) bool { return strings.HasSuffix(key, "/"+configMapPrefix+"1") }
+	s.expectHistory(t, configMaps.ledger, isSecond, func(_, _ types.UID) bool { return false })
+	if s.scopes.departures != left {
+		t.Errorf("%d ConfigMaps have left their scope, want %d", s.scopes.departures, left)
 	}
 }
