@@ -98,6 +98,32 @@ func TestRenamedObjectThatFailsInAListKeepsItsState(t *testing.T) {
 	h.expect(t, []string{"add x/u@1 (initial)"}, "x/u@1")
 }
 
+// The key of an object determines its scope, so that a transform must not rename it.
+func TestRenamedObjectFailsInAStoreWithScopes(t *testing.T) {
+	renamed := obj("x/u@2").item()
+	renamed.Key = "own"
+	for name, store := range map[string]func(f *Feed) error{
+		"event": func(f *Feed) error {
+			_ = f.Begin().Commit("1")
+			f.Apply(watch.Added, renamed)
+			return nil
+		},
+		"list": func(f *Feed) error {
+			list := f.Begin()
+			list.Add(renamed)
+			return list.Commit("2")
+		},
+	} {
+		h := newHarness(scoped, transforming)
+		if err := store(h.feedOfAll()); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.KeyError("own"); !errors.Is(err, errRenamed) || h.Len() != 0 {
+			t.Errorf("%s: the store has %d objects, error %v", name, h.Len(), err)
+		}
+	}
+}
+
 // TestFailureIsVisibleWithItsVersion reads the version of the collection and the error of a key
 // while states fail to be stored, of one object or of one that replaces it.
 func TestFailureIsVisibleWithItsVersion(t *testing.T) {

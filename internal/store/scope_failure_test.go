@@ -29,9 +29,11 @@ func TestFailedStateOfAScopeKeepsTheObject(t *testing.T) {
 		{"another object that is ignored, whose scope lags", "a put k/1@11; b put k/2@13!skip; a put k/1@12", "", false},
 		{"an older state of an object before, which fails", "b put k/2@13; a put k/1@12!decode", "k/2@13", false},
 		{"an older list of an object before, which fails", "b put k/2@13; a list 12 k/1@12!decode", "k/2@13", false},
+		{"a later object in another scope, which fails, too", "a put k/1@11!decode; b put k/2@12!decode", "", true},
 		{"a later object in another scope", "a put k/1@11!decode; b put k/2@12", "k/2@12", false},
 		{"a later object in the list of another scope", "a put k/1@11!decode; b list 12 k/2@12", "k/2@12", false},
 		{"a list that shows that a restore has undone another object", "b put k/2@13; a list 14 k/1@12!decode; b list 14", "", true},
+		{"a list that shows that a restore has undone its state, and another object", "a list 100 k/1@100; b list 100; a read 50 k/1@50!decode; b read 50; b put k/2@60", "k/2@60", false},
 
 		{"it is deleted", "a put k/1@11; a put k/1@12!decode; a delete k/1@13", "", false},
 		{"it was never stored and is deleted", "b put k/1@12!decode; b delete k/1@13", "", false},

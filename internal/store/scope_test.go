@@ -141,12 +141,14 @@ func TestScopesAreMerged(t *testing.T) {
 		{"a restore that undoes an object of a scope, which must then be listed", "b put k/2@15; a read 12 k/1@11; b put k/3@13; b list 13 k/3@13", "add k/2@15; delete k/2@15, add k/1@11; delete k/1@11, add k/3@13", "k/3@13"},
 		{"a restore that undoes a deletion, and a scope that must then be listed", "b put k/2@11; b delete k/2@15; a read 12; b put k/2@11; b list 12 k/2@11", "add k/2@11; delete k/2@11→/2@15; add k/2@11", "k/2@11"},
 		{"a list that shows that a restore has undone a deletion", "b put k/1@13; b list 14; a list 14 k/2@12", "add k/1@13; delete k/1@13; add k/2@12", "k/2@12"},
+		{"a list that shows that a restore has undone an object, before another scope has one", "a list 100 k/1@100; a read 50; b put k/2@40", "add k/1@100; delete k/1@100; add k/2@40", "k/2@40"},
 		{"a list from before the other scope's object", "b put k/1@13; a list 12 k/2@12", "add k/1@13", "k/1@13"},
 		{"a list without the objects of the other scope", "b put k/1@11; a list 12", "add k/1@11", "k/1@11"},
 
 		{"an older state after a deletion in the other scope", "b put k/2@12; b delete k/2@13; a put k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
 		{"an older state in a list after a deletion in the other scope", "b put k/2@12; b delete k/2@13; a list 11 k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
 		{"an older state after a list without the object", "b put k/2@12; b list 13; a put k/1@11", "add k/2@12; delete k/2@12", ""},
+		{"an update from before a deletion in the other scope", "a put k/1@11; b delete k/2@14; a put k/1@12; a delete k/1@13", "add k/1@11; update k/1@11→/1@12; delete k/1@12→/1@13", ""},
 		{"a later state after a deletion in the other scope", "b put k/2@12; b delete k/2@13; a put k/3@14", "add k/2@12; delete k/2@12→/2@13; add k/3@14", "k/3@14"},
 
 		{"a deletion without scopes to move to", "a put k/1@11; a delete k/1@12", "add k/1@11; delete k/1@11→/1@12", ""},
