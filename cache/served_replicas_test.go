@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -94,22 +93,26 @@ func TestScopeWhoseStateAnotherOneVacatedIsListedAgain(t *testing.T) {
 	})
 }
 
-// A scope that another one replaces waits until that has been listed. Once the resource is not
+// The scope of a deleted namespace waits until the objects are deleted, too. Once the resource is not
 // served, it has nothing to wait for.
-func TestReplacedScopeIsRemovedFromVacatedStore(t *testing.T) {
-	upTo := func(last uint64) cache.Scope {
-		return cache.Scope{Hash: cache.HashRange{Field: cache.HashUID, Last: last}}
-	}
-	scopes := cache.NewScopes(upTo(math.MaxUint64 / 2))
-	runServed(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
-		h.do("create")
-		h.do("served")
-		h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
-		h.must(scopes.Set(upTo(math.MaxUint64)))
-		h.do("gone")
-		statuses := h.ScopeStatus()
-		if len(statuses) != 1 || statuses[0].Phase != cache.PhaseNotServed || statuses[0].Scope != upTo(math.MaxUint64) {
-			h.Errorf("got scopes %+v, want the new one, not served", statuses)
-		}
+func TestScopeOfDeletedNamespaceIsRemovedFromVacatedStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw, namespaces, scopes := namespaceScopes(t, blue)
+		lw.Create(namespace("ns", "blue"))
+		start(t, namespaces)
+		runServedInBubble(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
+			h.do("create")
+			h.do("served")
+			lw.Delete("ns")
+			synctest.Wait()
+			if statuses := h.ScopeStatus(); len(statuses) != 1 || statuses[0].Objects != 1 {
+				h.Errorf("got scopes %+v, want one with an object", statuses)
+			}
+			h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+			h.do("gone")
+			if statuses := h.ScopeStatus(); len(statuses) > 0 {
+				h.Errorf("got scopes %+v, want none", statuses)
+			}
+		})
 	})
 }
