@@ -93,8 +93,8 @@ func TestScopeWhoseStateAnotherOneVacatedIsListedAgain(t *testing.T) {
 	})
 }
 
-// The scope of a deleted namespace waits until the objects are deleted, too. Once the resource is not
-// served, it has nothing to wait for.
+// The scope of a deleted namespace waits until the objects are deleted, too. Once the resource is
+// not served, it has nothing to wait for.
 func TestScopeOfDeletedNamespaceIsRemovedFromVacatedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw, namespaces, scopes := namespaceScopes(t, blue)

@@ -26,12 +26,13 @@
 //   - versions_test.go has the texts of versions, which may be larger than 2^63.
 //   - scopes_*_test.go have random programs for an informer over scopes: scopes_program_test.go
 //     draws one, scopes_sets_test.go says which sets of scopes are permitted, scopes_world_test.go
-//     is the history, scopes_server_test.go, scopes_watch_test.go and scopes_http_test.go answer, with the versions of scopes_versions_test.go, and
-//     scopes_lists_test.go remembers which lists they sent. scopes_subject_test.go is the
-//     informer, of package cache, perhaps of some fields, or clientgo, scopes_namespaces_test.go
-//     has the namespaces of NamespaceScopes, scopes_writes_test.go the program's writes into the
-//     store, and scopes_served_test.go whether the server serves the resource. scopes_test.go runs
-//     the steps, and scopes_recorder_test.go checks each event.
+//     is the history, scopes_server_test.go, scopes_watch_test.go and scopes_http_test.go answer,
+//     with the versions of scopes_versions_test.go, and scopes_lists_test.go remembers which lists
+//     they sent. scopes_subject_test.go is the informer, of package cache, perhaps of some fields,
+//     or clientgo, scopes_namespaces_test.go has the namespaces of NamespaceScopes,
+//     scopes_writes_test.go the program's writes into the store, and scopes_served_test.go whether
+//     the server serves the resource. scopes_test.go runs the steps, and scopes_recorder_test.go
+//     checks each event.
 //   - legal_test.go has random programs for servers that do what the API permits, however odd:
 //     legal_server_test.go has empty pages, versions that are shared, missing or no numbers, and
 //     items that cannot be read.
@@ -74,9 +75,9 @@
 //   - set: a change is refused if two scopes may hold one key, unless their selectors are equal and
 //     no UID is in both. A refused one changes nothing.
 //   - count: each object in the store belongs to one scope.
-//   - deletion, left scope: an object is deleted only if it was deleted or its scope does not select
-//     it any more, or with LeftScope if its scope was removed or the filter refuses it. The objects
-//     of a removed scope are deleted before the informer is at rest.
+//   - deletion, left scope: an object is deleted only if it was deleted or its scope does not
+//     select it any more, or with LeftScope if its scope was removed or the filter refuses it. The
+//     objects of a removed scope are deleted before the informer is at rest.
 //   - write: a write into the store is accepted if one scope alone may hold the object.
 //
 // # Running

@@ -333,8 +333,9 @@ func (x *scopedExecution) restore(s scopedStep) {
 
 // fillJournals writes to an object of each scope, so that each stream has received a change by a
 // watch, which the server must repeat. It reports whether that was possible, and whether the
-// informer still asks for it: package clientgo does only if it streams. After two lists in a row that
-// other histories have caused and that may have shown no difference, another list is due before.
+// informer still asks for it: package clientgo does only if it streams. After two lists in a row
+// that other histories have caused and that may have shown no difference, another list is due
+// before.
 func (x *scopedExecution) fillJournals() bool {
 	if x.overtaken == 2 {
 		x.relist()

@@ -21,14 +21,14 @@ import (
 )
 
 // A program may write into the store of an informer, through client-go's Indexer, also before the
-// informer runs. A write is accepted if exactly one scope of the set may hold the object, which then
-// belongs to that scope. A write that is refused changes nothing.
+// informer runs. A write is accepted if exactly one scope of the set may hold the object, which
+// then belongs to that scope. A write that is refused changes nothing.
 //
 // What is checked of an accepted write depends on its key. Under a key that no server object ever
-// has, the object must be removed by a list of its scope, by the removal of that scope or by a later
-// write: see checkRemoval and checkLeft. Under other keys, the store must be equal to the server
-// after all scopes were listed again, but for a changed copy of the present state, which a list
-// keeps: it has the same UID and version. Until then any state of the server may follow.
+// has, the object must be removed by a list of its scope, by the removal of that scope or by a
+// later write: see checkRemoval and checkLeft. Under other keys, the store must be equal to the
+// server after all scopes were listed again, but for a changed copy of the present state, which a
+// list keeps: it has the same UID and version. Until then any state of the server may follow.
 
 var storeWrites = flag.Bool("model.writes", true, "some programs write into the store of an informer with scopes")
 
@@ -221,8 +221,8 @@ func (x *scopedExecution) checkOwn(eventType cache.EventType, s scopedState) {
 }
 
 // checkRemoval checks the deletion of an object of the program, under a key that no server object
-// has: a list of its scope, the removal of that scope or a later write must be the cause. The caller
-// holds mu.
+// has: a list of its scope, the removal of that scope or a later write must be the cause. The
+// caller holds mu.
 func (x *scopedExecution) checkRemoval(s scopedState) {
 	w := x.writing.own[s.value]
 	if w == nil || w.replaced || w.mayLeave || !slices.Contains(ownKeys, s.key) || x.absence.possible {
