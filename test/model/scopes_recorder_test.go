@@ -186,12 +186,12 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 	switch {
 	case leftScope && !mayLeave:
 		x.failLocked("left scope", "%v has left its scope, which was not removed", last)
-	case leftScope:
-		if last.version--; !undone { // its last state may come back
+	case !leftScope && !slices.ContainsFunc(states, ends):
+		x.failLocked("deletion", "of %v, which exists, and is in its scope", last)
+	case leftScope, x.mayBeVacated() && x.server.lagging.Load() > 0: // its last state may come back, also from a replica that has not seen the definition's deletion
+		if last.version--; !undone {
 			x.floors[last.key] = last
 		}
-	case !slices.ContainsFunc(states, ends):
-		x.failLocked("deletion", "of %v, which exists, and is in its scope", last)
 	case slices.ContainsFunc(states, gone) && !slices.ContainsFunc(states[slices.IndexFunc(states, ends):], inside):
 		x.dead[last.uid] = last
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"hash/fnv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +26,7 @@ type scopedServer struct {
 	note     func(format string, arguments ...any)
 	lists    scopedLists
 	requests scopedRequests
+	lagging  atomic.Int32 // the number of lanes that lag
 
 	mu           sync.Mutex // guards the fields below, and that a list takes its own fault
 	lanes        [lanes]lane
@@ -135,6 +137,7 @@ func (s *scopedServer) lag(number int) {
 	defer s.mu.Unlock()
 	if l := &s.lanes[number]; l.release == nil {
 		l.release, l.at = make(chan struct{}), s.ResourceVersion()
+		s.lagging.Add(1)
 	}
 }
 
@@ -146,6 +149,7 @@ func (s *scopedServer) catchUp(number int) {
 	if l := &s.lanes[number]; l.release != nil {
 		close(l.release)
 		l.release, l.absent = nil, s.availability.absent
+		s.lagging.Add(-1)
 	}
 }
 
