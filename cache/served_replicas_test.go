@@ -105,7 +105,7 @@ func TestScopeOfDeletedNamespaceIsRemovedFromVacatedStore(t *testing.T) {
 			h.do("served")
 			lw.Delete("ns")
 			synctest.Wait()
-			if statuses := h.ScopeStatus(); len(statuses) != 1 || statuses[0].Objects != 1 {
+			if statuses := h.ScopeStatus(); len(statuses) != 1 || statuses[0].Store.Objects != 1 {
 				h.Errorf("got scopes %+v, want one with an object", statuses)
 			}
 			h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})

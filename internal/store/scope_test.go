@@ -141,7 +141,7 @@ func TestScopesAreMerged(t *testing.T) {
 		{"a restore that undoes an object of a scope, which must then be listed", "b put k/2@15; a read 12 k/1@11; b put k/3@13; b list 13 k/3@13", "add k/2@15; delete k/2@15, add k/1@11; delete k/1@11, add k/3@13", "k/3@13"},
 		{"a restore that undoes a deletion, and a scope that must then be listed", "b put k/2@11; b delete k/2@15; a read 12; b put k/2@11; b list 12 k/2@11", "add k/2@11; delete k/2@11→/2@15; add k/2@11", "k/2@11"},
 		{"a list that shows that a restore has undone a deletion", "b put k/1@13; b list 14; a list 14 k/2@12", "add k/1@13; delete k/1@13; add k/2@12", "k/2@12"},
-		{"a list that shows that a restore has undone an object, before another scope has one", "a list 100 k/1@100; a read 50; b put k/2@40", "add k/1@100; delete k/1@100; add k/2@40", "k/2@40"},
+		{"a list that shows that a restore has undone an object, before another scope has one", "a list 100 k/1@100; a read 50; b put k/2@40; b list 50 k/2@40", "add k/1@100; delete k/1@100; add k/2@40", "k/2@40"},
 		{"a list from before the other scope's object", "b put k/1@13; a list 12 k/2@12", "add k/1@13", "k/1@13"},
 		{"a list without the objects of the other scope", "b put k/1@11; a list 12", "add k/1@11", "k/1@11"},
 

@@ -560,8 +560,8 @@ func (x *scopedExecution) checkCounts(stored map[string]scopedState) {
 		want[scope]++
 	}
 	for _, status := range x.informer.ScopeStatus() {
-		if status.Objects != want[status.Scope] {
-			x.failLocked("count", "the scope %v has %d objects, want %d", status.Scope, status.Objects, want[status.Scope])
+		if status.Store.Objects != want[status.Scope] {
+			x.failLocked("count", "the scope %v has %d objects, want %d", status.Scope, status.Store.Objects, want[status.Scope])
 		}
 	}
 }
