@@ -106,6 +106,37 @@ func TestOthersWriteBetweenPieces(t *testing.T) {
 	}
 }
 
+// One list has two scopes. An object of one of them cannot be stored, under the key of an entry of
+// the other, which the list lacks.
+func TestKeyOfAFailureIsDecidedOnce(t *testing.T) {
+	half := uint64(1) << 63
+	low := scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}}
+	high := scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}}
+	uids := uidsIn(low)
+	h := newHarnessOf(t, low, high)
+	both := []*Scope{h.NewScope(low), h.NewScope(high)}
+	for _, c := range both {
+		h.AddScope(c)
+	}
+	h.feeds["ab"] = h.NewFeed(FeedConfig{Scopes: both})
+	named := strings.NewReplacer("/A", "/"+uids["a"], "/B", "/"+uids["b"]).Replace
+	h.run(t, named("ab list 10 k/A@9; ab list 20 k/B@15!decode"))
+	h.expect(t, []string{named("add k/A@9 (initial)"), named("delete k/A@9")})
+	if err := h.KeyError("k"); err == nil {
+		t.Error("the key has no error")
+	}
+}
+
+// uidsIn returns a UID whose hash is in a range, as "a", and one whose hash is not, as "b".
+func uidsIn(s scope.Scope) map[string]string {
+	uids := make(map[string]string)
+	for n := 0; len(uids) < 2; n++ {
+		uid := strconv.Itoa(n)
+		uids[map[bool]string{true: "a", false: "b"}[s.Hash.Contains(uid)]] = uid
+	}
+	return uids
+}
+
 // Readers find the entries of a first list as they are stored, and handlers that are added
 // meanwhile receive each of them once, with the batch of the list. What other handlers have
 // received of other scopes under the same keys, they receive, too.
@@ -169,11 +200,7 @@ func TestObjectBeforeAProgramWriteIsDeletedOnce(t *testing.T) {
 	half := uint64(1) << 63
 	low := scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}}
 	high := scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}}
-	uids := make(map[string]string)
-	for n := 0; len(uids) < 2; n++ {
-		uid := strconv.Itoa(n)
-		uids[map[bool]string{true: "a", false: "b"}[low.Hash.Contains(uid)]] = uid
-	}
+	uids := uidsIn(low)
 	for then, want := range map[string][]string{
 		"a list 20":                            {"delete k/B@12"},
 		"a list 20 k/A@15":                     {"delete k/B@12 (initial), add k/A@15 (initial)"},

@@ -156,6 +156,14 @@ func (c *scopeCommit) beginList() error {
 func (c *scopeCommit) keys() iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		has := func(key string) bool { return c.list != nil && c.list.next.entries.Get(key) != nil }
+		stored := func(key string) bool {
+			for _, keys := range c.sets {
+				if keys.Has(key) {
+					return true
+				}
+			}
+			return false
+		}
 		for _, keys := range c.sets {
 			for key := range keys.All() {
 				if !has(key) && !yield(key, false) {
@@ -166,8 +174,8 @@ func (c *scopeCommit) keys() iter.Seq2[string, bool] {
 		if c.list == nil {
 			return
 		}
-		for key, f := range c.list.rejected {
-			if keys := c.sets[f.scope]; !has(key) && (keys == nil || !keys.Has(key)) && !yield(key, false) {
+		for key := range c.list.rejected {
+			if !has(key) && !stored(key) && !yield(key, false) {
 				return
 			}
 		}
