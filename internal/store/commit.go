@@ -315,7 +315,7 @@ func (c *commit) advance() {
 		c.feed.reachListed(slices.Values(c.feed.Scopes()), c.version)
 		c.endAbsence()
 		c.markSynced()
-		c.Store.scopes.oldest = nil
+		c.scopes.oldest = nil
 		c.settle()
 	case !c.isFed(): // otherwise the version says what the server has sent
 		c.live.Load().version = c.version
