@@ -89,7 +89,8 @@ func (i *indexer) apply(change clientcache.TransactionType, obj any) error {
 	return nil
 }
 
-// Replace replaces the whole content by objs. If one of them has no key, it changes nothing.
+// Replace replaces the whole content by objs. If one of them has no key, or if the informer has
+// scopes, it returns an error and changes nothing.
 func (i *indexer) Replace(objs []any, resourceVersion string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -100,8 +101,8 @@ func (i *indexer) Replace(objs []any, resourceVersion string) error {
 	return nil
 }
 
-// Transaction applies changes in order. It skips changes whose objects have no key, and returns an
-// error with the indexes of the others.
+// Transaction applies changes in order. It skips changes whose objects have no key, or are in no
+// scope of the informer, and returns an error with the indexes of the others.
 func (i *indexer) Transaction(txns ...clientcache.Transaction) *clientcache.TransactionError {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -142,8 +142,9 @@ func endOf(last uint64) string {
 	return hexOf(last + 1)
 }
 
-// Matches reports whether the scope's selectors match the labels of an object and its name and
-// namespace. Other fields are taken to match.
+// Matches reports whether the scope's selectors match the labels of an object and, if the field
+// selector has them, its name and namespace. Other fields are taken to match. See MayHold for the
+// namespace and the name of the scope itself.
 func (s Scope) Matches(objectLabels labels.Set, name, namespace string) bool {
 	byLabels, err := labels.Parse(s.LabelSelector)
 	if err != nil || !byLabels.Matches(objectLabels) {

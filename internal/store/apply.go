@@ -66,7 +66,11 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 	if !e.scope.whole && !e.item.Unordered && s.hasPassed(e, id, old) {
 		return feed.Stale, none
 	}
-	verdict := keep.Decide(s.caseOf(arrival{kind: e.kind(), scope: e.scope, item: e.item, id: id, own: old.isOf(e.scope)}, old))
+	a := arrival{kind: e.kind(), scope: e.scope, item: e.item, id: id, own: old.isOf(e.scope)}
+	if a.kind == keep.Deletion && old == nil {
+		a.item.Key = e.itemKey // of a state that could not be stored
+	}
+	verdict := keep.Decide(s.caseOf(a, old))
 	switch verdict {
 	case keep.Ignore:
 		return feed.Stale, none
@@ -239,7 +243,7 @@ type arrival struct {
 }
 
 // caseOf returns how an arrival relates to what the store has of its key. old is the live entry,
-// nil if there is none. The caller holds the writer's lock, unless the store has one scope.
+// nil if there is none. The caller holds the writer's lock, unless the arrival has no scope.
 func (s *Store) caseOf(a arrival, old *Entry) keep.Case {
 	version := a.item.ResourceVersion
 	c := keep.Case{Arrival: a.kind, Repeated: a.item.Repeated, Unordered: a.item.Unordered}

@@ -146,14 +146,15 @@
 //	writer   serializes writes. An event holds it from reading the old state until the new one is
 //	         published. A commit of scopes gives it back after each piece, unless two feeds have one
 //	         of its scopes. A commit of a whole collection holds the lock while it compares, about
-//	         1 µs for each object of the list. Key, decode, transform and index functions may run
-//	         under it; they may read the store but must not write to it. Filters run, and errors are
-//	         reported, under no lock of the store, but perhaps under gate.mu of package source.
+//	         1 µs for each object of the list. Key, decode, transform and index functions, and
+//	         ScopeOf, may run under it; they may read the store but must not write to it. Filters
+//	         run, and errors are reported, under no lock of the store, but perhaps under gate.mu of
+//	         package source.
 //	mu       guards the published state: the maps, the indexes, the resourceVersion, the scopes, the
 //	         tombstones and the order of the log. A writer holds it to publish a change or to swap in
 //	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for a
-//	         piece or O(scopes), and for the tombstones and quarantined keys that a change resolves;
-//	         after a restore of the server, for all tombstones. Only Config.Now runs under it.
+//	         piece or O(scopes), and for the tombstones and quarantined keys that a change resolves.
+//	         Only Config.Now and the function of RemoveUnadded run under it.
 //
 // In comments, both locks are writer and mu, and a lock of the store is either of these. The scopes
 // and tombstones are written under both locks, and may be read under either. The quarantine and the

@@ -98,6 +98,24 @@ func TestRenamedObjectThatFailsInAListKeepsItsState(t *testing.T) {
 	h.expect(t, []string{"add x/u@1 (initial)"}, "x/u@1")
 }
 
+// An older deletion does not release the failure of a newer state, also where transforms rename.
+func TestOlderDeletionKeepsAFailure(t *testing.T) {
+	h := newHarness(transforming)
+	named := func(o *object) feed.Item { // which the transform renames
+		item := o.item()
+		item.Key = "own"
+		return item
+	}
+	other := obj("x/9@5").item()
+	other.Key = "another"
+	h.Apply(watch.Added, other)
+	h.Apply(watch.Added, named(obj("k/1@30").with("decode")))
+	h.Apply(watch.Deleted, named(obj("k/1@20")))
+	if h.KeyError("own") == nil {
+		t.Error("the key has no error")
+	}
+}
+
 // The key of an object determines its scope, so that a transform must not rename it.
 func TestRenamedObjectFailsInAStoreWithScopes(t *testing.T) {
 	renamed := obj("x/u@2").item()

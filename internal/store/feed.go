@@ -190,7 +190,7 @@ func (f *Feed) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 	if len(scopes) > 0 && item.IsUnreadable() && (item.Key == "" || f.isOfUIDs() && item.UID == "") {
 		return scopes[0]
 	}
-	if len(scopes) == 0 || f.name.Namespace != "" && namespaceOf(item.Key) != f.name.Namespace {
+	if len(scopes) == 0 || f.name.Namespace != "" && namespaceOf(item.Key) != f.name.Namespace || f.name.Name != "" && nameOf(item.Key) != f.name.Name {
 		return nil
 	}
 	var hash uint64
@@ -348,7 +348,7 @@ func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
 		if feed.IsOlder(version, c.minVersion) {
 			c.minVersion = version
 		}
-		c.outdated = c.outdated || c.epoch < k.epoch && c.isListed() && by.sharesKeysWith(c)
+		c.outdated = c.outdated || c.epoch < k.epoch && len(c.feeds) > 0 && by.sharesKeysWith(c)
 	}
 	s.tombstones.byKey, s.tombstones.inOrder = nil, nil
 	if feed.IsOlder(version, k.removedVersion) {
@@ -356,12 +356,16 @@ func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
 	}
 }
 
-// wasUndone reports whether a consistent read of a feed at a version shows that the server was
-// restored from a backup: the listed scopes, or others that may hold the same keys, or removed
-// ones, have reached a later version. It does not if another server, which lagged behind, had
+// newestReached returns the latest version that scopes of a feed, others that may hold the same
+// keys, or removed ones have reached. A consistent read that begins then, and is older, shows that
+// the server was restored from a backup. It does not if another server, which lagged behind, had
 // refused the previous request. The caller holds a lock of the store.
-func (s *Store) wasUndone(by *Feed, version string) bool {
-	return feed.IsOlder(version, s.scopes.removedVersion) || slices.ContainsFunc(s.scopes.held, func(c *Scope) bool {
-		return (slices.Contains(by.Scopes(), c) || by.sharesKeysWith(c)) && feed.IsOlder(version, c.reached())
-	})
+func (f *Feed) newestReached() string {
+	newest := f.store.scopes.removedVersion
+	for _, c := range f.store.scopes.held {
+		if f.sharesKeysWith(c) || slices.Contains(f.Scopes(), c) {
+			newest = newer(newest, c.reached())
+		}
+	}
+	return newest
 }

@@ -373,3 +373,61 @@ func TestEventsPassDuringCommits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestListIsDecidedByTombstonesOfItsPauses lets another scope delete so many objects between two
+// pieces that the store drops tombstones. The list does not bring the first of them back.
+func TestListIsDecidedByTombstonesOfItsPauses(t *testing.T) {
+	h := newScopedHarness()
+	h.run(t, "b put k/2@12")
+	h.pauseAfter(1, func() {
+		h.do(t, "b delete k/2@40")
+		for i := range minTombstones + 1 {
+			h.run(t, fmt.Sprintf("b put x%d/3@%d; b delete x%d/3@%d", i, 100+2*i, i, 101+2*i))
+		}
+	})
+	next := h.feeds["a"].Begin()
+	next.Add(stateOf("a/9@15"))
+	next.Add(stateOf("k/1@14"))
+	if err := next.Commit("20"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(contents(h.Snapshot()), " "); got != "a/9@15" {
+		t.Errorf("the store has %q", got)
+	}
+	h.run(t, "b put y/3@90000; b delete y/3@90001")
+	if n := len(h.tombstones.inOrder); n > minTombstones {
+		t.Errorf("%d tombstones are kept", n)
+	}
+}
+
+// The object of a removed scope is one of the scope that replaces it, as the program writes it
+// before that is listed.
+func TestObjectOfTwoScopesIsUpdated(t *testing.T) {
+	all, labelled := scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "a", LabelSelector: "l"}
+	for then, want := range map[string][]string{
+		"b list 20 a/k/1@13": {"delete a/l/2@12→/2@12 (left scope)", "update a/k/1@12→/1@13 (initial)"},
+		"unadded":            {"delete a/l/2@12→/2@12 (left scope)", "delete a/k/1@12→/1@13 (left scope)"},
+	} {
+		var set scope.Set
+		h := &scopedHarness{newHarness(func(c *Config) { c.ScopeOf = set.Of }), make(map[string]*Scope), make(map[string]*Feed)}
+		if err := set.Add(all); err != nil {
+			t.Fatal(err)
+		}
+		h.joinScope("a", all)
+		h.run(t, "a put a/k/1@12; a put a/l/2@12")
+		h.batches()
+		if err := set.Replace(labelled); err != nil {
+			t.Fatal(err)
+		}
+		h.run(t, "program put a/k/1@13; a leave")
+		if then == "unadded" {
+			h.RemoveUnadded(func(scope.Scope) bool { return false })
+		} else {
+			h.add("b", labelled)
+			h.run(t, then)
+		}
+		if got := h.batches(); !slices.Equal(got, want) {
+			t.Errorf("%s: the log received %q, want %q", then, got, want)
+		}
+	}
+}

@@ -26,6 +26,7 @@ type Replacement struct {
 	repeats         bool                    // an entry was replaced or removed, so made may hold a key twice
 	vacations       uint64                  // those of the store at Begin
 	writes          uint64                  // state.writes of the live state at Begin
+	reached         string                  // Feed.newestReached at Begin
 	known           []knownEntry            // what Needs has returned; belongs to its goroutine
 	rejected        map[string]failure      // keys whose newest state could not be stored or is ignored, and why
 	unnamed         int                     // number of items that could not be stored and have no key
@@ -61,10 +62,13 @@ func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement 
 	if f != nil && s.isScoped() {
 		set = &indexSet{} // the indexes of the live state are changed instead
 	}
-	comparesContents := f != nil && s.isScoped() && f.isOutdated()
+	comparesContents, reached := false, ""
+	if f != nil && s.isScoped() {
+		comparesContents, reached = f.isOutdated(), f.newestReached()
+	}
 	return &Replacement{
-		compareContents: comparesContents,
-		store:           s, feed: f, next: newState(set, s.isScoped() && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations,
+		compareContents: comparesContents, reached: reached,
+		store: s, feed: f, next: newState(set, s.isScoped() && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations,
 		rejected: make(map[string]failure), recovered: make(map[string]struct{}), duplicates: make(map[string]struct{}),
 		refused: make(map[string]refusedState), passed: make(map[string]struct{}),
 	}

@@ -36,10 +36,11 @@ type Scope struct {
 	outdated   bool        // it must be listed, as a scope that shares keys has noticed a restore of the server
 	vacated    bool        // it has not been listed since Vacate
 	// Before it is listed, handlers receive nothing of its entries. unlogged has what they have
-	// received of other scopes under the keys of entries. overwritten reports whether others than
-	// its first list have written entries since that began.
+	// received of other scopes under the keys of entries. overwritten has the keys whose entries
+	// others have written while its first list was written.
 	unlogged    map[string]*Entry
-	overwritten bool
+	overwritten map[string]struct{}
+	isWritten   bool // its list is being written
 }
 
 // progress is the version that a feed has reached.
@@ -152,6 +153,9 @@ func (k *scopes) holding(key string) iter.Seq[*Scope] {
 		}
 	}
 }
+
+// nameOf returns the name in a key.
+func nameOf(key string) string { return key[strings.IndexByte(key, '/')+1:] }
 
 // namespaceOf returns the namespace in a key, empty if it has none.
 func namespaceOf(key string) string {

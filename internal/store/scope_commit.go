@@ -114,7 +114,7 @@ func (c *scopeCommit) begin() error {
 	live := c.live.Load()
 	c.sets = make(map[*Scope]*snapmap.Set, len(c.scopes))
 	for scope := range c.scopes {
-		scope.overwritten = false
+		scope.isWritten = true
 		if keys := live.indexes.ofScope(scope); keys != nil {
 			c.sets[scope] = keys
 		}
@@ -133,7 +133,7 @@ func (c *scopeCommit) beginList() error {
 	for _, scope := range by.Scopes() {
 		isOlder := feed.IsOlder(c.version, scope.reached())
 		switch {
-		case by.feeds(scope) && scope.vacated && !compares && isOlder:
+		case by.feeds(scope) && !compares && (scope.vacated && isOlder || scope.outdated):
 			return feed.ErrOutdated // it must be listed
 		case !by.feeds(scope), !compares && scope.isListed() && isOlder:
 		case !compares && feed.IsOlder(c.version, scope.minVersion):
@@ -142,7 +142,7 @@ func (c *scopeCommit) beginList() error {
 			c.scopes[scope] = true
 		}
 	}
-	if compares && c.wasUndone(by, c.version) {
+	if compares && feed.IsOlder(c.version, c.list.reached) {
 		c.noteRestore(by, slices.Collect(maps.Keys(c.scopes)), c.version)
 	}
 	for scope := range c.scopes {
@@ -322,8 +322,12 @@ func (c *scopeCommit) publish() {
 // The events of scopes that were not listed before are logged in the hold of mu that makes them
 // listed: what a handler has received, reads know.
 func (c *scopeCommit) end() {
+	changes := c.initialChanges()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for scope := range c.scopes {
+		scope.unlogged, scope.overwritten, scope.isWritten = nil, nil, false
+	}
 	if c.list == nil {
 		c.forget()
 		return
@@ -339,7 +343,6 @@ func (c *scopeCommit) end() {
 		c.quarantine.setUnnamed(scope, unnamed)
 		unnamed = 0
 	}
-	changes := c.initialChanges()
 	c.beginListing(maps.Keys(c.scopes), func(c *Scope) *atomic.Uint64 { return &c.listed })
 	if c.config.Log != nil {
 		c.config.Log.Append(changes)
@@ -355,47 +358,38 @@ func (c *scopeCommit) end() {
 
 // initialChanges returns the changes that handlers receive of the scopes that were not listed
 // before: deletions of the objects that they have received of other scopes under the same keys,
-// then additions, in the order of the list. The caller holds both locks.
+// then additions, in the order of the list. The caller holds the writer's lock.
 func (c *scopeCommit) initialChanges() []Change {
-	var gone []Change
-	overwritten := false
+	before, overwritten := make(map[string]*Entry), make(map[string]struct{})
 	for scope := range c.scopes {
-		for key, old := range scope.unlogged {
-			gone = append(gone, Change{Key: key, Old: old, Initial: true})
+		if scope.isUnlisted() {
+			maps.Copy(before, scope.unlogged)
+			maps.Copy(overwritten, scope.overwritten)
 		}
-		overwritten = overwritten || scope.isUnlisted() && scope.overwritten
-		scope.unlogged, scope.overwritten = nil, false
 	}
-	if overwritten {
-		c.batch = c.presentChanges()
-	}
-	if gone == nil {
+	if c.list == nil || len(before) == 0 && len(overwritten) == 0 {
 		return c.batch
 	}
-	return append(gone, c.batch...)
-}
-
-// presentChanges returns the batch with the present entries, as others have written some since. The
-// caller holds both locks.
-func (c *scopeCommit) presentChanges() (present []Change) {
-	added := make(map[string]bool, len(c.batch))
-	add := func(key string) {
-		entry := new(Entry).fromMap(c.entries.Item(key))
-		if entry != nil && c.scopes[entry.scope()] && entry.scope().isUnlisted() && !added[key] {
-			present, added[key] = append(present, Change{Key: key, New: entry, Initial: true}), true
+	changes := make([]Change, 0, len(before)+len(c.batch)+len(overwritten))
+	for key, old := range before {
+		if entry := c.entries.Item(key); entry.Value == nil || !old.sameObject(new(Entry).fromMap(entry).identity()) {
+			changes = append(changes, Change{Key: key, Old: old, Initial: true})
+			delete(before, key)
 		}
 	}
 	for i := range c.batch {
-		add(c.batch[i].Key)
-	}
-	for scope := range c.scopes {
-		if keys := c.live.Load().indexes.ofScope(scope); keys != nil {
-			for key := range keys.All() {
-				add(key)
-			}
+		change := c.batch[i]
+		if _, changed := overwritten[change.Key]; !changed {
+			change.Old = before[change.Key]
+			changes = append(changes, change)
 		}
 	}
-	return present
+	for key := range overwritten { // the present entries, as others have written them
+		if entry := new(Entry).fromMap(c.entries.Item(key)); entry != nil && c.scopes[entry.scope()] {
+			changes = append(changes, Change{Key: key, Old: before[key], New: entry, Initial: true})
+		}
+	}
+	return changes
 }
 
 // forget removes the scopes from the store. The caller holds both locks.

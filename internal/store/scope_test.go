@@ -4,6 +4,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -315,5 +316,53 @@ func TestForgottenScopesCostNoVisitOfOtherNamespaces(t *testing.T) {
 	k.forget([]*Scope{gone})
 	if !slices.Equal(k.held, []*Scope{kept}) || !slices.Equal(k.byNamespace["a"], []*Scope{kept}) {
 		t.Errorf("held are %v, of the namespace %v", k.held, k.byNamespace["a"])
+	}
+}
+
+// A request may have another field selector than that of its scope.
+func TestObjectsOfOtherNamesAreOutOfScope(t *testing.T) {
+	h := &scopedHarness{newHarness(scoped), make(map[string]*Scope), make(map[string]*Feed)}
+	for _, name := range []string{"a", "b"} {
+		h.joinScope(name, scope.Scope{Namespace: "n", Name: name})
+	}
+	h.run(t, "a list 20 n/a/1@12 n/b/2@13; b list 20 n/a/1@12 n/b/2@13; a put n/b/2@21; a leave")
+	if got := strings.Join(contents(h.Snapshot()), " "); got != "n/b/2@13" {
+		t.Errorf("the store has %q", got)
+	}
+}
+
+// Another scope advances while a consistent read is received: the server was not restored.
+func TestReadBesideAScopeThatAdvancesIsNoRestore(t *testing.T) {
+	h := newScopedHarness()
+	h.run(t, "a put k/1@15; b put l/2@16")
+	read := h.feeds["a"].Begin()
+	read.CompareContents(true)
+	read.Add(stateOf("k/1@15"))
+	h.run(t, "b put m/3@25")
+	if err := read.Commit("20"); err != nil || h.scopes["b"].outdated || h.Store.scopes.epoch != 0 {
+		t.Errorf("error %v, outdated %v, epoch %d", err, h.scopes["b"].outdated, h.Store.scopes.epoch)
+	}
+}
+
+// A list that has begun before a restore was noticed has the states of before.
+func TestListFromBeforeARestoreIsRefused(t *testing.T) {
+	for _, listed := range []bool{true, false} {
+		h := newScopedHarness()
+		h.run(t, "a list 90; b list 90")
+		by := "b"
+		if !listed {
+			by = "c"
+			h.add(by, scope.Scope{})
+		}
+		next := h.feeds[by].Begin()
+		next.Add(stateOf("k/2@95"))
+		h.run(t, "a read 50")
+		if err := next.Commit("100"); !errors.Is(err, feed.ErrOutdated) {
+			t.Errorf("listed before: %v, error %v", listed, err)
+		}
+		h.run(t, by+" list 51; a put k/1@52")
+		if got := strings.Join(contents(h.Snapshot()), " "); got != "k/1@52" {
+			t.Errorf("listed before: %v, the store has %q", listed, got)
+		}
 	}
 }

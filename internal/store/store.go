@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -253,7 +252,7 @@ func (s *Store) scopeOfOwn(key, uid string) (own *Scope, err error) {
 	if !s.isScoped() {
 		return nil, nil
 	}
-	name, err := s.config.ScopeOf(namespaceOf(key), key[strings.IndexByte(key, '/')+1:], uid)
+	name, err := s.config.ScopeOf(namespaceOf(key), nameOf(key), uid)
 	if err == nil {
 		s.withMu(func() { own = s.scopes.named(name, key) })
 	}

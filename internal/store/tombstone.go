@@ -70,18 +70,30 @@ func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
 		g.byKey = make(map[string]*tombstone)
 	}
 	g.byKey[t.key] = t
-	if g.inOrder = append(g.inOrder, t); len(g.inOrder) <= limit {
-		return
+	g.inOrder = append(g.inOrder, t)
+	for len(g.inOrder) > limit && g.giveUpFirst(k) {
 	}
-	oldest := g.inOrder[0]
-	if g.byKey[oldest.key] == oldest {
-		for c := range k.holding(oldest.key) {
-			if c.lagsBehind(oldest.shown) {
-				c.minVersion = newer(c.minVersion, oldest.shown)
+}
+
+// giveUpFirst drops the tombstone that was recorded first, and makes the scopes that lag behind it
+// be listed. It returns false if the list of one of them is being written, which is decided by
+// tombstones. The caller holds both locks.
+func (g *tombstones) giveUpFirst(k *scopes) bool {
+	t := g.inOrder[0]
+	if g.byKey[t.key] == t {
+		for c := range k.holding(t.key) {
+			if c.isWritten {
+				return false
+			}
+		}
+		for c := range k.holding(t.key) {
+			if c.lagsBehind(t.shown) {
+				c.minVersion = newer(c.minVersion, t.shown)
 			}
 		}
 	}
 	g.dropFirst()
+	return true
 }
 
 // dropFirst drops the tombstone that was recorded first. The caller holds both locks.

@@ -107,6 +107,8 @@ func (w *write) appendChanges(changes []Change) []Change {
 		changes = append(changes, Change{Key: w.key, Old: w.final, Final: w.final})
 	case w.next == nil && old == w.old:
 		changes = append(changes, Change{Key: w.key, Old: old, Final: w.final, LeftScope: w.leftScope})
+	case w.next == nil && old != nil && old.sameObject(w.old.identity()):
+		changes = append(changes, Change{Key: w.key, Old: old, Final: w.final, LeftScope: w.leftScope})
 	case w.next == nil && old != nil:
 		changes = append(changes, Change{Key: w.key, Old: old})
 	case w.next == nil:
@@ -118,13 +120,24 @@ func (w *write) appendChanges(changes []Change) []Change {
 	return changes
 }
 
+// noteIn notes that others have written a key of a scope whose first list is being written.
+func (w *write) noteIn(c *Scope) {
+	if w.initial || !c.isWritten {
+		return
+	}
+	if c.overwritten == nil {
+		c.overwritten = make(map[string]struct{})
+	}
+	c.overwritten[w.key] = struct{}{}
+}
+
 // observed returns the state of the key that handlers have received, nil if there is none, and
 // reports whether they receive the write: they receive nothing of a scope before it is listed. The
 // caller holds both locks.
 func (w *write) observed() (old *Entry, isLogged bool) {
 	old = w.old
 	if from := scopeOf(old); from.isUnlisted() {
-		from.overwritten = from.overwritten || !w.initial
+		w.noteIn(from)
 		old = from.unlogged[w.key]
 		delete(from.unlogged, w.key)
 	}
@@ -132,7 +145,7 @@ func (w *write) observed() (old *Entry, isLogged bool) {
 	if !to.isUnlisted() {
 		return old, true
 	}
-	to.overwritten = to.overwritten || !w.initial
+	w.noteIn(to)
 	if old != nil {
 		if to.unlogged == nil {
 			to.unlogged = make(map[string]*Entry)
