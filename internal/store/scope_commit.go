@@ -385,7 +385,7 @@ func (c *scopeCommit) initialChanges() []Change {
 		}
 	}
 	for key := range overwritten { // the present entries, as others have written them
-		if entry := new(Entry).fromMap(c.entries.Item(key)); entry != nil && c.scopes[entry.scope()] {
+		if entry := new(Entry).fromMap(c.entries.Item(key)); entry != nil && c.scopes[entry.scope()] && entry.scope().isUnlisted() {
 			changes = append(changes, Change{Key: key, Old: before[key], New: entry, Initial: true})
 		}
 	}
