@@ -5,6 +5,7 @@ package history
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -33,7 +34,7 @@ type state struct {
 }
 
 // History remembers the newest states that a reflector has received. The zero History is empty. It
-// is not safe for concurrent use.
+// is not safe for concurrent use, but for Inherit.
 type History struct {
 	// states are at most size states, the newest last. Invariant: those of events follow those of
 	// the last list, and are complete groups in the order of their versions.
@@ -44,11 +45,49 @@ type History struct {
 	// at beforeLast before the newest.
 	base, beforeLast string
 	baseAt           int64
+
+	mu        sync.Mutex // guards inherited
+	inherited []state    // at most size, the newest last
+}
+
+// Inherit adds the newest states of another history, which does not change any more. They count in
+// Compare and Has up to the next list; no watch starts before them. It may be called concurrently
+// with the other methods.
+func (h *History) Inherit(from *History) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.inherited = slices.Concat(h.inherited, from.inherited, from.states)
+	slices.SortStableFunc(h.inherited, func(a, b state) int {
+		switch {
+		case feed.IsOlder(a.version, b.version):
+			return -1
+		case feed.IsOlder(b.version, a.version):
+			return 1
+		}
+		return 0
+	})
+	h.inherited = slices.Clone(h.inherited[max(0, len(h.inherited)-size):])
+}
+
+// any reports whether f does for a state, also for an inherited one.
+func (h *History) any(f func(*state) bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, states := range [][]state{h.states, h.inherited} {
+		for i := range states {
+			if f(&states[i]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Listed replaces all states by the newest ones of a list, which may be nil.
 func (h *History) Listed(list *List) {
-	h.states, h.events = h.states[:0], 0
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.states, h.events, h.inherited = h.states[:0], 0, nil
 	if list != nil {
 		h.states = append(h.states, list.states...)
 	}
@@ -128,21 +167,22 @@ func (h *History) Compare(list *List) (strongest Evidence) {
 
 // Has reports whether an item, with its stamp, is a state that was received before.
 func (h *History) Has(item feed.Item, stamp Stamp) bool {
-	return stamp.form != unknownForm && slices.ContainsFunc(h.states, func(s state) bool {
+	return stamp.form != unknownForm && h.any(func(s *state) bool {
 		return s.version == item.ResourceVersion && s.key == item.Key && s.uid == item.UID && s.event != watch.Deleted && s.stamp == stamp
 	})
 }
 
 func (h *History) evidence(listed state) (strongest Evidence) {
-	for i := range h.states {
-		switch s := &h.states[i]; {
+	h.any(func(s *state) bool {
+		switch {
 		case s.key != listed.key || s.uid != listed.uid || s.event == watch.Deleted:
 		case s.version == listed.version:
 			strongest = max(strongest, s.stamp.evidence(listed.stamp))
 		case feed.IsOlder(listed.version, s.version):
 			strongest = max(strongest, OtherHistory)
 		}
-	}
+		return false
+	})
 	return strongest
 }
 

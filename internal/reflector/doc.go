@@ -166,8 +166,9 @@
 // difference, the server is assumed not to repeat its history: watches start at the version reached
 // until a list with another cause. A fake of client-go has no history.
 //
-// A stream that replaces another one, whose history is in doubt, confirms it by a list
-// (ConfirmHistory).
+// A stream that replaces others confirms the history by a list if that of one is in doubt
+// (ConfirmHistory). Once their Run has returned, its lists are compared with what they have received,
+// too (Inherit).
 //
 // # How another request ended, and what comes next
 //

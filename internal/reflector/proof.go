@@ -128,6 +128,10 @@ func (r *Reflector) HistoryInDoubt() bool {
 // another one needs it if the other's history is in doubt. It is safe for concurrent use.
 func (r *Reflector) ConfirmHistory() { r.proof.scheduled.schedule(r.clock.Now()) }
 
+// Inherit adds what the history of another reflector remembers, which this one has replaced and
+// whose Run has returned. It is safe for concurrent use.
+func (r *Reflector) Inherit(from *Reflector) { r.proof.history.Inherit(&from.proof.history) }
+
 // evidenceOf returns the evidence of an ErrHistoryChanged.
 func evidenceOf(err error) history.Evidence {
 	if e, ok := errors.AsType[*history.Error](err); ok {

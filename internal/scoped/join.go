@@ -6,47 +6,91 @@ package scoped
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// joinRetryInterval is the time after which watches that could not be joined are joined again.
-const joinRetryInterval = 30 * time.Second
+const (
+	// joinInterval is the least time between two joins of a group. A joined watch that receives
+	// nothing must be open for as long, which is checked once in joinPoll.
+	joinInterval = 10 * time.Second
+	joinPoll     = time.Second
+)
 
-// join joins the streams of listed scopes that differ only in their ranges of hashes. If the joined
-// stream fails before it has received an event or a bookmark, for example because the server no
-// longer has the version, it is ended alone. Scopes whose versions cannot be compared have no
-// lowest one, and are not joined.
+// joinBackoff are the delays after joins that fail.
+var joinBackoff = wait.Backoff{Duration: 30 * time.Second, Factor: 2, Steps: 8, Cap: 30 * time.Minute}
+
+// group is what the loop knows of the scopes that differ only in their ranges of hashes.
+type group struct {
+	unsharded bool      // see isSharded
+	nextJoin  time.Time // not before
+	backoff   wait.Backoff
+}
+
+// groupOf returns the group of a scope without a range.
+func (l *Loop) groupOf(name scope.Scope) *group {
+	if l.groups[name] == nil {
+		l.groups[name] = &group{backoff: joinBackoff}
+	}
+	return l.groups[name]
+}
+
+// join joins the streams of listed scopes that differ only in their ranges of hashes. Scopes whose
+// versions cannot be compared have no lowest one, and are not joined.
 func (l *Loop) join(ctx context.Context) {
-	if l.joinFailed.CompareAndSwap(true, false) {
-		l.retryJoin = l.clock.Now().Add(joinRetryInterval)
-	}
-	if l.clock.Now().Before(l.retryJoin) {
-		return
-	}
-	l.retryJoin = time.Time{}
 	if l.store.IsVacant() { // a joined stream starts at a version that must be listed first, which calls join again
 		return
 	}
 	groups := make(map[scope.Scope][]*heldScope)
 	for _, held := range l.all() {
-		if held.name.Hash.Field != "" && IsClosed(held.synced) && held.state == scope.Held {
+		if held.name.Hash.Field != "" {
 			groups[held.name.WithoutRange()] = append(groups[held.name.WithoutRange()], held)
 		}
 	}
-	for name, group := range groups {
-		if slices.ContainsFunc(l.allStreams(), func(s *stream) bool { return s.joins && s.group == name }) {
-			continue
+	maps.DeleteFunc(l.groups, func(name scope.Scope, _ *group) bool { return groups[name] == nil })
+	for name, all := range groups {
+		isJoining := slices.ContainsFunc(l.allStreams(), func(s *stream) bool { return s.from != "" && s.group == name })
+		if listed := slices.DeleteFunc(all, func(held *heldScope) bool { return !l.canJoin(held) }); len(listed) > 0 && !isJoining {
+			l.joinGroup(ctx, l.groupOf(name), listed)
 		}
-		for _, chunk := range chunks(group, l.isSharded(group)) {
-			if from := l.store.LowestVersion(partsOf(chunk)); !l.hasStream(chunk) && feed.Reaches(from, from) {
-				l.start(ctx, chunk, from)
-			}
+	}
+}
+
+// canJoin reports whether a scope may be joined with others. The server has refused to watch it
+// from its version if it had that before; then the loop looks again.
+func (l *Loop) canJoin(held *heldScope) bool {
+	if !IsClosed(held.synced) || held.state != scope.Held {
+		return false
+	}
+	if held.refused != "" && !feed.IsOlder(held.refused, l.store.ScopeState(held.part).ResourceVersion) {
+		l.wakeBy(l.clock.Now().Add(joinBackoff.Duration))
+		return false
+	}
+	return true
+}
+
+// joinGroup joins the streams of listed scopes of a group, or makes the loop do so later.
+func (l *Loop) joinGroup(ctx context.Context, group *group, listed []*heldScope) {
+	now, at := l.clock.Now(), group.nextJoin
+	for _, chunk := range chunks(listed, l.isSharded(listed)) {
+		switch from := l.store.LowestVersion(partsOf(chunk)); {
+		case l.hasStream(chunk) || !feed.Reaches(from, from):
+		case now.Before(at):
+			l.wakeBy(at)
+		default:
+			l.start(ctx, chunk, from)
+			l.wakeBy(now.Add(joinPoll))
+			group.nextJoin = now.Add(joinInterval)
 		}
 	}
 }
@@ -78,15 +122,11 @@ func chunks(group []*heldScope, sharded bool) (all [][]*heldScope) {
 // shard selector.
 func (l *Loop) isSharded(group []*heldScope) bool {
 	name := group[0].name.WithoutRange()
-	if l.unsharded[name] {
-		return false
-	}
-	for _, stream := range l.allStreams() {
-		if stream.group == name && stream.feed.OutOfScope() > 0 {
-			l.unsharded[name] = true
-		}
-	}
-	return !l.unsharded[name]
+	known := l.groupOf(name)
+	known.unsharded = known.unsharded || slices.ContainsFunc(l.allStreams(), func(stream *stream) bool {
+		return stream.group == name && stream.feed.OutOfScope() > 0
+	})
+	return !known.unsharded
 }
 
 // hasStream reports whether one stream feeds exactly these scopes, and requests exactly their
@@ -100,38 +140,55 @@ func (l *Loop) hasStream(chunk []*heldScope) bool {
 	})
 }
 
-// finishJoins replaces streams by the joined streams that have caught up with them. It ends a
-// joined stream that no longer feeds all its scopes, because another stream has noticed a restore
-// of the server.
-func (l *Loop) finishJoins(ctx context.Context) {
-	streams := l.allStreams()
-	for _, joined := range streams {
-		switch {
-		case !joined.joins:
-		case !joined.feed.FeedsAllScopes():
-			l.joinFailed.Store(true)
-			joined.cancel()
-		case joined.proven.Load() && joined.feed.HasCaughtUp():
-			l.replaceStreams(joined, streams)
-			if !joined.feed.FeedsAllScopes() { // since just now: nothing feeds some of its scopes
-				held := joined.held
-				l.stopFeeding(joined, held)
-				l.list(ctx, held)
+// finishJoins replaces streams by the joined streams that work.
+func (l *Loop) finishJoins() {
+	for _, joined := range l.allStreams() {
+		if joined.from == "" {
+			continue
+		}
+		now := l.clock.Now()
+		if joined.reflector.Phase() != reflector.Watching {
+			joined.openSince = now
+		} else if now.Sub(joined.openSince) >= joinInterval {
+			joined.state.CompareAndSwap(joining, owning)
+		}
+		if joined.state.Load() == owning {
+			joined.feed.Take()
+			l.replaceStreams(joined)
+		} else {
+			l.wakeBy(now.Add(joinPoll))
+		}
+	}
+}
+
+// replaceStreams detaches the other streams from the scopes of a joined one. Those that have no
+// others end, and what their histories remember is passed on then. If the server has not proved the
+// history that one of them received, the joined one confirms it by a list.
+func (l *Loop) replaceStreams(joined *stream) {
+	joined.from = ""
+	l.groupOf(joined.group).backoff = joinBackoff
+	for _, other := range l.allStreams() {
+		if other == joined || other.group != joined.group {
+			continue
+		}
+		inDoubt := other.reflector.HistoryInDoubt() // before it ends
+		if l.stopFeeding(other, joined.held) {
+			other.successor = joined
+			if inDoubt {
+				joined.reflector.ConfirmHistory()
 			}
 		}
 	}
 }
 
-// replaceStreams detaches the other streams from the scopes of a joined one. If one of them has not
-// seen that the server has the history that it received, the joined one confirms it by a list.
-func (l *Loop) replaceStreams(joined *stream, streams []*stream) {
-	joined.joins = false
-	for _, other := range streams {
-		if other != joined && other.group == joined.group {
-			if other.reflector.HistoryInDoubt() {
-				joined.reflector.ConfirmHistory()
-			}
-			l.stopFeeding(other, joined.held)
+// noteFailedJoin records that a joining stream has failed. The others go on.
+func (l *Loop) noteFailedJoin(ctx context.Context, joined *stream) {
+	klog.FromContext(ctx).V(2).Info("Watches were not joined", "scope", joined.request.String(), "err", joined.joinErr)
+	group := l.groupOf(joined.group)
+	group.nextJoin = l.clock.Now().Add(group.backoff.Step())
+	if apierrors.IsResourceExpired(joined.joinErr) || apierrors.IsGone(joined.joinErr) {
+		for _, held := range joined.held {
+			held.refused = joined.from
 		}
 	}
 }
@@ -144,8 +201,8 @@ func (l *Loop) stopStreams(scopes []*heldScope) {
 }
 
 // stopFeeding detaches a stream from those of scopes that it feeds, and ends the stream if it has
-// no others.
-func (l *Loop) stopFeeding(stream *stream, scopes []*heldScope) {
+// no others. It reports whether it feeds any.
+func (l *Loop) stopFeeding(stream *stream, scopes []*heldScope) bool {
 	stopped := sets.New(scopes...)
 	var gone, rest []*heldScope
 	l.mu.Lock()
@@ -160,20 +217,11 @@ func (l *Loop) stopFeeding(stream *stream, scopes []*heldScope) {
 	stream.held = rest
 	l.mu.Unlock()
 	if len(gone) == 0 {
-		return
+		return false
 	}
 	stream.feed.Drop(partsOf(gone))
 	if len(rest) == 0 {
 		stream.cancel()
 	}
-}
-
-// joinTimer returns a channel that receives a value when joining must be tried again. It is nil if
-// there is nothing to try again.
-func (l *Loop) joinTimer() (expired <-chan time.Time, stop func()) {
-	if l.retryJoin.IsZero() {
-		return nil, func() {}
-	}
-	timer := l.clock.NewTimer(l.retryJoin.Sub(l.clock.Now()))
-	return timer.C(), func() { timer.Stop() }
+	return true
 }

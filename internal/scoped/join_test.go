@@ -20,14 +20,11 @@ import (
 func TestWatchesAreNotJoinedWhileNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Config{Store: store.New(store.Config{ScopeOf: new(scope.Set).Of}), Set: new(scope.Set), Clock: clock.RealClock{}})
-		l.joinFailed.Store(true)
 		l.join(t.Context())
 		l.store.Vacate(t.Context(), errors.New("not served"), true)
 		<-time.After(time.Hour)
 		l.join(t.Context())
-		expired, stop := l.joinTimer()
-		defer stop()
-		if expired != nil {
+		if !l.wakeAt.IsZero() {
 			t.Error("the loop wakes up, and joins nothing")
 		}
 	})

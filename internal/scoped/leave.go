@@ -38,10 +38,12 @@ func (l *Loop) isEmpty(held *heldScope) bool { return l.store.ScopeSize(held.par
 
 // isRefused reports whether the server refuses the requests for a scope, or no longer knows it.
 func (l *Loop) isRefused(held *heldScope) bool {
-	return slices.ContainsFunc(l.streamsOf(held), func(stream *stream) bool {
-		err := stream.reflector.Status().Err
-		return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
-	})
+	stream := l.streamOf(held)
+	if stream == nil {
+		return false
+	}
+	err := stream.reflector.Status().Err
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
 }
 
 // remove removes scopes. Handlers receive their objects as deletions, with LeftScope if they exist.
@@ -61,7 +63,7 @@ func (l *Loop) remove(removed []*heldScope, exist bool) {
 	l.store.RemoveScopes(partsOf(removed), exist)
 	l.mu.Lock()
 	for _, held := range removed {
-		delete(l.unsharded, held.name.WithoutRange()) // found again if the group has others
+		l.groupOf(held.name.WithoutRange()).unsharded = false // found again if the group has others
 		delete(l.held, held.name)
 	}
 	l.order = slices.DeleteFunc(l.order, func(held *heldScope) bool { return held.leaving })

@@ -36,14 +36,14 @@ type Loop struct {
 	clock   clock.Clock
 	synced  chan struct{} // closed once the scopes of the start have been listed
 	recheck chan struct{} // of capacity 1; see signal
-	ended   chan *stream
-	watched atomic.Bool // see awaitsProgress
+	ended   chan *stream  // see forget
+	watched atomic.Bool   // see awaitsProgress
 	running sync.WaitGroup
 
-	joinFailed atomic.Bool          // a stream could not take the place of others
-	retryJoin  time.Time            // when streams are joined again, after a failure; belongs to the loop's goroutine
-	complete   bool                 // the scopes of the start have been added; belongs to the loop's goroutine
-	unsharded  map[scope.Scope]bool // see isSharded; belongs to the loop's goroutine
+	// The fields below belong to the loop's goroutine.
+	complete bool                   // the scopes of the start have been added
+	groups   map[scope.Scope]*group // by scopes without a range
+	wakeAt   time.Time              // when the loop settles although nothing has changed; zero if never
 
 	mu      sync.Mutex // guards the fields below; held for O(scopes)
 	phase   reflector.Phase
@@ -66,6 +66,7 @@ type heldScope struct {
 	state   scope.State
 	synced  chan struct{} // closed once it has been listed
 	gone    chan struct{} // closed once it is no longer held
+	refused string        // the version from which the server last refused a joined watch with 410
 	freshAt time.Time     // of streams that no longer feed it, or when it was added; guarded by Loop.mu
 	leaving bool          // it is removed, or about to be; guarded by Loop.mu
 }
@@ -79,7 +80,7 @@ func New(config Config) *Loop {
 		ended:     make(chan *stream),
 		phase:     reflector.Idle,
 		held:      make(map[scope.Scope]*heldScope),
-		unsharded: make(map[scope.Scope]bool),
+		groups:    make(map[scope.Scope]*group),
 		emptied:   make(map[string]time.Time),
 		allHashes: make(map[scope.Scope]bool),
 	}
@@ -98,7 +99,10 @@ func (l *Loop) Run(ctx context.Context) error {
 	complete := l.config.Set.Complete()
 	l.complete = complete == nil
 	for ctx.Err() == nil {
-		timer, stop := l.joinTimer()
+		var timer <-chan time.Time
+		if !l.wakeAt.IsZero() {
+			timer = l.clock.After(l.wakeAt.Sub(l.clock.Now()))
+		}
 		select {
 		case <-ctx.Done():
 		case <-subscription.Ready():
@@ -110,11 +114,10 @@ func (l *Loop) Run(ctx context.Context) error {
 		case <-timer:
 		case ended := <-l.ended:
 			if ended.err != nil && ctx.Err() == nil {
-				stop()
 				return ended.err
 			}
+			l.forget(ctx, ended)
 		}
-		stop()
 		l.settle(ctx)
 	}
 	return nil
@@ -123,12 +126,19 @@ func (l *Loop) Run(ctx context.Context) error {
 // settle takes the steps that changes of the set and the progress of streams allow.
 func (l *Loop) settle(ctx context.Context) {
 	l.watched.Store(l.awaitsProgress()) // before the state of the streams is read
+	l.wakeAt = time.Time{}
 	l.noteSynced()
-	l.finishJoins(ctx)
+	l.finishJoins()
 	l.finishLeaving(ctx)
 	l.join(ctx)
-	l.watched.Store(l.awaitsProgress())
 	l.config.Reflector.Changed()
+}
+
+// wakeBy makes the loop settle at a time, or before.
+func (l *Loop) wakeBy(at time.Time) {
+	if l.wakeAt.IsZero() || at.Before(l.wakeAt) {
+		l.wakeAt = at
+	}
 }
 
 // signal makes the loop settle.
@@ -212,13 +222,11 @@ func (l *Loop) noteSynced() {
 	}
 }
 
-// awaitsProgress reports whether a scope waits for its removal, or a joined stream to replace
-// others: progress of a stream then matters.
+// awaitsProgress reports whether a scope waits for its removal: progress of a stream then matters.
 func (l *Loop) awaitsProgress() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.order, func(held *heldScope) bool { return held.state != scope.Held }) ||
-		slices.ContainsFunc(l.streams, func(stream *stream) bool { return stream.joins && stream.proven.Load() })
+	return slices.ContainsFunc(l.order, func(held *heldScope) bool { return held.state != scope.Held })
 }
 
 func (l *Loop) all() []*heldScope {

@@ -49,11 +49,10 @@ func (l *Loop) StatusOfScope(name scope.Scope) (status ScopeStatus, held bool) {
 	return status, false
 }
 
-// statusOf returns the condition of a scope: of its objects, and of the streams that feed it, which
-// are two while it is being joined.
+// statusOf returns the condition of a scope: of its objects, and of the stream that feeds it.
 func (l *Loop) statusOf(held *heldScope) ScopeStatus {
 	status := ScopeStatus{Scope: held.name, ScopeState: l.store.ScopeState(held.part)}
-	streams := l.streamsOf(held)
+	stream := l.streamOf(held)
 	l.mu.Lock()
 	freshAt := held.freshAt
 	status.Reflector.Phase = reflector.Listing // a stream is about to start
@@ -61,16 +60,11 @@ func (l *Loop) statusOf(held *heldScope) ScopeStatus {
 		status.Reflector.Phase = reflector.Stopped
 	}
 	l.mu.Unlock()
-	for n, stream := range streams {
-		now := stream.reflector.Status()
-		freshAt = latest(freshAt, now.FreshAt)
-		if n == 0 {
-			status.Reflector = now
-		}
-		status.Sharded = status.Sharded || stream.sharded.Load()
-		status.OutOfScope += stream.feed.OutOfScope()
+	if stream != nil {
+		status.Reflector = stream.reflector.Status()
+		status.Sharded, status.OutOfScope = stream.sharded.Load(), stream.feed.OutOfScope()
 	}
-	status.Reflector.FreshAt = freshAt
+	status.Reflector.FreshAt = latest(freshAt, status.Reflector.FreshAt)
 	status.Reflector.ResourceVersion = status.ResourceVersion
 	return status
 }
@@ -97,7 +91,7 @@ func (l *Loop) Status() reflector.Status {
 		switch {
 		case l.phase == reflector.Stopped:
 			now.Phase = reflector.Stopped
-		case !stream.proven.Load(): // its failure is none
+		case stream.state.Load() != owning: // its failure is none
 			now.Phase = reflector.Watching
 		case now.Phase == reflector.Idle: // it has just been started
 			now.Phase = reflector.Listing

@@ -27,12 +27,25 @@ type stream struct {
 	held      []*heldScope // guarded by Loop.mu
 	feed      *store.Feed
 	reflector *reflector.Reflector
-	joins     bool        // it will replace other streams, once it has caught up; used by the loop's goroutine alone
-	proven    atomic.Bool // it has received an event or a bookmark, or started with a list
+	state     atomic.Int32
 	sharded   atomic.Bool // the last list stated that it has the requested ranges alone
+	joinErr   error       // with which it has failed to join others
 	err       error       // with which it ended
 	cancel    context.CancelFunc
+
+	// The fields below belong to the loop's goroutine.
+	from      string    // the version at which it joins others; empty once it has replaced them
+	openSince time.Time // when its watch was first seen open, before that
+	successor *stream   // that has replaced it
 }
+
+// The states of a stream. A joining one that receives an event or a bookmark, or is open for
+// joinTimeout, becomes an owning one. With an error, it becomes a failed one, which ends.
+const (
+	owning  int32 = iota // its feed has the scopes
+	joining              // those of other streams still have them
+	failed
+)
 
 // requestSource restricts the requests of a source.
 type requestSource struct {
@@ -85,14 +98,16 @@ func (l *Loop) list(ctx context.Context, added []*heldScope) {
 }
 
 // start starts a stream that feeds scopes. If from is empty, the stream lists them. Otherwise it
-// will replace other streams, and watches from that version.
+// watches from that version, and joins other streams.
 func (l *Loop) start(ctx context.Context, held []*heldScope, from string) {
-	stream := &stream{group: held[0].name.WithoutRange(), request: scope.Join(namesOf(held)), held: held, joins: from != ""}
-	stream.proven.Store(!stream.joins)
+	stream := &stream{group: held[0].name.WithoutRange(), request: scope.Join(namesOf(held)), held: held, from: from}
+	if from != "" {
+		stream.state.Store(joining)
+	}
 	stream.feed = l.store.NewFeed(store.FeedConfig{
 		Scopes: partsOf(held), From: from, Listed: l.signal,
 		Progressed: func() {
-			if stream.proven.CompareAndSwap(false, true) || l.watched.Load() {
+			if stream.state.CompareAndSwap(joining, owning) || l.watched.Load() {
 				l.signal()
 			}
 		},
@@ -102,15 +117,19 @@ func (l *Loop) start(ctx context.Context, held []*heldScope, from string) {
 	config.NotOlderThan = stream.feed.NotOlderThan
 	config.Store = vacatableStore{config.Store, l.signal}
 	config.Report = l.reporter(stream, config.Report)
-	if stream.joins {
-		config.Recovered = nil
-	}
 	stream.reflector = reflector.New(config)
-	ctx, stream.cancel = context.WithCancel(ctx)
+	streaming, cancel := context.WithCancel(ctx)
+	stream.cancel = cancel
 	l.mu.Lock()
 	l.streams = append(l.streams, stream)
 	l.mu.Unlock()
-	l.running.Go(func() { l.run(ctx, stream) })
+	l.running.Go(func() {
+		l.run(streaming, stream)
+		select {
+		case l.ended <- stream:
+		case <-ctx.Done():
+		}
+	})
 }
 
 // ScopeError is an error of the reflector that feeds a scope.
@@ -139,11 +158,9 @@ func (e *ScopeError) Unwrap() error { return e.Err }
 // fails before it has replaced others, the function ends that stream instead, and the others go on.
 func (l *Loop) reporter(stream *stream, report func(context.Context, error)) func(context.Context, error) {
 	return func(ctx context.Context, err error) {
-		if !stream.proven.Load() {
-			klog.FromContext(ctx).V(2).Info("Watches were not joined", "scope", stream.request.String(), "err", err)
-			l.joinFailed.Store(true)
+		if stream.state.CompareAndSwap(joining, failed) {
+			stream.joinErr = err
 			stream.cancel()
-			l.signal()
 			return
 		}
 		if l.watched.Load() {
@@ -155,24 +172,23 @@ func (l *Loop) reporter(stream *stream, report func(context.Context, error)) fun
 	}
 }
 
-// run runs a stream until its end, and passes it to the loop unless ctx has ended.
+// run runs a stream until its end.
 func (l *Loop) run(ctx context.Context, stream *stream) {
 	stream.err = feed.ErrGoexit
-	defer func() {
-		feed.LogPanic(klog.FromContext(ctx), stream.err) // the stack is not Run's
-		l.forget(stream)
-		l.signal() // its group can be joined now
-		select {
-		case l.ended <- stream:
-		case <-ctx.Done(): // it was ended
-		}
-	}()
+	defer func() { feed.LogPanic(klog.FromContext(ctx), stream.err) }() // the stack is not Run's
 	defer feed.RecoverPanic("Run", &stream.err)
 	stream.err = stream.reflector.Run(ctx)
 }
 
-// forget removes a stream that has ended, and keeps its counts.
-func (l *Loop) forget(ended *stream) {
+// forget removes a stream that has ended. It keeps its counts, and passes on what its history
+// remembers.
+func (l *Loop) forget(ctx context.Context, ended *stream) {
+	if ended.state.Load() == failed {
+		l.noteFailedJoin(ctx, ended)
+	}
+	if ended.successor != nil {
+		ended.successor.reflector.Inherit(ended.reflector)
+	}
 	ended.feed.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,13 +207,14 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-func (l *Loop) streamsOf(held *heldScope) (streams []*stream) {
+// streamOf returns the stream that feeds a scope, nil if there is none.
+func (l *Loop) streamOf(held *heldScope) *stream {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, stream := range l.streams {
-		if slices.Contains(stream.held, held) {
-			streams = append(streams, stream)
+		if stream.state.Load() == owning && slices.Contains(stream.held, held) {
+			return stream
 		}
 	}
-	return streams
+	return nil
 }

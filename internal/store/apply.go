@@ -63,7 +63,7 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 	s.maker.scope, s.maker.keepsDecoded = e.scope.mark(), s.recent != nil
 	old, next := s.resolve(e)
 	id := identityOf(e.item.UID, e.item.ResourceVersion)
-	if !e.scope.whole && !e.item.Unordered && s.hasPassed(e, id, old) {
+	if !e.scope.whole && !e.item.Unordered && feed.IsOlder(e.item.ResourceVersion, e.scope.reached()) {
 		return feed.Stale, none
 	}
 	a := arrival{kind: e.kind(), scope: e.scope, item: e.item, id: id, own: old.isOf(e.scope)}
@@ -127,17 +127,6 @@ func (s *Store) resolve(e *event) (old, next *Entry) {
 		old = nil
 	}
 	return old, &e.pair.next
-}
-
-// hasPassed reports whether an event's scope has reached its version before, by another feed. One
-// version may have several changes, each of another object.
-func (s *Store) hasPassed(e *event, id identity, old *Entry) bool {
-	version, reached := e.item.ResourceVersion, e.scope.reached()
-	if version == "" || version != reached {
-		return version != "" && feed.IsOlder(version, reached)
-	}
-	isNews := old == nil && e.eventType != watch.Deleted || old != nil && old.identity().before(id)
-	return !isNews
 }
 
 // tombstone returns the tombstone of an event, nil if the store has one scope.

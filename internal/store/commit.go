@@ -45,6 +45,7 @@ func (r *Replacement) Commit(resourceVersion string) error {
 
 func (r *Replacement) commit(version string) error {
 	if r.store.isScoped() {
+		r.feed.Take()
 		return newScopeCommit(r, version).run()
 	}
 	return (&commit{Store: r.store, list: r, feed: r.feed, version: version}).run()

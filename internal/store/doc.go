@@ -55,14 +55,14 @@
 //	              that removed scopes, or scopes that may hold the same keys, have reached
 //	              (Feed.NotOlderThan). Later lists may be older than that, but not than minVersion,
 //	              which dropped tombstones raise
-//	NewFeed       it has a feed. A second one may join, repeats events of the first, and takes its
-//	              place once it has caught up (HasCaughtUp, Drop)
+//	NewFeed       it has one feed. Another one may take its place (Take), which may repeat events of
+//	              the first
 //	Commit        its entries become those of the list, and it is listed; see Pieces
 //	RemoveScopes  its entries are removed; see Pieces
 //
-// An event is dropped if its scope has reached its version before, as by another feed (hasPassed).
-// What becomes of another state, or of a deletion, package keep decides, by what is known of its
-// key: the live entry, the state that could not be stored, if there is one (see Failures), and the
+// An event is dropped if its scope has reached a later version before, as by an earlier feed. What
+// becomes of another state, or of a deletion, package keep decides, by what is known of its key:
+// the live entry, the state that could not be stored, if there is one (see Failures), and the
 // tombstone (caseOf, in apply.go).
 //
 // An object that the program writes is in the only scope that may hold it (Config.ScopeOf), which
@@ -144,12 +144,11 @@
 //
 //	commits  serializes commits, and changes of scopes, feeds and indexes.
 //	writer   serializes writes. An event holds it from reading the old state until the new one is
-//	         published. A commit of scopes gives it back after each piece, unless two feeds have one
-//	         of its scopes. A commit of a whole collection holds the lock while it compares, about
-//	         1 µs for each object of the list. Key, decode, transform and index functions, and
-//	         ScopeOf, may run under it; they may read the store but must not write to it. Filters
-//	         run, and errors are reported, under no lock of the store, but perhaps under gate.mu of
-//	         package source.
+//	         published. A commit of scopes gives it back after each piece. A commit of a whole
+//	         collection holds the lock while it compares, about 1 µs for each object of the list.
+//	         Key, decode, transform and index functions, and ScopeOf, may run under it; they may
+//	         read the store but must not write to it. Filters run, and errors are reported, under no
+//	         lock of the store, but perhaps under gate.mu of package source.
 //	mu       guards the published state: the maps, the indexes, the resourceVersion, the scopes, the
 //	         tombstones and the order of the log. A writer holds it to publish a change or to swap in
 //	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for a

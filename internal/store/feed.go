@@ -25,6 +25,7 @@ type Feed struct {
 	had        []*Scope                 // all scopes that the feed has had, sorted by their ranges
 	scopes     atomic.Pointer[[]*Scope] // those that it has now; written under both locks of the store
 	progress   progress
+	taken      atomic.Bool // it has its scopes; see Take
 	outOfScope atomic.Uint64
 
 	vacations uint64 // those of the store when the feed began, or was last listed; written under both locks of the store
@@ -34,8 +35,8 @@ type Feed struct {
 type FeedConfig struct {
 	// Scopes are the scopes to feed. Empty for the whole collection, of a store that has no scopes.
 	Scopes []*Scope
-	// From is the version at which the feed starts: every scope must have reached it. It is empty
-	// if the feed starts with a list.
+	// From, if set, is the version at which the feed starts, instead of with a list. Other feeds
+	// have its scopes until its first event, bookmark or list, or Take.
 	From string
 	// Progressed, if set, is called after each event, bookmark and list, and Listed after each
 	// list, before Progressed.
@@ -60,16 +61,34 @@ func (s *Store) NewFeed(config FeedConfig) *Feed {
 	slices.SortFunc(f.had, func(a, b *Scope) int { return cmp.Compare(a.Name.Hash.First, b.Name.Hash.First) })
 	s.lockScopes()
 	defer s.unlockScopes()
-	f.scopes.Store(&f.had)
 	f.vacations = s.vacations
-	for _, c := range f.had {
-		c.feeds = append(c.feeds, &f.progress)
-		if c.vacated && config.From != "" {
-			f.vacations = s.vacations - 1 // it must be listed first
-		}
+	if f.scopes.Store(&f.had); config.From == "" {
+		f.take()
 	}
-	s.scopes.oldest = nil
 	return f
+}
+
+// Take makes the feed that of its scopes, in place of others, whose items are dropped from then on.
+// The events up to what a scope has reached are dropped, too. A scope that was vacated, or is behind
+// the feed, as the server was restored, makes the feed list them first.
+func (f *Feed) Take() {
+	if !f.taken.Load() {
+		f.store.lockScopes()
+		defer f.store.unlockScopes()
+		f.take()
+	}
+}
+
+// take is Take for a caller that holds all locks of the store.
+func (f *Feed) take() {
+	for _, c := range f.Scopes() {
+		if f.config.From != "" && (c.vacated || feed.IsOlder(c.reached(), f.progress.version)) {
+			f.vacations = f.store.vacations - 1
+		}
+		c.version, c.feed = c.reached(), &f.progress
+	}
+	f.taken.Store(true)
+	f.store.scopes.oldest = nil
 }
 
 // Close detaches the feed from all its scopes. Its items are out of scope from then on.
@@ -85,8 +104,7 @@ func (f *Feed) Drop(scopes []*Scope) {
 	}
 	rest := slices.DeleteFunc(slices.Clone(f.Scopes()), func(c *Scope) bool {
 		if dropped[c] && f.feeds(c) { // which keeps the version that it has reached
-			c.version = newer(c.version, f.progress.version)
-			c.feeds = slices.DeleteFunc(c.feeds, func(p *progress) bool { return p == &f.progress })
+			c.version, c.feed = c.reached(), nil
 		}
 		return dropped[c]
 	})
@@ -94,30 +112,14 @@ func (f *Feed) Drop(scopes []*Scope) {
 	f.store.scopes.oldest = nil
 }
 
-// feeds reports whether the feed feeds a scope. It does not any more once the server was restored
-// from a backup and another feed has listed the scope. The caller holds a lock of the store.
-func (f *Feed) feeds(c *Scope) bool { return slices.Contains(c.feeds, &f.progress) }
-
-// FeedsAllScopes reports whether the feed feeds all its scopes. One that does not should be closed.
-func (f *Feed) FeedsAllScopes() bool {
-	f.store.mu.Lock()
-	defer f.store.mu.Unlock()
-	return !slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return !f.feeds(c) })
-}
-
-// HasCaughtUp reports whether the feed has reached the versions of its scopes, by whichever feed. A
-// feed that must be listed after Vacate has not.
-func (f *Feed) HasCaughtUp() bool {
-	f.store.mu.Lock()
-	defer f.store.mu.Unlock()
-	return f.vacations == f.store.vacations &&
-		!slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return feed.IsOlder(f.progress.version, c.reached()) })
-}
+// feeds reports whether the feed feeds a scope: not before Take, and not after that of another one.
+// The caller holds a lock of the store.
+func (f *Feed) feeds(c *Scope) bool { return c.feed == &f.progress }
 
 // NotOlderThan returns the version that the next list of the scopes must not be older than. The
 // first list could have objects that a scope which may hold the same keys, or was removed, has seen
-// deleted before. Later lists are bounded only if the store has forgotten deletions that a scope
-// has not seen.
+// deleted before. Later lists are bounded only by what a scope has reached by an earlier feed, and
+// if the store has forgotten deletions that a scope has not seen.
 func (f *Feed) NotOlderThan() string {
 	s := f.store
 	s.lockBoth()
@@ -135,6 +137,7 @@ func (f *Feed) NotOlderThan() string {
 		if feed.IsOlder(c.reached(), c.minVersion) || c.reached() == "" {
 			lowest = newer(lowest, c.minVersion)
 		}
+		lowest = newer(lowest, c.version)
 	}
 	s.scopes.oldest = nil
 	s.settle()
@@ -221,6 +224,7 @@ func (f *Feed) scopeAmong(scopes []*Scope, item feed.Item) *Scope {
 // be stored or is to be ignored.
 func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	defer f.config.Progressed()
+	f.Take()
 	s := f.store
 	e := event{progress: &f.progress, scope: f.scopeOf(item), eventType: eventType, item: item}
 	switch {
@@ -264,6 +268,8 @@ func (f *Feed) filter(e *event) {
 
 // CountUnreadable implements feed.Sink. The event counts for the first scope of the feed.
 func (f *Feed) CountUnreadable(err error) {
+	defer f.config.Progressed()
+	f.Take()
 	s := f.store
 	s.writer.Lock()
 	defer s.endWrite()
@@ -277,6 +283,7 @@ func (f *Feed) CountUnreadable(err error) {
 
 // AdvanceVersion implements feed.Sink.
 func (f *Feed) AdvanceVersion(resourceVersion string) {
+	f.Take()
 	f.advance(resourceVersion)
 	f.config.Progressed()
 }
@@ -333,22 +340,21 @@ func (f *Feed) Quarantined() int {
 
 // noteRestore records that the server was restored from a backup to a version at which a feed has
 // listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
-// of them, and begins an epoch. Other feeds of the scopes, which have not noticed, feed them no
-// more. Scopes that share keys with them must be listed; those of other keys find out for
-// themselves. The caller holds both locks.
+// of them, and begins an epoch. Scopes that share keys with them must be listed; those of other
+// keys find out for themselves. The caller holds both locks.
 func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
 	k := &s.scopes
 	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.epoch < k.epoch }) {
 		k.epoch++ // otherwise another feed has noticed before
 	}
 	for _, c := range listed {
-		c.epoch, c.outdated, c.feeds = k.epoch, false, []*progress{&by.progress}
+		c.epoch, c.outdated = k.epoch, false
 	}
 	for _, c := range k.held {
 		if feed.IsOlder(version, c.minVersion) {
 			c.minVersion = version
 		}
-		c.outdated = c.outdated || c.epoch < k.epoch && len(c.feeds) > 0 && by.sharesKeysWith(c)
+		c.outdated = c.outdated || c.epoch < k.epoch && c.feed != nil && by.sharesKeysWith(c)
 	}
 	s.tombstones.byKey, s.tombstones.inOrder = nil, nil
 	if feed.IsOlder(version, k.removedVersion) {

@@ -266,18 +266,6 @@ func TestPiecesAreBounded(t *testing.T) {
 	}
 }
 
-// TestScopeWithASecondFeedIsNotOutrun commits a list of a scope that another feed has, too: nothing
-// passes while the commit decides whether the scope has reached a later version.
-func TestScopeWithASecondFeedIsNotOutrun(t *testing.T) {
-	h := newScopedHarness()
-	h.run(t, "a put k/1@12; a put l/1@13")
-	h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "13"})
-	h.pauseAfter(0, func() { t.Error("the commit pauses") })
-	h.run(t, "a list 20 y/8@16 z/9@17")
-	h.batches()
-	h.expect(t, nil, "y/8@16", "z/9@17")
-}
-
 // TestCommitSeesAllKeysOfItsScopes drops objects under the keys of failed states before it comes to
 // those that the list lacks.
 func TestCommitSeesAllKeysOfItsScopes(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// Scope is a part of a store's collection that is listed and watched on its own, by one Feed or,
-// for a while, by two. doc.go tells its life.
+// Scope is a part of a store's collection that is listed and watched on its own, by one Feed at a
+// time. doc.go tells its life.
 type Scope struct {
 	Name scope.Scope
 
@@ -29,12 +29,12 @@ type Scope struct {
 	listed, removed atomic.Uint64
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
-	version    string      // that the scope has reached by feeds that it no longer has
-	feeds      []*progress // of the feeds that it has
-	minVersion string      // no state of it that is older is stored; see Feed.NotOlderThan
-	epoch      uint64      // that of the store when it was last listed
-	outdated   bool        // it must be listed, as a scope that shares keys has noticed a restore of the server
-	vacated    bool        // it has not been listed since Vacate
+	version    string    // that the scope has reached by feeds that it no longer has
+	feed       *progress // of the feed that it has, nil if it has none
+	minVersion string    // no state of it that is older is stored; see Feed.NotOlderThan
+	epoch      uint64    // that of the store when it was last listed
+	outdated   bool      // it must be listed, as a scope that shares keys has noticed a restore of the server
+	vacated    bool      // it has not been listed since Vacate
 	// Before it is listed, handlers receive nothing of its entries. unlogged has what they have
 	// received of other scopes under the keys of entries. overwritten has the keys whose entries
 	// others have written while its first list was written.
@@ -193,11 +193,10 @@ func (c *Scope) isRemoved() bool { return c.removed.Load() != 0 }
 
 // reached returns the version that the scope has reached. The caller holds a lock of the store.
 func (c *Scope) reached() string {
-	version := c.version
-	for _, p := range c.feeds {
-		version = newer(version, p.version)
+	if c.feed == nil {
+		return c.version
 	}
-	return version
+	return newer(c.version, c.feed.version)
 }
 
 // hasReached reports whether the scope has been listed and has reached a version. Every scope has
@@ -215,13 +214,13 @@ func (k *scopes) findOldest(isComplete bool) {
 	var last *progress
 	lowest := ""
 	for _, c := range k.held {
-		steady := c.isListed() && len(c.feeds) == 1 && !feed.IsOlder(c.feeds[0].version, c.version)
-		if steady && c.feeds[0] == last {
+		steady := c.isListed() && c.feed != nil && !feed.IsOlder(c.feed.version, c.version)
+		if steady && c.feed == last {
 			continue // it has reached what a scope before has
 		}
 		version := c.reached()
 		if steady {
-			last = c.feeds[0]
+			last = c.feed
 		}
 		switch {
 		case c.isListed() || version != "":

@@ -80,9 +80,9 @@ func (c *scopeCommit) run() error {
 	if err := c.begin(); err != nil {
 		return err
 	}
-	n, whole := 0, c.mayBeOutrun()
+	n := 0
 	for key, made := range c.keys() {
-		if n++; n > c.pieceSize && !whole {
+		if n++; n > c.pieceSize {
 			c.publish()
 			reports := c.endWriteSilently() // reported once the commit has released its locks
 			c.yield()
@@ -94,12 +94,6 @@ func (c *scopeCommit) run() error {
 	c.publish()
 	c.end()
 	return nil
-}
-
-// mayBeOutrun reports whether another feed has a scope of the list, and may bring the scope to a
-// later version between pieces.
-func (c *scopeCommit) mayBeOutrun() bool {
-	return c.list != nil && slices.ContainsFunc(c.list.feed.Scopes(), func(scope *Scope) bool { return len(scope.feeds) > 1 })
 }
 
 // begin finds the scopes to replace, and their keys.

@@ -212,7 +212,7 @@ func TestVersionIsThatOfStalestScope(t *testing.T) {
 	}
 }
 
-// A feed has two scopes, one of which another feed has brought further.
+// A feed has two scopes, one of which the feed before has brought further.
 func TestVersionIsThatOfStalestScopeOfOneFeed(t *testing.T) {
 	h := newScopedHarness()
 	h.run(t, "a reach 12; b reach 12")
@@ -220,6 +220,7 @@ func TestVersionIsThatOfStalestScopeOfOneFeed(t *testing.T) {
 	h.run(t, "a reach 15")
 	h.feeds["a"].Close()
 	h.feeds["b"].Close()
+	joined.Take()
 	joined.AdvanceVersion("13")
 	if got := h.ResourceVersion(); got != "13" {
 		t.Errorf("version %s, one scope is at %s", got, h.scopes["b"].reached())
@@ -284,24 +285,59 @@ func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
 	}
 }
 
-// A feed that joins others repeats events of theirs.
-func TestEventsAreAppliedOnceByTwoFeeds(t *testing.T) {
+// A feed that takes scopes of others repeats events of theirs. At the version that a scope has
+// reached, there may be more of other keys.
+func TestEventsAreAppliedOnceAfterTake(t *testing.T) {
 	h := newScopedHarness()
-	h.run(t, "a put k/1@11; a put k/1@12; a delete k/1@13; b reach 13")
-	joined := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "10"})
-	joined.Apply(watch.Added, obj("k/1@11").item())
-	if joined.HasCaughtUp() {
-		t.Error("the feed has caught up before it has reached the scope's version")
-	}
-	joined.Apply(watch.Modified, obj("k/1@12").item())
-	joined.Apply(watch.Deleted, obj("k/1@13").item())
-	h.expect(t, []string{"add k/1@11", "update k/1@11→/1@12", "delete k/1@12→/1@13"})
-	if !joined.HasCaughtUp() {
-		t.Error("the feed has not caught up")
-	}
+	h.run(t, "a put k/1@11; a put m/3@11; a put k/1@12; a delete k/1@13; a put m/3@14; b reach 14")
+	all := []*Scope{h.scopes["a"]}
+	joined := h.NewFeed(FeedConfig{Scopes: all, From: "10"})
+	h.expect(t, []string{"add k/1@11", "add m/3@11", "update k/1@11→/1@12", "delete k/1@12→/1@13", "update m/3@11→/3@14"}, "m/3@14")
 	h.feeds["a"].Close()
-	joined.Apply(watch.Added, obj("l/2@14").item())
-	h.expect(t, []string{"add l/2@14"}, "l/2@14")
+	h.feeds["a"].Apply(watch.Added, obj("n/9@20").item())
+	joined.Take()
+	for _, step := range []struct {
+		eventType watch.EventType
+		state     string
+		outcome   feed.Outcome
+	}{
+		{watch.Added, "k/1@11", feed.Stale},
+		{watch.Added, "m/3@11", feed.Stale},
+		{watch.Modified, "k/1@12", feed.Stale},
+		{watch.Deleted, "k/1@13", feed.Stale},
+		{watch.Deleted, "m/3@13", feed.Stale},
+		{watch.Added, "l/2@14", feed.Applied},
+		{watch.Modified, "m/3@14", feed.Unchanged},
+		{watch.Added, "l/2@14", feed.Unchanged},
+		{watch.Modified, "l/2@15", feed.Applied},
+	} {
+		if got := joined.Apply(step.eventType, obj(step.state).item()); got != step.outcome {
+			t.Errorf("%s of %s: outcome %v, want %v", step.eventType, step.state, got, step.outcome)
+		}
+	}
+	h.expect(t, []string{"add l/2@14", "update l/2@14→/2@15"}, "l/2@15", "m/3@14")
+	if got := joined.NotOlderThan(); got != "14" {
+		t.Errorf("a list may be older than what the scope has reached: %q", got)
+	}
+}
+
+// A server that was restored from a backup has scopes behind the version at which a feed starts.
+func TestTakenScopesAreListedIfTheyAreBehind(t *testing.T) {
+	h := newScopedHarness()
+	h.run(t, "a put k/1@11; b reach 12")
+	all := []*Scope{h.scopes["a"]}
+	joined := h.NewFeed(FeedConfig{Scopes: all, From: "12"})
+	h.feeds["a"].Close()
+	joined.Take()
+	if outcome := joined.Apply(watch.Added, obj("l/2@13").item()); outcome != feed.Outdated || !joined.NeedsList() {
+		t.Errorf("outcome %v", outcome)
+	}
+	next := joined.Begin()
+	next.Add(obj("l/2@13").item())
+	if err := next.Commit("13"); err != nil || joined.NeedsList() {
+		t.Error(err)
+	}
+	h.expect(t, []string{"add k/1@11", "delete k/1@11, add l/2@13"}, "l/2@13")
 }
 
 // The locks of writers and readers are held while scopes are forgotten. An informer may have ten

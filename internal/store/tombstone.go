@@ -143,7 +143,7 @@ func (c *Scope) lagsBehind(version string) bool {
 	reached := c.reached()
 	if reached == "" && !c.isListed() {
 		reached = c.minVersion // of the list that it may be receiving
-		if len(c.feeds) == 0 {
+		if c.feed == nil {
 			return false
 		}
 	}
