@@ -243,8 +243,10 @@ func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	switch {
 	case !f.feeds(e.scope):
 		return feed.Unchanged
-	case f.vacations != s.vacations, e.scope.outdated, feed.IsOlder(item.ResourceVersion, e.scope.minVersion):
+	case f.vacations != s.vacations, e.scope.outdated:
 		return feed.Outdated
+	case feed.IsOlder(item.ResourceVersion, e.scope.minVersion) && !feed.IsOlder(item.ResourceVersion, e.scope.reached()):
+		return feed.Outdated // and is no repeated one, which is dropped
 	}
 	return s.apply(e)
 }
