@@ -253,3 +253,34 @@ func TestRangeIsRemovedWhileItIsJoined(t *testing.T) {
 		}
 	})
 }
+
+// What the former watches have received is compared with the lists of the joined one: a server that
+// was restored from a backup may have assigned a version again.
+func TestJoinedWatchInheritsTheHistory(t *testing.T) {
+	runJoining(t, time.Minute, func(i *scopedInformer, _ *joinServer) {
+		key := ""
+		for n := range 50 {
+			if at := i.sixteenth(fmt.Sprintf("a/%02d", n)); at < 4 {
+				key = fmt.Sprintf("a/%02d", n)
+			}
+		}
+		backup := i.server.ResourceVersion()
+		before := i.server.Update(configMap(key, "epoch=lost")).ResourceVersion
+		synctest.Wait()
+		_ = i.scopes.Add(ranges(8, 12)...)
+		<-time.After(2 * time.Minute)
+		if n := i.server.OpenWatches(); n != 1 {
+			i.t.Fatalf("%d watches are open, want 1", n)
+		}
+		i.server.InjectWatchFault(1, fake.Fault{Err: fake.Expired()})
+		i.server.Restore(backup)
+		if after := i.server.Update(configMap(key, "epoch=new")).ResourceVersion; after != before {
+			i.t.Fatalf("version %s, want %s again", after, before)
+		}
+		i.server.SkipVersions(500)
+		<-time.After(10 * time.Minute)
+		if obj, _ := i.Store().GetByKey(key); obj.Labels["epoch"] != "new" {
+			i.t.Errorf("the store has %v", obj.Labels)
+		}
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -300,5 +301,53 @@ func TestRepetitionThatCannotBeReadIsComparedByItsVersion(t *testing.T) {
 				t.Errorf("event %d with version %q: done %v", unread, version, o.Done())
 			}
 		}
+	}
+}
+
+// TestInheritedStatesAreComparedWithLists adds the states of histories of others, of which no watch
+// starts before, and of which the newest are kept up to the next list.
+func TestInheritedStatesAreComparedWithLists(t *testing.T) {
+	var former, older, h History
+	receive(&former, 4, naiveEvent{9, "a", 1}, naiveEvent{10, "b", 1})
+	for n := range size {
+		receive(&older, 1, naiveEvent{2 + n/32, fmt.Sprint(n), 1})
+	}
+	receive(&h, 10, naiveEvent{11, "c", 1})
+	var inherits sync.WaitGroup
+	inherits.Go(func() {
+		h.Inherit(&former)
+		h.Inherit(&older)
+	})
+	h.Compare(&List{states: []state{{key: "c", version: "11"}}})
+	h.Has(naiveEvent{11, "c", 1}.item(), naiveEvent{11, "c", 1}.stamp())
+	inherits.Wait()
+	if o := h.Overlap(time.Unix(0, 0)); o == nil || o.Start != "10" || o.Last != "11" {
+		t.Errorf("overlap %+v", o)
+	}
+	if n := len(h.inherited); n != size || h.inherited[n-1].version != "10" || h.inherited[n-2].version != "9" {
+		t.Errorf("%d states are inherited: %+v", n, h.inherited)
+	}
+	compare := func(e naiveEvent) Evidence {
+		return h.Compare(&List{states: []state{{key: e.key, uid: "uid-" + e.key, version: strconv.Itoa(e.version), stamp: e.stamp()}}})
+	}
+	for _, c := range []struct {
+		listed naiveEvent
+		want   Evidence
+	}{
+		{naiveEvent{9, "a", 1}, None},
+		{naiveEvent{9, "a", 2}, OtherWrite},
+		{naiveEvent{8, "a", 1}, OtherHistory},
+		{naiveEvent{12, "a", 2}, None},
+	} {
+		if found := compare(c.listed); found != c.want {
+			t.Errorf("%+v: evidence %v, want %v", c.listed, found, c.want)
+		}
+	}
+	if b := (naiveEvent{10, "b", 1}); !h.Has(b.item(), b.stamp()) {
+		t.Error("an inherited state is not known")
+	}
+	h.Listed(nil)
+	if found := compare(naiveEvent{9, "a", 2}); found != None {
+		t.Errorf("after a list: evidence %v", found)
 	}
 }

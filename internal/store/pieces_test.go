@@ -5,6 +5,7 @@ package store
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
@@ -264,6 +266,28 @@ func TestPiecesAreBounded(t *testing.T) {
 			t.Errorf("%s: %d pieces of %d keys, want %d of 512", commit.name, pieces, h.Store.pieceSize, want)
 		}
 	}
+}
+
+// TestTakeWaitsForACommit lets a feed receive an event while the feed before commits a list that is
+// later: the event is applied after the list, and dropped.
+func TestTakeWaitsForACommit(t *testing.T) {
+	h := newScopedHarness()
+	h.run(t, "a put k/1@12; a put l/1@13")
+	joined := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "12"})
+	outcome := make(chan feed.Outcome, 1)
+	h.pauseAfter(1, func() {
+		go func() { outcome <- joined.Apply(watch.Added, obj("m/2@14").item()) }()
+		for range 1000 {
+			runtime.Gosched()
+		}
+	})
+	h.run(t, "a list 20 y/8@16 z/9@17")
+	if got := <-outcome; got != feed.Stale {
+		t.Errorf("outcome %v", got)
+	}
+	joined.Apply(watch.Added, obj("n/3@21").item())
+	h.batches()
+	h.expect(t, nil, "n/3@21", "y/8@16", "z/9@17")
 }
 
 // TestCommitSeesAllKeysOfItsScopes drops objects under the keys of failed states before it comes to
