@@ -293,9 +293,8 @@ func TestEventsAreAppliedOnceAfterTake(t *testing.T) {
 	all := []*Scope{h.scopes["a"]}
 	joined := h.NewFeed(FeedConfig{Scopes: all, From: "10"})
 	h.expect(t, []string{"add k/1@11", "add m/3@11", "update k/1@11→/1@12", "delete k/1@12→/1@13", "update m/3@11→/3@14"}, "m/3@14")
-	h.feeds["a"].Close()
-	h.feeds["a"].Apply(watch.Added, obj("n/9@20").item())
 	joined.Take()
+	h.feeds["a"].Apply(watch.Added, obj("n/9@20").item()) // is dropped
 	for _, step := range []struct {
 		eventType watch.EventType
 		state     string

@@ -283,6 +283,18 @@ func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
 	}
 }
 
+// The list of such a feed counts, although the feeds before have listed nothing since.
+func TestFeedTakesScopesWithAList(t *testing.T) {
+	h := newScopedHarness()
+	h.run(t, "a put k/1@11; b reach 11")
+	joined := h.NewFeed(FeedConfig{Scopes: slices.Collect(maps.Values(h.scopes)), From: "11"})
+	h.Vacate(t.Context(), errNotServed, true)
+	if err := joined.Begin().Commit("13"); err != nil {
+		t.Error(err)
+	}
+	h.expectReads(t, nil)
+}
+
 func TestVacateWakesWaiters(t *testing.T) {
 	h := newScopedHarness()
 	var waiting []<-chan struct{}
