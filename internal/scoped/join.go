@@ -27,8 +27,10 @@ const (
 	joinPoll     = time.Second
 )
 
-// joinBackoff are the delays after joins that fail.
-var joinBackoff = wait.Backoff{Duration: 30 * time.Second, Factor: 2, Steps: 8, Cap: 30 * time.Minute}
+// joinBackoff returns the delays after joins that fail.
+func joinBackoff() wait.Backoff {
+	return wait.Backoff{Duration: 30 * time.Second, Factor: 2, Steps: 8, Cap: 30 * time.Minute}
+}
 
 // group is what the loop knows of the scopes that differ only in their ranges of hashes.
 type group struct {
@@ -40,7 +42,7 @@ type group struct {
 // groupOf returns the group of a scope without a range.
 func (l *Loop) groupOf(name scope.Scope) *group {
 	if l.groups[name] == nil {
-		l.groups[name] = &group{backoff: joinBackoff}
+		l.groups[name] = &group{backoff: joinBackoff()}
 	}
 	return l.groups[name]
 }
@@ -73,7 +75,7 @@ func (l *Loop) canJoin(held *heldScope) bool {
 		return false
 	}
 	if held.refused != "" && !feed.IsOlder(held.refused, l.store.ScopeState(held.part).ResourceVersion) {
-		l.wakeBy(l.clock.Now().Add(joinBackoff.Duration))
+		l.wakeBy(l.clock.Now().Add(joinBackoff().Duration))
 		return false
 	}
 	return true
@@ -166,7 +168,7 @@ func (l *Loop) finishJoins() {
 // history that one of them received, the joined one confirms it by a list.
 func (l *Loop) replaceStreams(joined *stream) {
 	joined.from = ""
-	l.groupOf(joined.group).backoff = joinBackoff
+	l.groupOf(joined.group).backoff = joinBackoff()
 	for _, other := range l.allStreams() {
 		if other == joined || other.group != joined.group {
 			continue
