@@ -167,8 +167,8 @@
 // until a list with another cause. A fake of client-go has no history.
 //
 // A stream that replaces others confirms the history by a list if that of one is in doubt
-// (ConfirmHistory). Once their Run has returned, its lists are compared with what they have received,
-// too (Inherit).
+// (ConfirmHistory). Once their Run has returned, its lists are compared with what they have
+// received, too (Inherit).
 //
 // # How another request ended, and what comes next
 //

@@ -68,9 +68,9 @@ func (s *Store) NewFeed(config FeedConfig) *Feed {
 	return f
 }
 
-// Take makes the feed that of its scopes, in place of others, whose items are dropped from then on.
-// The events up to what a scope has reached are dropped, too. A scope that was vacated, or is behind
-// the feed, as the server was restored, makes the feed list them first.
+// Take makes the feed that of its scopes, in place of others, whose items are dropped from then
+// on. Events from before what a scope has reached are dropped, too. A scope that was vacated, or is
+// behind the feed, as the server was restored, makes the feed list its scopes first.
 func (f *Feed) Take() {
 	if !f.taken.Load() {
 		f.store.lockScopes()
