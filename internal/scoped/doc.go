@@ -15,8 +15,8 @@
 // A stream is a reflector of one scope, or of several that differ only in their ranges of hashes:
 // up to 16 ranges, of which adjacent ones count as one (chunks, in join.go). Its source restricts
 // each request to its scopes (scope.WithRequest). Streams whose scopes have been listed are joined:
-// one more stream watches all of their ranges from the lowest version. Its states, of which a stream
-// that starts with a list has the second alone:
+// one more stream watches all of their ranges from the lowest version. Its states, of which a
+// stream that starts with a list has the second alone:
 //
 //	joining   the streams before feed the scopes. An error ends the joining one alone
 //	owning    it has received an event, a bookmark or a list, and its feed has taken the scopes with
@@ -25,8 +25,8 @@
 //	failed    it ends. Its group is not joined for 30 s, and up to 30 min if that fails again. After
 //	          a 410, a scope is not joined again from the same version
 //
-// A group, the scopes that differ only in their ranges, is joined at most once in 10 s. Until then a
-// stream drops what it receives of a range that was removed.
+// A group, the scopes that differ only in their ranges, is joined at most once in 10 s. Until then
+// a stream drops what it receives of a range that was removed.
 //
 // A scope that leaves the set has one of two states; see scope.State:
 //
