@@ -63,7 +63,7 @@ func runJoining(t *testing.T, bookmarks time.Duration, test func(i *scopedInform
 // requests returns the numbers of requests of the informer, also of those that are refused.
 func (i *scopedInformer) requests() (lists, watches uint64) {
 	status := i.Status()
-	return status.Lists, status.Watches
+	return status.Requests.Lists, status.Requests.Watches
 }
 
 // updateAll updates all objects, and checks that each is delivered once if it is in a range.
