@@ -105,9 +105,12 @@ func TestListingStaysDuringACommit(t *testing.T) {
 			if row.before != "" {
 				h.run(t, row.before)
 			}
-			paused := false
+			paused, version := false, h.ScopeState(h.scopes["c"]).ResourceVersion
 			h.pauseAfter(1, func() {
 				paused = true
+				if got := h.ScopeState(h.scopes["c"]).ResourceVersion; got != version {
+					t.Errorf("the scope is at %q during the commit, before at %q", got, version)
+				}
 				if got := h.listed(h.Listing()); got != row.during {
 					t.Errorf("listed are %q during the commit, want %q", got, row.during)
 				}

@@ -143,6 +143,7 @@ func TestScopesAreMerged(t *testing.T) {
 		{"a restore that undoes a deletion, and a scope that must then be listed", "b put k/2@11; b delete k/2@15; a read 12; b put k/2@11; b list 12 k/2@11", "add k/2@11; delete k/2@11→/2@15; add k/2@11", "k/2@11"},
 		{"a list that shows that a restore has undone a deletion", "b put k/1@13; b list 14; a list 14 k/2@12", "add k/1@13; delete k/1@13; add k/2@12", "k/2@12"},
 		{"a list that shows that a restore has undone an object, before another scope has one", "a list 100 k/1@100; a read 50; b put k/2@40; b list 50 k/2@40", "add k/1@100; delete k/1@100; add k/2@40", "k/2@40"},
+		{"a restore that undoes an object, before its name is used again", "a list 100 k/1@100; a read 50; a put k/3@60", "add k/1@100; delete k/1@100; add k/3@60", "k/3@60"},
 		{"a list from before the other scope's object", "b put k/1@13; a list 12 k/2@12", "add k/1@13", "k/1@13"},
 		{"a list without the objects of the other scope", "b put k/1@11; a list 12", "add k/1@11", "k/1@11"},
 
@@ -184,16 +185,27 @@ func TestPastDeletionIsForgotten(t *testing.T) {
 		{"a put k/1@11; a delete k/1@12; a leave", "b reach 12"},
 		{"a put k/1@11; a delete k/1@12; a leave", "b leave"},
 		{"a put k/1@11; a leave", "b reach 11"},
+		{"a put k/1@11; a delete k/1@12; a put k/2@13; a delete k/2@14", "b reach 14"},
+		{"c join; a put k/1@11; a delete k/1@12; b reach 12", "c reach 12"},
 	} {
 		h := newScopedHarness()
 		h.run(t, row.recorded)
-		if got := len(h.tombstones.byKey); got != 1 {
-			t.Errorf("%d tombstones after %q", got, row.recorded)
+		if got, unseen := len(h.tombstones.byKey), len(h.tombstones.inOrder); got != 1 || unseen != 1 {
+			t.Errorf("%d tombstones, %d unseen after %q", got, unseen, row.recorded)
 		}
 		h.run(t, row.forgotten)
 		if got, unseen := len(h.tombstones.byKey), len(h.tombstones.inOrder); got != 0 || unseen != 0 {
 			t.Errorf("%d tombstones, %d unseen after %q; %s", got, unseen, row.recorded, row.forgotten)
 		}
+	}
+}
+
+// No deletion is remembered for a scope that cannot hold its key.
+func TestDeletionsInOtherNamespacesAreNotRemembered(t *testing.T) {
+	h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"}, "a", "b")
+	h.run(t, "a put a/k/1@11; a delete a/k/1@12")
+	if got := len(h.tombstones.byKey); got != 0 {
+		t.Errorf("%d tombstones", got)
 	}
 }
 

@@ -11,12 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // A scope that lags behind more deletions than the store records cannot go on with its watch: a
 // state from before a dropped tombstone would be stored. Its next list must show the deletion.
 func TestDroppedTombstoneForcesAList(t *testing.T) {
 	h := newScopedHarness()
+	h.joinScope("c", scope.Scope{Namespace: "c"})
+	repeats := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "10"})
 	h.run(t, "a put k/1@11; a delete k/1@12")
 	for n := range minTombstones {
 		version := 13 + 2*n
@@ -30,6 +33,12 @@ func TestDroppedTombstoneForcesAList(t *testing.T) {
 	list.Add(obj("k/1@11").item())
 	if err := list.Commit("11"); !errors.Is(err, feed.ErrOutdated) {
 		t.Errorf("a list from before the dropped tombstone: error %v, want ErrOutdated", err)
+	}
+	if outcome := repeats.Apply(watch.Added, obj("k/1@11").item()); outcome != feed.Stale {
+		t.Errorf("the same event in a scope that has reached the tombstone: outcome %v, want Stale", outcome)
+	}
+	if from := h.feeds["c"].NotOlderThan(); from != "" {
+		t.Errorf("the list of a scope that cannot hold the key is not older than %q", from)
 	}
 	if from := b.NotOlderThan(); from != "12" {
 		t.Errorf("the next list is not older than %q, want 12", from)

@@ -262,7 +262,14 @@ func TestVacateWithScopes(t *testing.T) {
 func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
 	h := newScopedHarness()
 	h.run(t, "a put k/1@11; b reach 11")
+	begun := h.feeds["a"].Begin()
 	h.Vacate(t.Context(), errNotServed, true)
+	if err := begun.Commit("12"); !errors.Is(err, feed.ErrOutdated) {
+		t.Errorf("a list that began before: error %v", err)
+	}
+	if err := h.feeds["a"].Begin().Commit("10"); !errors.Is(err, feed.ErrOutdated) {
+		t.Errorf("a list from before the version of its scope: error %v", err)
+	}
 	all := slices.Collect(maps.Values(h.scopes))
 	joined := h.NewFeed(FeedConfig{Scopes: all, From: "11"})
 	joined.AdvanceVersion("30")
