@@ -111,6 +111,9 @@ func TestWrittenEntriesOfScopesThatWereNotAddedAreRemoved(t *testing.T) {
 	if got := strings.Join(contents(h.Snapshot()), " "); got != "b/k/2@5" {
 		t.Errorf("the store has %q", got)
 	}
+	if h.NewScope(scope.Scope{Namespace: "a"}).isRemoved() {
+		t.Error("the next write would be in the removed scope")
+	}
 	h.joinScope("b", scope.Scope{Namespace: "b"})
 	if got := h.Len(); got != 0 {
 		t.Errorf("after a list that lacks it, the store has %d objects", got)

@@ -173,19 +173,32 @@ func TestHandlersReceiveAFirstListOnce(t *testing.T) {
 
 // What the program writes into a scope that was not listed is logged by its first list.
 func TestProgramWritesAreLoggedByTheFirstList(t *testing.T) {
-	for list, want := range map[string][]string{
-		"a list 20":                 nil,
-		"a list 20 a/k/1@15":        {"add a/k/1@15 (initial)"},
-		"a list 20 a/k/2@15":        {"add a/k/2@15 (initial)"},
-		"a list 20 a/k/1@16!decode": {"add a/k/1@15 (initial)"},
-		"a leave":                   nil,
+	for _, row := range []struct {
+		list      string
+		meanwhile string // after the first piece
+		want      []string
+	}{
+		{"a list 20", "", nil},
+		{"a list 20 a/k/1@15", "", []string{"add a/k/1@15 (initial)"}},
+		{"a list 20 a/k/2@15", "", []string{"add a/k/2@15 (initial)"}},
+		{"a list 20 a/k/1@16!decode", "", []string{"add a/k/1@15 (initial)"}},
+		{"a list 20 a/k/1@15 a/l/2@16", "program put a/l/2@17", []string{"add a/l/2@17 (initial), add a/k/1@15 (initial)"}},
+		{"a list 20 a/k/1@15 a/l/2@16", "program put a/m/3@17", []string{"add a/l/2@16 (initial), add a/k/1@15 (initial), add a/m/3@17 (initial)"}},
+		{"a list 20 a/k/1@15 a/l/2@16", "program delete a/l/2@16", []string{"add a/k/1@15 (initial)"}},
+		{"a leave", "", nil},
 	} {
-		t.Run(list, func(t *testing.T) {
+		t.Run(row.list+" "+row.meanwhile, func(t *testing.T) {
 			h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"})
 			h.run(t, "program put a/k/1@15")
+			if snapshot, _ := h.SnapshotAndCursor(); len(snapshot.DeliveredKeys()) > 0 {
+				t.Errorf("a handler that is added has %v", snapshot.DeliveredKeys())
+			}
 			h.add("a", scope.Scope{Namespace: "a"})
-			h.run(t, list)
-			got := h.batches()
+			if row.meanwhile != "" {
+				h.pauseAfter(1, func() { h.run(t, row.meanwhile) })
+			}
+			h.run(t, row.list)
+			got, want := h.batches(), row.want
 			if !slices.Equal(got, want) {
 				t.Errorf("the log received %q, want %q", got, want)
 			}
@@ -213,16 +226,25 @@ func TestObjectBeforeAProgramWriteIsDeletedOnce(t *testing.T) {
 		"b put k/B@17; a list 20":              {"update k/B@12→/B@17"},
 		"vacate; a list 20 l/A@19; b list 20":  {"delete k/B@12→/B@12 (left scope)", "add l/A@19 (initial)"},
 		"b leave; program delete k/A@15":       {"delete k/B@12"},
+		"b put k/B@14":                         {"update k/B@12→/B@14"},
+		"vacate; a add; a list 20; b list 20":  {"delete k/B@12→/B@12 (left scope)"},
 		"program put k/A@18; a list 20 k/A@18": {"delete k/B@12 (initial), add k/A@18 (initial)"},
 	} {
 		named := strings.NewReplacer("/A", "/"+uids["a"], "/B", "/"+uids["b"])
 		t.Run(then, func(t *testing.T) {
 			h := newHarnessOf(t, low, high, "b")
-			h.add("a", low)
+			before, then, isLate := strings.Cut(then, "; a add; ")
+			if !isLate {
+				h.add("a", low)
+			}
 			h.run(t, named.Replace("b put k/B@12"))
 			h.batches()
 			h.run(t, named.Replace("program put k/A@15"))
-			h.run(t, named.Replace(then))
+			h.run(t, named.Replace(before))
+			if isLate {
+				h.add("a", low)
+				h.run(t, named.Replace(then))
+			}
 			for i := range want {
 				want[i] = named.Replace(want[i])
 			}

@@ -25,6 +25,7 @@ func TestFailedStateOfAScopeKeepsTheObject(t *testing.T) {
 		{"another object, whose scope lags", "a put k/1@11; b put k/2@13!decode; a delete k/1@12", "", true},
 		{"another object in a list, whose scope lags", "a put k/1@11; b list 13 k/2@13!decode; a delete k/1@12", "", true},
 		{"another object in a list, whose scope is behind", "a put k/1@11; b list 13 k/2@13!decode", "", true},
+		{"another object in a list that was never stored, whose scope lags", "b list 13 k/2@13!decode; a put k/1@11", "", true},
 		{"another object that was never stored, whose scope lags", "b put k/2@13!decode; a put k/1@11; a delete k/1@12", "", true},
 		{"another object that is ignored, whose scope lags", "a put k/1@11; b put k/2@13!skip; a put k/1@12", "", false},
 		{"an older state of an object before, which fails", "b put k/2@13; a put k/1@12!decode", "k/2@13", false},
@@ -37,6 +38,7 @@ func TestFailedStateOfAScopeKeepsTheObject(t *testing.T) {
 
 		{"it is deleted", "a put k/1@11; a put k/1@12!decode; a delete k/1@13", "", false},
 		{"it was never stored and is deleted", "b put k/1@12!decode; b delete k/1@13", "", false},
+		{"a list lacks it", "a put k/1@11!decode; a list 12", "", false},
 		{"its scope leaves", "b put k/1@11; b put k/1@12!decode; b leave", "", false},
 		{"another scope leaves", "b put k/1@11; b put k/1@12!decode; a leave", "k/1@11", true},
 		{"an older state in a list", "a put k/1@19; a read 15 k/1@12!decode; a put k/1@16", "k/1@16", false},
@@ -88,6 +90,24 @@ func TestRefusedRecreationRemovesTheDeletedObject(t *testing.T) {
 		h.expect(t, nil, "a/1@2")
 		f.Apply(watch.Modified, filteredItem(obj("a/2@3")))
 		h.expect(t, []string{"delete a/1@2"})
+	}
+}
+
+// TestListWithARefusedStateSaysThatTheObjectExists checks the deletion of an object whose state in
+// a list the feed refuses, with and without scopes.
+func TestListWithARefusedStateSaysThatTheObjectExists(t *testing.T) {
+	refuses := func(c *Config) { c.Filter = func(o runtime.Object) bool { return o.(*filtered).Version != "3" } }
+	for _, options := range [][]func(*Config){{refuses}, {refuses, scoped}} {
+		h := newHarness(options...)
+		f := h.feedOfAll()
+		for _, version := range []string{"2", "3"} {
+			list := f.Begin()
+			list.Add(filteredItem(obj("a/1@" + version)))
+			if err := list.Commit(version); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.expect(t, []string{"add a/1@2 (initial)", "delete a/1@2 (left scope)"})
 	}
 }
 

@@ -144,12 +144,15 @@ func TestScopesAreMerged(t *testing.T) {
 		{"a list that shows that a restore has undone a deletion", "b put k/1@13; b list 14; a list 14 k/2@12", "add k/1@13; delete k/1@13; add k/2@12", "k/2@12"},
 		{"a list that shows that a restore has undone an object, before another scope has one", "a list 100 k/1@100; a read 50; b put k/2@40; b list 50 k/2@40", "add k/1@100; delete k/1@100; add k/2@40", "k/2@40"},
 		{"a restore that undoes an object, before its name is used again", "a list 100 k/1@100; a read 50; a put k/3@60", "add k/1@100; delete k/1@100; add k/3@60", "k/3@60"},
+		{"a restore that two scopes notice", "a reach 100; b reach 100; a read 50; b read 50; a put k/1@60; b put l/2@61", "add k/1@60; add l/2@61", "k/1@60 l/2@61"},
+		{"a list from before the version of its scope", "a put k/1@12; a list 11 l/2@11", "add k/1@12", "k/1@12"},
 		{"a list from before the other scope's object", "b put k/1@13; a list 12 k/2@12", "add k/1@13", "k/1@13"},
 		{"a list without the objects of the other scope", "b put k/1@11; a list 12", "add k/1@11", "k/1@11"},
 
 		{"an older state after a deletion in the other scope", "b put k/2@12; b delete k/2@13; a put k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
 		{"an older state in a list after a deletion in the other scope", "b put k/2@12; b delete k/2@13; a list 11 k/1@11", "add k/2@12; delete k/2@12→/2@13", ""},
 		{"an older state after a list without the object", "b put k/2@12; b list 13; a put k/1@11", "add k/2@12; delete k/2@12", ""},
+		{"an older state after two deletions, the later one first", "c join; b put k/2@12; b delete k/2@14; c delete k/3@11; a put k/1@12", "add k/2@12; delete k/2@12→/2@14", ""},
 		{"an update from before a deletion in the other scope", "a put k/1@11; b delete k/2@14; a put k/1@12; a delete k/1@13", "add k/1@11; update k/1@11→/1@12; delete k/1@12→/1@13", ""},
 		{"a later state after a deletion in the other scope", "b put k/2@12; b delete k/2@13; a put k/3@14", "add k/2@12; delete k/2@12→/2@13; add k/3@14", "k/3@14"},
 
@@ -206,6 +209,42 @@ func TestDeletionsInOtherNamespacesAreNotRemembered(t *testing.T) {
 	h.run(t, "a put a/k/1@11; a delete a/k/1@12")
 	if got := len(h.tombstones.byKey); got != 0 {
 		t.Errorf("%d tombstones", got)
+	}
+}
+
+// After a restore that the feed of one scope has noticed, other feeds of it feed it no more, and
+// scopes of the same keys must be listed. Those of other keys go on.
+func TestScopesAfterRestore(t *testing.T) {
+	h := newScopedHarness()
+	h.run(t, "a put k/1@100; b reach 100")
+	joined := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "100"})
+	h.run(t, "a read 50 k/1@40")
+	if joined.FeedsAllScopes() || !h.feeds["a"].FeedsAllScopes() {
+		t.Error("the feed from before feeds the scope, or that from after does not")
+	}
+	joined.Apply(watch.Added, obj("l/2@101").item())
+	list := joined.Begin()
+	list.Add(obj("m/3@102").item())
+	if err := list.Commit("102"); err != nil {
+		t.Error(err)
+	}
+	h.batches()
+	h.expect(t, nil, "k/1@40")
+	b := h.feeds["b"]
+	if !b.NeedsList() || h.feeds["a"].NeedsList() {
+		t.Error("a scope of the same keys need not be listed, or the listed one must")
+	}
+	if b.AdvanceVersion("101"); h.ScopeState(h.scopes["b"]).ResourceVersion != "100" {
+		t.Errorf("the scope is at %s before its list", h.ScopeState(h.scopes["b"]).ResourceVersion)
+	}
+	if h.run(t, "b list 50"); b.NeedsList() {
+		t.Error("the scope must be listed again")
+	}
+
+	others := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"}, "a", "b")
+	others.run(t, "a reach 20; b reach 20; a read 15; b put b/k/1@21")
+	if got := strings.Join(contents(others.Snapshot()), " "); got != "b/k/1@21" {
+		t.Errorf("after the restore of a scope of other keys, the store has %q", got)
 	}
 }
 

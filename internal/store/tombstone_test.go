@@ -51,4 +51,8 @@ func TestDroppedTombstoneForcesAList(t *testing.T) {
 	if from := b.NotOlderThan(); from != "" {
 		t.Errorf("after a list, the next one is not older than %q", from)
 	}
+	h.run(t, "b read 11")
+	if from := b.NotOlderThan(); from != "" {
+		t.Errorf("after a restore of the server to 11, the next list is not older than %q", from)
+	}
 }
