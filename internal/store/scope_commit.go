@@ -150,17 +150,10 @@ func (c *scopeCommit) beginList() error {
 func (c *scopeCommit) keys() iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		has := func(key string) bool { return c.list != nil && c.list.next.entries.Get(key) != nil }
-		stored := func(key string) bool {
-			for _, keys := range c.sets {
-				if keys.Has(key) {
-					return true
-				}
-			}
-			return false
-		}
+		rejects := func(key string) bool { return c.list != nil && c.list.rejected[key].scope != nil }
 		for _, keys := range c.sets {
 			for key := range keys.All() {
-				if !has(key) && !yield(key, false) {
+				if !has(key) && !rejects(key) && !yield(key, false) {
 					return
 				}
 			}
@@ -169,7 +162,7 @@ func (c *scopeCommit) keys() iter.Seq2[string, bool] {
 			return
 		}
 		for key := range c.list.rejected {
-			if !has(key) && !stored(key) && !yield(key, false) {
+			if !has(key) && !yield(key, false) {
 				return
 			}
 		}

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // A state that cannot be stored, or is to be ignored, is one of its key and its scope. The last
@@ -57,6 +59,34 @@ func TestFailedStateOfAScopeKeepsTheObject(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// An object is recreated in another scope of the same feed, in a state that cannot be stored. The
+// list that shows it deletes the object before once.
+func TestFailedRecreationInAnotherScopeOfAFeed(t *testing.T) {
+	half := uint64(1) << 63
+	h := newHarness(scoped)
+	low := h.NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}})
+	high := h.NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}})
+	h.AddScope(low)
+	h.AddScope(high)
+	f := h.NewFeed(FeedConfig{Scopes: []*Scope{low, high}})
+	uids := make(map[bool]string)
+	for n := 0; len(uids) < 2; n++ {
+		uid := strconv.Itoa(n)
+		uids[low.Name.Hash.Contains(uid)] = uid
+	}
+	for i, states := range []string{"k/" + uids[true] + "@11", "k/" + uids[false] + "@12!decode"} {
+		list := f.Begin()
+		list.Add(stateOf(states))
+		if err := list.Commit(strconv.Itoa(20 + i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.expect(t, []string{"add k/" + uids[true] + "@11 (initial)", "delete k/" + uids[true] + "@11"})
+	if n, _ := h.QuarantineSize(); n != 1 || h.KeyError("k") == nil {
+		t.Errorf("%d keys have failed; KeyError %v", n, h.KeyError("k"))
 	}
 }
 
