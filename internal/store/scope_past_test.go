@@ -26,10 +26,10 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := 1
-	deleteAll := func(want int) {
+	deleteAll := func(first, want int) {
 		t.Helper()
 		for n := range 100 {
-			key := strconv.Itoa(n)
+			key := strconv.Itoa(first + n)
 			feed.Apply(watch.Added, obj(key+"/1@"+strconv.Itoa(version+1)).item())
 			feed.Apply(watch.Deleted, obj(key+"/1@"+strconv.Itoa(version+2)).item())
 			version += 2
@@ -38,16 +38,16 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 			t.Errorf("%d tombstones, %d unseen, want %d", n, unseen, want)
 		}
 	}
-	deleteAll(0) // nothing lists the other scope
+	deleteAll(0, 0) // nothing lists the other scope
 	other := h.NewFeed(FeedConfig{Scopes: []*Scope{refused}})
-	for range 3 {
+	for attempt := range 3 {
 		if from := other.NotOlderThan(); from != strconv.Itoa(version) {
 			t.Errorf("list from %s, the other scope is at %d", from, version)
 		}
-		deleteAll(100)
+		deleteAll(100*attempt, 100)
 	}
 	list, before := other.Begin(), strconv.Itoa(version-200+11) // its deletion
-	list.Add(obj("5/1@" + before).item())
+	list.Add(obj("205/1@" + before).item())
 	if err := list.Commit(before); err != nil {
 		t.Fatal(err)
 	}
