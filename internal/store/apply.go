@@ -134,7 +134,7 @@ func (e *event) tombstone() *tombstone {
 	if e.scope.whole || e.item.Unordered {
 		return nil
 	}
-	return &tombstone{key: e.item.Key, version: e.item.ResourceVersion, shown: e.item.ResourceVersion}
+	return &tombstone{key: e.item.Key, version: e.item.ResourceVersion}
 }
 
 // confirm returns the write that makes an entry one of the server, if the program has written it.

@@ -76,11 +76,11 @@
 //
 // A tombstone says that states of a key before a version are superseded: by a deletion, or by a
 // newer state that left the scope, could not be stored, or is ignored. It is recorded while another
-// scope that may hold the key has not reached the version at which that was seen, and kept until
-// all of these have. There are at most 10,000, or as many as there are objects if these are more.
-// Beyond that, the oldest is dropped, which raises Scope.minVersion of the scopes that lag behind
-// it: Feed.Apply returns feed.Outdated for an older event, Commit feed.ErrOutdated for an older
-// list, and the reflector lists again, not older than Feed.NotOlderThan.
+// scope that may hold the key has not reached that version, and kept until all of these have. There
+// are at most 10,000, or as many as there are objects if these are more. Beyond that, the oldest is
+// dropped, which raises Scope.minVersion of the scopes that lag behind it: Feed.Apply returns
+// feed.Outdated for an older event, Commit feed.ErrOutdated for an older list, and the reflector
+// lists again, not older than Feed.NotOlderThan.
 //
 // # Restores
 //

@@ -183,7 +183,7 @@ func (c *scopeCommit) decide(key string, made bool) {
 	rejected = rejected && c.scopes[f.scope] && c.verdict(keep.Item, key, f.scope, f.identity(), f.version, old) != keep.Ignore
 	var t *tombstone
 	if rejected && !c.isUnordered() {
-		t = &tombstone{key: key, version: f.version, shown: f.version}
+		t = &tombstone{key: key, version: f.version}
 	}
 	if rejected && !f.skipped() {
 		c.failed[key] = true
@@ -219,8 +219,7 @@ func (c *scopeCommit) isUnordered() bool { return !feed.Reaches(c.version, c.ver
 
 // departure returns the write that removes an entry with its scope.
 func (c *scopeCommit) departure(key string, old *Entry) write {
-	version := old.serverVersion()
-	w := write{kind: deletion, key: key, old: old, by: old.scope(), server: true, tombstone: &tombstone{key: key, version: version, shown: version}}
+	w := write{kind: deletion, key: key, old: old, by: old.scope(), server: true, tombstone: &tombstone{key: key, version: old.serverVersion()}}
 	if c.exist {
 		w.final, w.leftScope = old, true
 	}
@@ -242,7 +241,7 @@ func (c *scopeCommit) absence(key string, old *Entry) write {
 		w.by = nil
 	}
 	if version := old.serverVersion(); !c.isUnordered() && !feed.IsOlder(c.version, version) {
-		w.tombstone = &tombstone{key: key, version: version, last: true, shown: c.version}
+		w.tombstone = &tombstone{key: key, version: version}
 	}
 	return w
 }

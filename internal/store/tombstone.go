@@ -11,13 +11,11 @@ import (
 )
 
 // tombstone records that states of a key before a version are superseded. A scope that has not
-// reached the version shown may still pass such states; see doc.go.
+// reached the version may still pass such states; see doc.go.
 type tombstone struct {
 	key     string
-	version string // states before it are superseded
-	last    bool   // version is that of the last state before a deletion that a list has shown: it is superseded, too
-	shown   string // the version from which on a list shows what has superseded the states
-	lagging *Scope // one that may hold the key, and had not reached shown
+	version string // of a state or a deletion; a list that is not older shows it, or a later one
+	lagging *Scope // one that may hold the key, and had not reached the version
 }
 
 // tombstones has the tombstones of a store. It is guarded by mu and written under both locks.
@@ -49,18 +47,14 @@ const (
 // empty for the state of an event. The caller holds a lock of the store.
 func (g *tombstones) isSuperseded(key, version, list string) bool {
 	t := g.byKey[key]
-	return t != nil && t.supersedes(version) && (list == "" || feed.IsOlder(list, t.shown))
-}
-
-func (t *tombstone) supersedes(version string) bool {
-	return feed.IsOlder(version, t.version) || t.last && version == t.version
+	return t != nil && feed.IsOlder(version, t.version) && (list == "" || feed.IsOlder(list, t.version))
 }
 
 // record adds a tombstone of a state of a scope, unless no other scope may pass what it supersedes.
 // If there are more than limit, the oldest one is dropped, and the scopes that lag must be listed,
 // not older than it. The caller holds both locks.
 func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
-	if known := g.byKey[t.key]; t.version == "" || known != nil && known.supersedes(t.version) {
+	if known := g.byKey[t.key]; t.version == "" || known != nil && feed.IsOlder(t.version, known.version) {
 		return
 	}
 	if t.lagging = k.lagging(t, by); t.lagging == nil {
@@ -87,8 +81,8 @@ func (g *tombstones) giveUpFirst(k *scopes) bool {
 			}
 		}
 		for c := range k.holding(t.key) {
-			if c.lagsBehind(t.shown) {
-				c.minVersion = newer(c.minVersion, t.shown)
+			if c.lagsBehind(t.version) {
+				c.minVersion = newer(c.minVersion, t.version)
 			}
 		}
 	}
@@ -112,7 +106,7 @@ func (g *tombstones) dropFirst() {
 func (g *tombstones) expire(k *scopes) {
 	for len(g.inOrder) > 0 {
 		t := g.inOrder[0]
-		if g.byKey[t.key] == t && !t.lagging.isRemoved() && t.lagging.lagsBehind(t.shown) {
+		if g.byKey[t.key] == t && !t.lagging.isRemoved() && t.lagging.lagsBehind(t.version) {
 			return
 		}
 		if t.lagging = k.lagging(t, nil); g.byKey[t.key] == t && t.lagging != nil {
@@ -130,7 +124,7 @@ func (k *scopes) lagging(t *tombstone, by *Scope) *Scope {
 		return nil
 	}
 	for c := range k.holding(t.key) {
-		if c != by && c.lagsBehind(t.shown) {
+		if c != by && c.lagsBehind(t.version) {
 			return c
 		}
 	}
