@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kinformer/kinformer/internal/scope"
 )
@@ -76,6 +77,7 @@ func TestProgramWritesBelongToTheRangeOfTheirUID(t *testing.T) {
 	if err := h.Put(obj("k")); !errors.Is(err, scope.ErrNotSelected) {
 		t.Errorf("an object without a UID, which either range may hold: %v", err)
 	}
+	h.Store.config.Now = time.Now
 	h.run(t, "program put k/u@5; "+other+" list 11")
 	if got := strings.Join(contents(h.Snapshot()), " "); got != "k/u@5" {
 		t.Errorf("after a list of the other range, the store has %q", got)
@@ -83,6 +85,13 @@ func TestProgramWritesBelongToTheRangeOfTheirUID(t *testing.T) {
 	h.run(t, own+" list 12")
 	if got := h.Len(); got != 0 {
 		t.Errorf("after a list that lacks it, the store has %d objects", got)
+	}
+	if h.HasSeenDeletion("k") {
+		t.Error("the server has not had the object, and its deletion was seen")
+	}
+	h.run(t, own+" put k/u@13; "+own+" list 14")
+	if !h.HasSeenDeletion("k") {
+		t.Error("the deletion of an object of the server was not seen")
 	}
 }
 
