@@ -234,6 +234,9 @@ func TestScopesAfterRestore(t *testing.T) {
 	if !b.NeedsList() || h.feeds["a"].NeedsList() {
 		t.Error("a scope of the same keys need not be listed, or the listed one must")
 	}
+	if outcome := b.Apply(watch.Added, obj("n/4@101").item()); outcome != feed.Outdated {
+		t.Errorf("an event before the list: outcome %v, want Outdated", outcome)
+	}
 	if b.AdvanceVersion("101"); h.ScopeState(h.scopes["b"]).ResourceVersion != "100" {
 		t.Errorf("the scope is at %s before its list", h.ScopeState(h.scopes["b"]).ResourceVersion)
 	}
