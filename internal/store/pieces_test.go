@@ -182,7 +182,7 @@ func TestProgramWritesAreLoggedByTheFirstList(t *testing.T) {
 		{"a list 20 a/k/1@15", "", []string{"add a/k/1@15 (initial)"}},
 		{"a list 20 a/k/2@15", "", []string{"add a/k/2@15 (initial)"}},
 		{"a list 20 a/k/1@16!decode", "", []string{"add a/k/1@15 (initial)"}},
-		{"a list 20 a/k/1@15 a/l/2@16", "program put a/l/2@17", []string{"add a/l/2@17 (initial), add a/k/1@15 (initial)"}},
+		{"a list 20 a/k/1@15 a/l/2@16", "program put a/l/2@17", []string{"add a/k/1@15 (initial), add a/l/2@17 (initial)"}},
 		{"a list 20 a/k/1@15 a/l/2@16", "program put a/m/3@17", []string{"add a/l/2@16 (initial), add a/k/1@15 (initial), add a/m/3@17 (initial)"}},
 		{"a list 20 a/k/1@15 a/l/2@16", "program delete a/l/2@16", []string{"add a/k/1@15 (initial)"}},
 		{"a leave", "", nil},

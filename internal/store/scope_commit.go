@@ -344,7 +344,8 @@ func (c *scopeCommit) end() {
 
 // initialChanges returns the changes that handlers receive of the scopes that were not listed
 // before: deletions of the objects that they have received of other scopes under the same keys,
-// then additions, in the order of the list. The caller holds the writer's lock.
+// then additions. What others have written meanwhile comes last. The caller holds the writer's
+// lock.
 func (c *scopeCommit) initialChanges() []Change {
 	before, overwritten := make(map[string]*Entry), make(map[string]struct{})
 	for scope := range c.scopes {
