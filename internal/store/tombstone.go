@@ -81,9 +81,7 @@ func (g *tombstones) giveUpFirst(k *scopes) bool {
 			}
 		}
 		for c := range k.holding(t.key) {
-			if c.lagsBehind(t.version) {
-				c.minVersion = newer(c.minVersion, t.version)
-			}
+			c.minVersion = newer(c.minVersion, t.version)
 		}
 	}
 	g.dropFirst()
