@@ -88,7 +88,7 @@ func newScopedStore() *scopedStore {
 			return pod.Namespace + "/" + pod.Name, nil
 		},
 		ItemKeys: true,
-		ScopeOf: func(namespace, _, _ string) (scope.Scope, error) { return scope.Scope{Namespace: namespace}, nil },
+		ScopeOf:  func(namespace, _, _ string) (scope.Scope, error) { return scope.Scope{Namespace: namespace}, nil },
 		Identity: func(value any) (string, string) {
 			pod := value.(*corev1.Pod)
 			return string(pod.UID), pod.ResourceVersion
