@@ -316,12 +316,19 @@ func (f *Feed) HasVersion(item feed.Item) bool {
 	return !item.InOrder && s.hasVersionOf(item) || !s.Transforms() && s.skips(item)
 }
 
-// NeedsList implements feed.Sink. It reports true after Vacate, up to the feed's next list, and for
-// scopes of an earlier epoch.
+// NeedsList implements feed.Sink. It reports true after Vacate, up to the feed's next list, for
+// scopes of an earlier epoch, and if a feed has reached less than the feeds before it: a server that
+// was restored to a version in between would not be noticed.
 func (f *Feed) NeedsList() bool {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
-	return f.vacations != f.store.vacations || f.isOutdated()
+	return f.vacations != f.store.vacations || f.isOutdated() || f.isBehind()
+}
+
+// isBehind reports whether an earlier feed has brought a scope to a later version. The caller holds
+// a lock of the store.
+func (f *Feed) isBehind() bool {
+	return slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return f.feeds(c) && feed.IsOlder(f.progress.version, c.reached()) })
 }
 
 // isOutdated reports whether a scope must be listed, since the server was restored. The caller

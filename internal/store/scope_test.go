@@ -445,3 +445,21 @@ func TestListFromBeforeARestoreIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A feed that has taken a scope, and has not reached what that had, must list it if its watch ends.
+func TestFeedBehindItsScopesMustListThem(t *testing.T) {
+	h := newScopedHarness()
+	h.run(t, "a reach 15")
+	joined := h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"], h.scopes["b"]}, From: "10"})
+	if joined.NeedsList() {
+		t.Error("a feed that has no scopes must list them")
+	}
+	joined.Take()
+	if !joined.NeedsList() {
+		t.Error("a feed at 10 need not list a scope at 15")
+	}
+	joined.AdvanceVersion("15")
+	if joined.NeedsList() {
+		t.Error("a feed that has reached its scopes must list them")
+	}
+}

@@ -311,6 +311,7 @@ func (x *scopedExecution) restore(s scopedStep) {
 	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) || x.hasTouched() {
 		x.quiesce() // the scope of a deleted namespace would wait for deletions that are undone
 	}
+	x.awaitJoins()
 	how := s.Overtake
 	if (how == overtakeLive || how == overtakeRestarted) && !x.fillJournals() {
 		how = ""
@@ -363,6 +364,20 @@ func (x *scopedExecution) relistJoined() {
 	x.quiesce()
 	x.relist()
 	x.quiesce()
+}
+
+// awaitJoins lets watches of ranges be joined, and reach what those before have reached. A restore
+// in between, to a version that the joined watch has reached and those before had passed, is not
+// noticed before the server is beyond that; nor does the joined watch ask for the changes that only
+// those before have received.
+func (x *scopedExecution) awaitJoins() {
+	if !slices.ContainsFunc(x.scopes.All(), func(s cache.Scope) bool { return s.Hash.Field != "" }) {
+		return
+	}
+	x.quiesce()
+	<-time.After(15 * time.Second)
+	x.server.Bookmark()
+	synctest.Wait()
 }
 
 func (x *scopedExecution) setRestoring(restoring bool) {
