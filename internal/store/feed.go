@@ -317,8 +317,8 @@ func (f *Feed) HasVersion(item feed.Item) bool {
 }
 
 // NeedsList implements feed.Sink. It reports true after Vacate, up to the feed's next list, for
-// scopes of an earlier epoch, and if a feed has reached less than the feeds before it: a server that
-// was restored to a version in between would not be noticed.
+// scopes of an earlier epoch, and if a feed has reached less than the feeds before it: a server
+// that was restored to a version in between would not be noticed.
 func (f *Feed) NeedsList() bool {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
