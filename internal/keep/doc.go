@@ -12,7 +12,7 @@
 //
 //	what arrives    what is known                                          verdict
 //	──────────────  ─────────────────────────────────────────────────────  ─────────────────
-//	absence         own entry                                              Remove
+//	missing         own entry                                              Remove
 //	                anything else                                          Ignore
 //	deletion        own entry, which is newer                              Ignore
 //	                own entry                                              Remove

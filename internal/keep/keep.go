@@ -11,7 +11,7 @@ const (
 	Event    Arrival = iota // a state, by a watch
 	Deletion                // by a watch, also of a state that the filter refuses
 	Item                    // a state, by a list
-	Absence                 // of the key in a list, or the removal of its scope
+	Missing                 // the key is not in a list, or its scope is removed
 )
 
 // Entry is which entry the store has of the key.
@@ -74,7 +74,7 @@ const (
 // Decide returns the verdict on a case.
 func Decide(c Case) Verdict {
 	switch c.Arrival {
-	case Absence:
+	case Missing:
 		if c.Entry == Own {
 			return Remove
 		}

@@ -31,8 +31,8 @@ func newest(c Case) Version {
 }
 
 var rules = []rule{
-	{"absence of an own entry", func(c Case) bool { return c.Arrival == Absence && c.Entry == Own }, Remove},
-	{"absence of anything else", func(c Case) bool { return c.Arrival == Absence }, Ignore},
+	{"own entry that is missing", func(c Case) bool { return c.Arrival == Missing && c.Entry == Own }, Remove},
+	{"anything else that is missing", func(c Case) bool { return c.Arrival == Missing }, Ignore},
 	{"deletion of an own entry, which is newer", func(c Case) bool { return c.Arrival == Deletion && c.Entry == Own && newest(c) == Older }, Ignore},
 	{"deletion of an own entry", func(c Case) bool { return c.Arrival == Deletion && c.Entry == Own }, Remove},
 	{"deletion before a newer failure", func(c Case) bool { return c.Arrival == Deletion && c.Entry == None && c.Failure == IsNewer }, Ignore},
@@ -57,7 +57,7 @@ var rules = []rule{
 // cells calls visit for every Case that can be.
 func cells(visit func(Case)) {
 	bools := []bool{false, true}
-	for arrival := range Absence + 1 {
+	for arrival := range Missing + 1 {
 		for entry := range Other + 1 {
 			for version := range Older + 1 {
 				for failure := range IsNewer + 1 {
@@ -110,7 +110,7 @@ func TestVerdictsAreSafe(t *testing.T) {
 			t.Errorf("%+v removes an entry", c)
 		case (verdict == Unchanged || verdict == Compare) && c.Entry != Own:
 			t.Errorf("%+v: no own entry to be unchanged", c)
-		case verdict == Store && (c.Arrival == Deletion || c.Arrival == Absence):
+		case verdict == Store && (c.Arrival == Deletion || c.Arrival == Missing):
 			t.Errorf("%+v stores a state that is gone", c)
 		case verdict == Store && c.Arrival == Event && c.Superseded && c.Entry != Own:
 			t.Errorf("%+v stores a state from before a tombstone", c)

@@ -167,7 +167,7 @@ func (l *Loop) take(ctx context.Context, changes []scope.Change) {
 		}
 	}
 	l.remove(removed, true)
-	l.store.RemoveUnadded(l.config.Set.Has)
+	l.store.RemovePendingScopes(l.config.Set.Has)
 	for _, change := range changes {
 		if change.State != scope.Held && change.State != scope.HeldAgain {
 			continue

@@ -116,7 +116,7 @@ func TestRefusedProgramWritesChangeNothing(t *testing.T) {
 func TestWrittenEntriesOfScopesThatWereNotAddedAreRemoved(t *testing.T) {
 	h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"})
 	h.run(t, "program put a/k/1@5; program put b/k/2@5")
-	h.RemoveUnadded(func(name scope.Scope) bool { return name.Namespace == "b" })
+	h.RemovePendingScopes(func(name scope.Scope) bool { return name.Namespace == "b" })
 	if got := strings.Join(contents(h.Snapshot()), " "); got != "b/k/2@5" {
 		t.Errorf("the store has %q", got)
 	}
@@ -153,7 +153,7 @@ func TestObjectWrittenWhileItsScopeIsRemovedDoesNotStay(t *testing.T) {
 			c.ScopeOf = func(string, string, string) (scope.Scope, error) {
 				go func() {
 					defer close(removed)
-					s.RemoveUnadded(func(scope.Scope) bool { return false })
+					s.RemovePendingScopes(func(scope.Scope) bool { return false })
 				}()
 				for range 100 {
 					runtime.Gosched()

@@ -85,7 +85,7 @@
 // # Restores
 //
 // A feed whose consistent read is older than what its scopes, or scopes that share keys with them,
-// have reached has noticed that the server was restored (wasUndone). That begins an epoch:
+// had reached when it began has noticed that the server was restored. That begins an epoch:
 // tombstones and bounds are forgotten, and entries of scopes of an earlier epoch give way to any
 // state of a scope of this one. Scopes that share keys are outdated: their events are refused, and
 // their next list compares contents. Scopes of other keys find out for themselves.
@@ -153,7 +153,7 @@
 //	         tombstones and the order of the log. A writer holds it to publish a change or to swap in
 //	         a whole state, and Snapshot holds it to copy the roots of the maps. It is held for a
 //	         piece or O(scopes), and for the tombstones and quarantined keys that a change resolves.
-//	         Only Config.Now and the function of RemoveUnadded run under it.
+//	         Only Config.Now and the function of RemovePendingScopes run under it.
 //
 // In comments, both locks are writer and mu, and a lock of the store is either of these. The scopes
 // and tombstones are written under both locks, and may be read under either. The quarantine and the

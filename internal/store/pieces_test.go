@@ -440,7 +440,7 @@ func TestObjectOfTwoScopesIsUpdated(t *testing.T) {
 	all, labelled := scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "a", LabelSelector: "l"}
 	for then, want := range map[string][]string{
 		"b list 20 a/k/1@13": {"delete a/l/2@12→/2@12 (left scope)", "update a/k/1@12→/1@13 (initial)"},
-		"unadded":            {"delete a/l/2@12→/2@12 (left scope)", "delete a/k/1@12→/1@13 (left scope)"},
+		"pending":            {"delete a/l/2@12→/2@12 (left scope)", "delete a/k/1@12→/1@13 (left scope)"},
 	} {
 		var set scope.Set
 		h := &scopedHarness{newHarness(func(c *Config) { c.ScopeOf = set.Of }), make(map[string]*Scope), make(map[string]*Feed)}
@@ -454,8 +454,8 @@ func TestObjectOfTwoScopesIsUpdated(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.run(t, "program put a/k/1@13; a leave")
-		if then == "unadded" {
-			h.RemoveUnadded(func(scope.Scope) bool { return false })
+		if then == "pending" {
+			h.RemovePendingScopes(func(scope.Scope) bool { return false })
 		} else {
 			h.add("b", labelled)
 			h.run(t, then)

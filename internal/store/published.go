@@ -320,15 +320,6 @@ func (s *published) LowestVersion(scopes []*Scope) (lowest string) {
 	return lowest
 }
 
-// HaveReached reports whether scopes have been listed and have reached the version of another
-// scope.
-func (s *published) HaveReached(scopes []*Scope, other *Scope) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	version := other.reached()
-	return !slices.ContainsFunc(scopes, func(c *Scope) bool { return !c.hasReached(version) })
-}
-
 // HasSeenDeletion reports whether the object that a key had last was deleted, within the last hour.
 // It remembers up to 100,000 keys, of scopes of hashes of UIDs alone.
 func (s *published) HasSeenDeletion(key string) bool {

@@ -40,7 +40,7 @@ type Scope struct {
 	// others have written while its first list was written.
 	unlogged    map[string]*Entry
 	overwritten map[string]struct{}
-	isWritten   bool // its list is being written
+	committing  bool // its list is being written
 }
 
 // progress is the version that a feed has reached.
@@ -52,7 +52,7 @@ type progress struct {
 type scopes struct {
 	held           []*Scope
 	byNamespace    map[string][]*Scope    // those of one namespace, and under "" those of all
-	early          map[scope.Scope]*Scope // those that were not added yet, and into which the program may have written; guarded by mu alone
+	pending        map[scope.Scope]*Scope // those that were not added yet, and into which the program may have written; guarded by mu alone
 	last           int                    // the number of scopes that have an id
 	oldest         *Scope                 // the one that has the store's version; nil if it must be found
 	removedVersion string                 // the latest version that a removed scope had reached
@@ -64,7 +64,7 @@ type scopes struct {
 func (s *Store) NewScope(name scope.Scope) *Scope {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.scopes.notAdded(name)
+	return s.scopes.pendingScope(name)
 }
 
 // named returns the scope of a name that may hold a key. If the store has none yet, it makes one,
@@ -75,20 +75,20 @@ func (k *scopes) named(name scope.Scope, key string) *Scope {
 			return c
 		}
 	}
-	return k.notAdded(name)
+	return k.pendingScope(name)
 }
 
-// notAdded returns the scope of a name that was not added yet, and makes it if there is none. The
-// caller holds mu.
-func (k *scopes) notAdded(name scope.Scope) *Scope {
-	c := k.early[name]
+// pendingScope returns the scope of a name that was not added yet, and makes it if there is none.
+// The caller holds mu.
+func (k *scopes) pendingScope(name scope.Scope) *Scope {
+	c := k.pending[name]
 	if c == nil {
 		c = &Scope{Name: name}
 		k.identify(c)
-		if k.early == nil {
-			k.early = make(map[scope.Scope]*Scope)
+		if k.pending == nil {
+			k.pending = make(map[scope.Scope]*Scope)
 		}
-		k.early[name] = c
+		k.pending[name] = c
 	}
 	return c
 }
@@ -104,7 +104,7 @@ func (k *scopes) identify(c *Scope) {
 // add adds a scope to the set. The caller holds both locks.
 func (k *scopes) add(added *Scope) {
 	k.identify(added)
-	delete(k.early, added.Name)
+	delete(k.pending, added.Name)
 	added.epoch = k.epoch
 	k.held = append(k.held, added)
 	k.byNamespace[added.Name.Namespace] = append(k.byNamespace[added.Name.Namespace], added)
@@ -114,8 +114,8 @@ func (k *scopes) add(added *Scope) {
 // forget removes scopes from the set, which the store no longer lists. The caller holds both locks.
 func (k *scopes) forget(gone []*Scope) {
 	for _, c := range gone {
-		if k.early[c.Name] == c {
-			delete(k.early, c.Name)
+		if k.pending[c.Name] == c {
+			delete(k.pending, c.Name)
 		}
 		k.removedVersion = newer(k.removedVersion, c.reached())
 	}
@@ -199,12 +199,6 @@ func (c *Scope) reached() string {
 	return newer(c.version, c.feed.version)
 }
 
-// hasReached reports whether the scope has been listed and has reached a version. Every scope has
-// reached the empty version. The caller holds a lock of the store.
-func (c *Scope) hasReached(version string) bool {
-	return version == "" || c.isListed() && !feed.IsOlder(c.reached(), version)
-}
-
 // findOldest finds the scope with the lowest version, whose version is that of the store: none
 // before the first full state is complete, or without scopes. A scope that was added later counts
 // once it is listed. isComplete reports whether the first full state is complete. The caller holds
@@ -254,7 +248,7 @@ func (c *Scope) setID() string {
 // unlisted returns how what handlers have received differs from the entries, nil if it does not.
 // The caller holds a lock of the store.
 func (k *scopes) unlisted(ix *indexes) (result *unlisted) {
-	for _, all := range []iter.Seq[*Scope]{slices.Values(k.held), maps.Values(k.early)} {
+	for _, all := range []iter.Seq[*Scope]{slices.Values(k.held), maps.Values(k.pending)} {
 		for c := range all {
 			if c.whole || !c.isUnlisted() || ix.scopeSize(c) == 0 {
 				continue

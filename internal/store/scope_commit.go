@@ -23,8 +23,11 @@ type scopeCommit struct {
 	*Store
 	list    *Replacement // nil if scopes are removed
 	version string       // of the list
-	exist   bool         // the objects of removed scopes exist
-	scopes  map[*Scope]bool
+	// unordered reports whether the version cannot be compared. Only versions of one object are
+	// compared then, and nothing is remembered of objects that are gone.
+	unordered bool
+	exist     bool // the objects of removed scopes exist
+	scopes    map[*Scope]bool
 
 	sets   map[*Scope]*snapmap.Set // the keys of the entries of the scopes before the first piece
 	failed map[string]bool         // the keys of the list's states that could not be stored
@@ -34,7 +37,8 @@ type scopeCommit struct {
 
 func newScopeCommit(list *Replacement, version string) *scopeCommit {
 	c := &scopeCommit{
-		Store: list.store, list: list, version: version, scopes: make(map[*Scope]bool), failed: make(map[string]bool),
+		Store: list.store, list: list, version: version, unordered: !feed.Reaches(version, version),
+		scopes: make(map[*Scope]bool), failed: make(map[string]bool),
 	}
 	for _, scope := range list.feed.Scopes() {
 		if !scope.isListed() { // to allocate it under the lock would take milliseconds
@@ -55,13 +59,13 @@ func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
 	_ = c.run() // only a list can be too old
 }
 
-// RemoveUnadded removes the scopes into which the program has written, that were not added, and
-// that isHeld does not accept. It holds the writer's lock meanwhile: a write whose scope the
+// RemovePendingScopes removes the scopes into which the program has written, that were not added,
+// and that isHeld does not accept. It holds the writer's lock meanwhile: a write whose scope the
 // program removes is in that scope before, or is refused.
-func (s *Store) RemoveUnadded(isHeld func(scope.Scope) bool) {
+func (s *Store) RemovePendingScopes(isHeld func(scope.Scope) bool) {
 	var gone []*Scope
 	s.lockBoth()
-	for name, c := range s.scopes.early {
+	for name, c := range s.scopes.pending {
 		if !isHeld(name) {
 			gone = append(gone, c)
 		}
@@ -108,7 +112,7 @@ func (c *scopeCommit) begin() error {
 	live := c.live.Load()
 	c.sets = make(map[*Scope]*snapmap.Set, len(c.scopes))
 	for scope := range c.scopes {
-		scope.isWritten = true
+		scope.committing = true
 		if keys := live.indexes.ofScope(scope); keys != nil {
 			c.sets[scope] = keys
 		}
@@ -174,15 +178,15 @@ func (c *scopeCommit) keys() iter.Seq2[string, bool] {
 func (c *scopeCommit) decide(key string, made bool) {
 	old := new(Entry).fromMap(c.entries.Item(key))
 	if c.list == nil {
-		if c.verdict(keep.Absence, key, nil, identity{}, "", old) == keep.Remove {
-			c.add(c.departure(key, old))
+		if c.verdict(keep.Missing, key, nil, identity{}, "", old) == keep.Remove {
+			c.add(c.removedWrite(key, old))
 		}
 		return
 	}
 	f, rejected := c.list.rejected[key]
 	rejected = rejected && c.scopes[f.scope] && c.verdict(keep.Item, key, f.scope, f.identity(), f.version, old) != keep.Ignore
 	var t *tombstone
-	if rejected && !c.isUnordered() {
+	if rejected && !c.unordered {
 		t = &tombstone{key: key, version: f.version}
 	}
 	if rejected && !f.skipped() {
@@ -194,31 +198,27 @@ func (c *scopeCommit) decide(key string, made bool) {
 		if !c.scopes[entry.scope()] || c.verdict(keep.Item, key, entry.scope(), id, id.versionText(), old) == keep.Ignore {
 			return
 		}
-		w := c.replacement(key, old, entry, made)
+		w := c.listedWrite(key, old, entry, made)
 		if rejected { // a later state of the object is in the list, too
 			w.tombstone, w.failed = t, c.keepLastGood(key, f, nil, t).failed
 		}
 		c.add(w)
 	case rejected:
 		c.add(c.keepLastGood(key, f, old, t))
-	case c.verdict(keep.Absence, key, nil, identity{}, "", old) == keep.Remove:
-		c.add(c.absence(key, old))
+	case c.verdict(keep.Missing, key, nil, identity{}, "", old) == keep.Remove:
+		c.add(c.missingWrite(key, old))
 	}
 }
 
-// verdict decides on a state of the list, or on its absence.
+// verdict decides on a state of the list, or on a key that is missing in it.
 func (c *scopeCommit) verdict(kind keep.Arrival, key string, of *Scope, id identity, version string, old *Entry) keep.Verdict {
-	item := feed.Item{Key: key, ResourceVersion: version, Unordered: c.isUnordered()}
+	item := feed.Item{Key: key, ResourceVersion: version, Unordered: c.unordered}
 	own := old != nil && c.scopes[old.scope()]
 	return keep.Decide(c.caseOf(arrival{kind, of, item, id, c.version, own}, old))
 }
 
-// isUnordered reports whether the list has a version that cannot be compared. Only versions of one
-// object are compared then, and nothing is remembered of objects that are gone.
-func (c *scopeCommit) isUnordered() bool { return !feed.Reaches(c.version, c.version) }
-
-// departure returns the write that removes an entry with its scope.
-func (c *scopeCommit) departure(key string, old *Entry) write {
+// removedWrite returns the write that removes an entry with its scope.
+func (c *scopeCommit) removedWrite(key string, old *Entry) write {
 	w := write{kind: deletion, key: key, old: old, by: old.scope(), server: true, tombstone: &tombstone{key: key, version: old.serverVersion()}}
 	if c.exist {
 		w.final, w.leftScope = old, true
@@ -226,10 +226,10 @@ func (c *scopeCommit) departure(key string, old *Entry) write {
 	return w
 }
 
-// absence returns the write of an entry that the list lacks. It keeps the entry if an item that
-// cannot be identified may be its object. A restore of the server has undone a version that is
+// missingWrite returns the write of an entry that the list lacks. It keeps the entry if an item
+// that cannot be identified may be its object. A restore of the server has undone a version that is
 // newer than the list's: it is forgotten then, and any older state may exist.
-func (c *scopeCommit) absence(key string, old *Entry) write {
+func (c *scopeCommit) missingWrite(key string, old *Entry) write {
 	refused := c.list.isRefused(key, old)
 	if c.list.unidentified && !refused {
 		kept := *old
@@ -240,14 +240,14 @@ func (c *scopeCommit) absence(key string, old *Entry) write {
 	if old.common().written { // the server may never have had it
 		w.by = nil
 	}
-	if version := old.serverVersion(); !c.isUnordered() && !feed.IsOlder(c.version, version) {
+	if version := old.serverVersion(); !c.unordered && !feed.IsOlder(c.version, version) {
 		w.tombstone = &tombstone{key: key, version: version}
 	}
 	return w
 }
 
-// replacement returns the write of an entry of the list.
-func (c *scopeCommit) replacement(key string, old, entry *Entry, made bool) write {
+// listedWrite returns the write of an entry of the list.
+func (c *scopeCommit) listedWrite(key string, old, entry *Entry, made bool) write {
 	if set := c.live.Load().indexes.set; entry.lacksIndexOf(set) {
 		c.addIndexValues(set, key, entry)
 	}
@@ -290,7 +290,6 @@ func (c *scopeCommit) publish() {
 	var changes []Change
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.dropSnapshot()
 	for i := range c.writes {
 		changes = c.publishWrite(&c.writes[i], changes)
 	}
@@ -308,11 +307,14 @@ func (c *scopeCommit) publish() {
 // The events of scopes that were not listed before are logged in the hold of mu that makes them
 // listed: what a handler has received, reads know.
 func (c *scopeCommit) end() {
-	changes := c.initialChanges()
+	var changes []Change
+	if c.list != nil {
+		changes = c.initialChanges()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for scope := range c.scopes {
-		scope.unlogged, scope.overwritten, scope.isWritten = nil, nil, false
+		scope.unlogged, scope.overwritten, scope.committing = nil, nil, false
 	}
 	if c.list == nil {
 		c.forget()
@@ -354,7 +356,7 @@ func (c *scopeCommit) initialChanges() []Change {
 			maps.Copy(overwritten, scope.overwritten)
 		}
 	}
-	if c.list == nil || len(before) == 0 && len(overwritten) == 0 {
+	if len(before) == 0 && len(overwritten) == 0 {
 		return c.batch
 	}
 	changes := make([]Change, 0, len(before)+len(c.batch)+len(overwritten))

@@ -76,7 +76,7 @@ func (g *tombstones) giveUpFirst(k *scopes) bool {
 	t := g.inOrder[0]
 	if g.byKey[t.key] == t {
 		for c := range k.holding(t.key) {
-			if c.isWritten {
+			if c.committing {
 				return false
 			}
 		}
@@ -103,12 +103,13 @@ func (g *tombstones) dropFirst() {
 // in which they were recorded. The caller holds both locks.
 func (g *tombstones) expire(k *scopes) {
 	for len(g.inOrder) > 0 {
-		t := g.inOrder[0]
-		if g.byKey[t.key] == t && !t.lagging.isRemoved() && t.lagging.lagsBehind(t.version) {
-			return
-		}
-		if t.lagging = k.lagging(t, nil); g.byKey[t.key] == t && t.lagging != nil {
-			return
+		if t := g.inOrder[0]; g.byKey[t.key] == t {
+			if t.lagging.isRemoved() || !t.lagging.lagsBehind(t.version) {
+				t.lagging = k.lagging(t, nil)
+			}
+			if t.lagging != nil {
+				return
+			}
 		}
 		g.dropFirst()
 	}

@@ -43,7 +43,7 @@ type writeKind int
 const (
 	nothing writeKind = iota
 	update            // an addition, an update or, of another object under the key, a deletion and an addition
-	silent            // the same state, repaired or in another scope: not logged
+	silent            // the same state, repaired or with another version: not logged
 	deletion
 	unseenDeletion // of an object that is not stored: logged alone
 )
@@ -86,7 +86,7 @@ func (s *published) publishWrite(w *write, changes []Change) []Change {
 		}
 	}
 	changes = w.appendChanges(changes)
-	if w.failed != nil { // after the last good state has moved to the scope of the failure
+	if w.failed != nil {
 		s.quarantine.add(w.key, *w.failed)
 	}
 	return changes
@@ -105,8 +105,6 @@ func (w *write) appendChanges(changes []Change) []Change {
 	case !isLogged, w.kind == silent && !w.unchanged:
 	case w.kind == unseenDeletion:
 		changes = append(changes, Change{Key: w.key, Old: w.final, Final: w.final})
-	case w.next == nil && old == w.old:
-		changes = append(changes, Change{Key: w.key, Old: old, Final: w.final, LeftScope: w.leftScope})
 	case w.next == nil && old != nil && old.sameObject(w.old.identity()):
 		changes = append(changes, Change{Key: w.key, Old: old, Final: w.final, LeftScope: w.leftScope})
 	case w.next == nil && old != nil:
@@ -122,7 +120,7 @@ func (w *write) appendChanges(changes []Change) []Change {
 
 // noteIn notes that others have written a key of a scope whose first list is being written.
 func (w *write) noteIn(c *Scope) {
-	if w.initial || !c.isWritten {
+	if w.initial || !c.committing {
 		return
 	}
 	if c.overwritten == nil {
@@ -254,7 +252,7 @@ func (s *published) beginAbsence(why error) {
 	for _, scope := range s.scopes.held {
 		scope.vacated, scope.unlogged = true, nil
 	}
-	for _, scope := range s.scopes.early {
+	for _, scope := range s.scopes.pending {
 		scope.unlogged = nil
 	}
 	s.absence.Store(&why)
