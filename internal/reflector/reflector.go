@@ -24,9 +24,9 @@ type Config struct {
 	// From, if set, is a resourceVersion whose state the sink holds. The reflector then starts with
 	// a watch from it instead of a list.
 	From string
-	// NotOlderThan, if set, returns a resourceVersion that the next list must not be older than,
-	// such as the first one, which is at "0" otherwise. It is called for each attempt. An empty
-	// string does not bound the list.
+	// NotOlderThan, if set, returns a resourceVersion that the next list, or WatchList, must not be
+	// older than, such as the first one, which is at "0" otherwise. It is called for each attempt.
+	// An empty string does not bound the list.
 	NotOlderThan func() string
 	// Start, if set, makes the first list not older than the most recent state at the start, whose
 	// version one more request asks for. The reflectors of an informer's scopes share it. It has no

@@ -117,6 +117,9 @@ func (s *watchSession) options(timeout time.Duration) metav1.ListOptions {
 		options.ResourceVersion = s.proof.overlap.Start
 	}
 	if s.initial != nil {
+		if bound := s.r.config.NotOlderThan(); s.from != "" && feed.IsOlder(s.from, bound) {
+			options.ResourceVersion = bound
+		}
 		if s.r.state == stateConsistentRead {
 			options.ResourceVersion = ""
 		}

@@ -311,7 +311,6 @@ func (x *scopedExecution) restore(s scopedStep) {
 	if len(x.informer.ScopeStatus()) > len(x.scopes.All()) || x.hasTouched() {
 		x.quiesce() // the scope of a deleted namespace would wait for deletions that are undone
 	}
-	x.awaitJoins()
 	how := s.Overtake
 	if (how == overtakeLive || how == overtakeRestarted) && !x.fillJournals() {
 		how = ""
@@ -338,6 +337,7 @@ func (x *scopedExecution) restore(s scopedStep) {
 // that other histories have caused and that may have shown no difference, another list is due
 // before.
 func (x *scopedExecution) fillJournals() bool {
+	x.awaitJoins()
 	if x.overtaken == 2 {
 		x.relist()
 		x.overtaken = 0
@@ -366,10 +366,8 @@ func (x *scopedExecution) relistJoined() {
 	x.quiesce()
 }
 
-// awaitJoins lets watches of ranges be joined, and reach what those before have reached. A restore
-// in between, to a version that the joined watch has reached and those before had passed, is not
-// noticed before the server is beyond that; nor does the joined watch ask for the changes that only
-// those before have received.
+// awaitJoins lets watches of ranges be joined. A joined watch does not ask for the changes that
+// only those before have received.
 func (x *scopedExecution) awaitJoins() {
 	if !slices.ContainsFunc(x.scopes.All(), func(s cache.Scope) bool { return s.Hash.Field != "" }) {
 		return
