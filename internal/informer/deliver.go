@@ -29,7 +29,7 @@ func (h *Handler) deliverSnapshot(ctx context.Context) {
 		}
 		h.keys = h.keys[1:]
 		if h.config.OnKey == nil {
-			value, ok := h.untimed(func() (any, bool) { return h.snapshot.Delivered(event.Key) })
+			value, ok := h.untimed(func() (any, bool) { return h.snapshot.Get(event.Key) })
 			if !ok {
 				continue
 			}

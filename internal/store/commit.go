@@ -183,12 +183,10 @@ func (c *commit) remove(key string, old *Entry) {
 		c.kept[key] = true
 		return
 	}
-	change := Change{Key: key, Old: old, Initial: c.isInitial(), LeftScope: refused}
 	if old.scope().isUnlisted() { // of a store that is vacated: handlers have not received it
-		if change.Old = old.scope().unlogged[key]; change.Old == nil {
-			return
-		}
+		return
 	}
+	change := Change{Key: key, Old: old, Initial: c.isInitial(), LeftScope: refused}
 	if c.exist {
 		change.Final, change.LeftScope = change.Old, true
 	}

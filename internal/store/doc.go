@@ -100,9 +100,9 @@
 //
 // A piece is a batch of the log, but handlers receive nothing of a scope before it is listed: its
 // first list is one batch, made in the hold of mu that makes the scope listed, of the entries as
-// they are then. If one replaces an entry that they have received of another scope, its deletion is
-// in that batch (Scope.unlogged). A handler that is added meanwhile begins without the entries of
-// such scopes (Snapshot.DeliveredKeys).
+// they are then. If one replaces an entry of another scope, that one's deletion is logged at once. A
+// handler that is added meanwhile begins without the entries of such scopes
+// (Snapshot.DeliveredKeys).
 //
 // # Listings
 //

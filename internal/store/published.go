@@ -81,7 +81,7 @@ func (s *published) snapshot() *Snapshot {
 		}
 	}
 	state.pages.Advance()
-	current := &Snapshot{data, state.version, nil}
+	current := &Snapshot{data, state.version, 0}
 	s.current.Store(current)
 	return current
 }
@@ -91,11 +91,8 @@ func (s *published) snapshot() *Snapshot {
 func (s *published) SnapshotAndCursor() (*Snapshot, *eventlog.Cursor[Change]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	snapshot := s.snapshot()
-	if unlisted := s.scopes.unlisted(s.live.Load().indexes); unlisted != nil {
-		snapshot = &Snapshot{snapshot.snapshotData, snapshot.version, unlisted}
-	}
-	return snapshot, s.config.Log.Cursor()
+	current := s.snapshot()
+	return &Snapshot{current.snapshotData, current.version, s.Listing()}, s.config.Log.Cursor()
 }
 
 // Get returns the value under key. It takes no lock unless it decodes the value, and may return the

@@ -5,7 +5,6 @@ package store
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,18 +28,14 @@ type Scope struct {
 	listed, removed atomic.Uint64
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
-	version    string    // that the scope has reached by feeds that it no longer has
-	feed       *progress // of the feed that it has, nil if it has none
-	minVersion string    // no state of it that is older is stored; see Feed.NotOlderThan
-	epoch      uint64    // that of the store when it was last listed
-	outdated   bool      // it must be listed, as a scope that shares keys has noticed a restore of the server
-	vacated    bool      // it has not been listed since Vacate
-	// Before it is listed, handlers receive nothing of its entries. unlogged has what they have
-	// received of other scopes under the keys of entries. overwritten has the keys whose entries
-	// others have written while its first list was written.
-	unlogged    map[string]*Entry
-	overwritten map[string]struct{}
-	committing  bool // its list is being written
+	version     string    // that the scope has reached by feeds that it no longer has
+	feed        *progress // of the feed that it has, nil if it has none
+	minVersion  string    // no state of it that is older is stored; see Feed.NotOlderThan
+	epoch       uint64    // that of the store when it was last listed
+	outdated    bool      // it must be listed, as a scope that shares keys has noticed a restore of the server
+	vacated     bool      // it has not been listed since Vacate
+	committing  bool      // its list is being written
+	overwritten bool      // others have written entries of it, which had no list before
 }
 
 // progress is the version that a feed has reached.
@@ -177,8 +172,14 @@ func (c *Scope) mark() *Scope {
 // IsListedAt reports whether, at a listing, a list of the scope was committed and the scope was not
 // removed; see Store.Listing.
 func (c *Scope) IsListedAt(listing uint64) bool {
-	listed, removed := c.listed.Load(), c.removed.Load()
-	return listed != 0 && listed <= listing && (removed == 0 || removed > listing)
+	removed := c.removed.Load()
+	return c.wasListedAt(listing) && (removed == 0 || removed > listing)
+}
+
+// wasListedAt reports whether, at a listing, a list of the scope was committed.
+func (c *Scope) wasListedAt(listing uint64) bool {
+	listed := c.listed.Load()
+	return listed != 0 && listed <= listing
 }
 
 // isUnlisted reports whether no list of a scope was committed. It returns false if c is nil, as in
@@ -243,22 +244,4 @@ func (c *Scope) setID() string {
 		return ""
 	}
 	return c.id
-}
-
-// unlisted returns how what handlers have received differs from the entries, nil if it does not.
-// The caller holds a lock of the store.
-func (k *scopes) unlisted(ix *indexes) (result *unlisted) {
-	for _, all := range []iter.Seq[*Scope]{slices.Values(k.held), maps.Values(k.pending)} {
-		for c := range all {
-			if c.whole || !c.isUnlisted() || ix.scopeSize(c) == 0 {
-				continue
-			}
-			if result == nil {
-				result = &unlisted{make(map[*Scope]bool), make(map[string]*Entry)}
-			}
-			result.scopes[c] = true
-			maps.Copy(result.before, c.unlogged)
-		}
-	}
-	return result
 }

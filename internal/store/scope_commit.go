@@ -4,7 +4,6 @@
 package store
 
 import (
-	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -112,7 +111,7 @@ func (c *scopeCommit) begin() error {
 	live := c.live.Load()
 	c.sets = make(map[*Scope]*snapmap.Set, len(c.scopes))
 	for scope := range c.scopes {
-		scope.committing = true
+		scope.committing, scope.overwritten = true, false
 		if keys := live.indexes.ofScope(scope); keys != nil {
 			c.sets[scope] = keys
 		}
@@ -273,8 +272,7 @@ func (c *scopeCommit) add(w write) {
 	if entry == nil && w.kind == nothing {
 		entry = w.old
 	}
-	of := scopeOf(cmp.Or(entry, w.old))
-	if w.initial = c.scopes[of] && of.isUnlisted(); w.initial && entry != nil {
+	if entry != nil && entry.scope().isUnlisted() && c.scopes[entry.scope()] {
 		c.batch = append(c.batch, Change{Key: w.key, New: entry, Initial: true})
 	}
 	if w.kind != nothing || w.unchanged || w.release != nil || w.failed != nil || w.tombstone != nil {
@@ -314,7 +312,7 @@ func (c *scopeCommit) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for scope := range c.scopes {
-		scope.unlogged, scope.overwritten, scope.committing = nil, nil, false
+		scope.committing = false
 	}
 	if c.list == nil {
 		c.forget()
@@ -344,38 +342,18 @@ func (c *scopeCommit) end() {
 	c.settle()
 }
 
-// initialChanges returns the changes that handlers receive of the scopes that were not listed
-// before: deletions of the objects that they have received of other scopes under the same keys,
-// then additions. What others have written meanwhile comes last. The caller holds the writer's
-// lock.
-func (c *scopeCommit) initialChanges() []Change {
-	before, overwritten := make(map[string]*Entry), make(map[string]struct{})
-	for scope := range c.scopes {
-		if scope.isUnlisted() {
-			maps.Copy(before, scope.unlogged)
-			maps.Copy(overwritten, scope.overwritten)
-		}
-	}
-	if len(before) == 0 && len(overwritten) == 0 {
+// initialChanges returns the additions of the scopes that were not listed before, in the order of
+// the list unless others have written entries of these scopes. The caller holds the writer's lock.
+func (c *scopeCommit) initialChanges() (changes []Change) {
+	isOverwritten := func(scope *Scope) bool { return scope.isUnlisted() && scope.overwritten }
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.scopes)), isOverwritten) {
 		return c.batch
 	}
-	changes := make([]Change, 0, len(before)+len(c.batch)+len(overwritten))
-	for key, old := range before {
-		if entry := c.entries.Item(key); entry.Value == nil || !old.sameObject(new(Entry).fromMap(entry).identity()) {
-			changes = append(changes, Change{Key: key, Old: old, Initial: true})
-			delete(before, key)
-		}
-	}
-	for i := range c.batch {
-		change := c.batch[i]
-		if _, changed := overwritten[change.Key]; !changed {
-			change.Old = before[change.Key]
-			changes = append(changes, change)
-		}
-	}
-	for key := range overwritten { // the present entries, as others have written them
-		if entry := new(Entry).fromMap(c.entries.Item(key)); entry != nil && c.scopes[entry.scope()] && entry.scope().isUnlisted() {
-			changes = append(changes, Change{Key: key, Old: before[key], New: entry, Initial: true})
+	for scope := range c.scopes {
+		if keys := c.live.Load().indexes.ofScope(scope); keys != nil && scope.isUnlisted() {
+			for key := range keys.All() {
+				changes = append(changes, Change{Key: key, New: new(Entry).fromMap(c.entries.Item(key)), Initial: true})
+			}
 		}
 	}
 	return changes

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -22,38 +21,20 @@ import (
 // memory of the entries that have changed since.
 type Snapshot struct {
 	*snapshotData
-	version  string
-	unlisted *unlisted // of SnapshotAndCursor; nil if handlers have received all entries
+	version string
+	listing uint64 // that of the store; of SnapshotAndCursor alone
 }
 
-// unlisted is how what handlers have received differs from the entries.
-type unlisted struct {
-	scopes map[*Scope]bool   // of whose entries they have received nothing
-	before map[string]*Entry // what they have received under keys of such entries
-}
-
-// DeliveredKeys returns the keys of Delivered, in unspecified order.
+// DeliveredKeys returns the keys of the entries that handlers have received, in unspecified order:
+// all but those of scopes that were not listed before SnapshotAndCursor.
 func (v *Snapshot) DeliveredKeys() []string {
-	if v.unlisted == nil {
-		return v.Keys()
-	}
-	keys := slices.Collect(maps.Keys(v.unlisted.before))
+	keys := make([]string, 0, v.entries.Len())
 	for key, item := range v.entries.All() {
-		if !v.unlisted.scopes[item.Meta.scope()] {
+		if c := item.Meta.scope(); c == nil || c.wasListedAt(v.listing) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
-}
-
-// Delivered returns the value under key that handlers have received.
-func (v *Snapshot) Delivered(key string) (any, bool) {
-	if v.unlisted != nil {
-		if before := v.unlisted.before[key]; before != nil {
-			return v.codec.load(key, before.ref)
-		}
-	}
-	return v.Get(key)
 }
 
 // snapshotData is the part of a Snapshot that does not change with the resourceVersion. Snapshots

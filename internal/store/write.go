@@ -19,7 +19,6 @@ type write struct {
 	final     *Entry // of a deletion: the state at deletion, nil if it is unknown
 	leftScope bool   // of a deletion: the object exists
 	server    bool   // what is published is a state of the server, so that the key leaves the quarantine
-	initial   bool   // it is one of the first list of its scope, which logs it at the end
 	unchanged bool   // an update is logged although the entry is that of before; see Config.EmitUnchanged
 
 	tombstone *tombstone // to record, if not nil
@@ -52,6 +51,11 @@ const (
 // locks.
 func (s *published) publish(w write) {
 	var room [2]Change
+	for _, c := range [...]*Scope{scopeOf(w.old), scopeOf(w.next)} {
+		if c.isUnlisted() {
+			c.overwritten = true
+		}
+	}
 	changes := s.publishWrite(&w, room[:0])
 	switch log := s.config.Log; {
 	case log == nil:
@@ -100,57 +104,34 @@ func (w *write) appendChanges(changes []Change) []Change {
 		}
 		return changes
 	}
-	old, isLogged := w.observed()
+	old, next := w.observed()
 	switch {
-	case !isLogged, w.kind == silent && !w.unchanged:
+	case w.kind == silent && !w.unchanged:
 	case w.kind == unseenDeletion:
 		changes = append(changes, Change{Key: w.key, Old: w.final, Final: w.final})
-	case w.next == nil && old != nil && old.sameObject(w.old.identity()):
-		changes = append(changes, Change{Key: w.key, Old: old, Final: w.final, LeftScope: w.leftScope})
-	case w.next == nil && old != nil:
-		changes = append(changes, Change{Key: w.key, Old: old})
-	case w.next == nil:
-	case old != nil && !old.sameObject(w.next.identity()):
-		changes = append(changes, Change{Key: w.key, Old: old, LeftScope: w.leftScope}, Change{Key: w.key, New: w.next})
+	case old == nil && next == nil:
+	case next == nil:
+		exists := w.leftScope || w.next != nil && old.sameObject(w.next.identity())
+		changes = append(changes, Change{Key: w.key, Old: old, Final: w.final, LeftScope: exists})
+	case old != nil && !old.sameObject(next.identity()):
+		changes = append(changes, Change{Key: w.key, Old: old, LeftScope: w.leftScope}, Change{Key: w.key, New: next})
 	default:
-		changes = append(changes, Change{Key: w.key, Old: old, New: w.next})
+		changes = append(changes, Change{Key: w.key, Old: old, New: next})
 	}
 	return changes
 }
 
-// noteIn notes that others have written a key of a scope whose first list is being written.
-func (w *write) noteIn(c *Scope) {
-	if w.initial || !c.committing {
-		return
+// observed returns the states before and after the write that handlers receive, nil if there is
+// none: they receive nothing of a scope before it is listed. If one replaces an entry of another
+// scope, which they have received, that is a deletion.
+func (w *write) observed() (old, next *Entry) {
+	if !scopeOf(w.old).isUnlisted() {
+		old = w.old
 	}
-	if c.overwritten == nil {
-		c.overwritten = make(map[string]struct{})
+	if !scopeOf(w.next).isUnlisted() {
+		next = w.next
 	}
-	c.overwritten[w.key] = struct{}{}
-}
-
-// observed returns the state of the key that handlers have received, nil if there is none, and
-// reports whether they receive the write: they receive nothing of a scope before it is listed. The
-// caller holds both locks.
-func (w *write) observed() (old *Entry, isLogged bool) {
-	old = w.old
-	if from := scopeOf(old); from.isUnlisted() {
-		w.noteIn(from)
-		old = from.unlogged[w.key]
-		delete(from.unlogged, w.key)
-	}
-	to := scopeOf(w.next)
-	if !to.isUnlisted() {
-		return old, true
-	}
-	w.noteIn(to)
-	if old != nil {
-		if to.unlogged == nil {
-			to.unlogged = make(map[string]*Entry)
-		}
-		to.unlogged[w.key] = old
-	}
-	return nil, false
+	return old, next
 }
 
 // record adds a tombstone of a state of a scope. The caller holds both locks.
@@ -200,7 +181,7 @@ func (s *published) moveVersion(version string) {
 	}
 	state.version = version
 	if current := s.current.Load(); current != nil {
-		s.current.Store(&Snapshot{current.snapshotData, version, nil})
+		s.current.Store(&Snapshot{current.snapshotData, version, 0})
 	}
 }
 
@@ -250,10 +231,7 @@ func (s *published) beginListing(scopes iter.Seq[*Scope], since func(*Scope) *at
 func (s *published) beginAbsence(why error) {
 	s.vacations++
 	for _, scope := range s.scopes.held {
-		scope.vacated, scope.unlogged = true, nil
-	}
-	for _, scope := range s.scopes.pending {
-		scope.unlogged = nil
+		scope.vacated = true
 	}
 	s.absence.Store(&why)
 	s.current.Store(nil)
