@@ -99,8 +99,7 @@ func newScopedStore() *scopedStore {
 		Report:      func(string, error) {},
 		Log:         eventlog.New[store.Change](),
 	})
-	s.busy, s.other = s.NewScope(scope.Scope{Namespace: "busy"}), s.NewScope(scope.Scope{Namespace: "other"})
-	s.AddScope(s.busy)
+	s.busy, s.other = s.AddScope(scope.Scope{Namespace: "busy"}), s.AddScope(scope.Scope{Namespace: "other"})
 	s.events = s.NewFeed(store.FeedConfig{Scopes: []*store.Scope{s.busy}})
 	_ = s.events.Begin().Commit("10")
 	s.MarkSynced()
@@ -118,7 +117,6 @@ func podItem(namespace string, n int, version string) feed.Item {
 
 // addPods lists the other scope.
 func (s *scopedStore) addPods(items []feed.Item) {
-	s.AddScope(s.other)
 	list := s.NewFeed(store.FeedConfig{Scopes: []*store.Scope{s.other}}).Begin()
 	for _, item := range items {
 		list.Add(item)

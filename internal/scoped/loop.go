@@ -192,13 +192,13 @@ func (l *Loop) hold(name scope.Scope) *heldScope {
 		return nil
 	}
 	held := &heldScope{
-		name: name, part: l.store.NewScope(name), synced: make(chan struct{}), gone: make(chan struct{}), freshAt: l.clock.Now(),
+		name: name, part: l.store.AddScope(name), synced: make(chan struct{}), gone: make(chan struct{}), freshAt: l.clock.Now(),
 	}
 	l.mu.Lock()
 	l.held[name] = held
 	l.order = append(l.order, held)
 	l.mu.Unlock()
-	l.store.AddScope(held.part)
+	l.store.Notify()
 	return held
 }
 

@@ -64,8 +64,7 @@ func TestOutdatedEventCausesAList(t *testing.T) {
 		})
 		var feeds []*store.Feed
 		for range 2 {
-			part := s.NewScope(scope.Scope{})
-			s.AddScope(part)
+			part := s.AddScope(scope.Scope{})
 			feeds = append(feeds, s.NewFeed(store.FeedConfig{Scopes: []*store.Scope{part}}))
 		}
 		ahead, behind := feeds[0], feeds[1]

@@ -188,8 +188,7 @@ func BenchmarkScopeState(b *testing.B) {
 	scopes := make([]*Scope, 200)
 	for i := range scopes {
 		namespace := "n" + strconv.Itoa(i)
-		scopes[i] = h.NewScope(scope.Scope{Namespace: namespace})
-		h.AddScope(scopes[i])
+		scopes[i] = h.AddScope(scope.Scope{Namespace: namespace})
 		list := h.NewFeed(FeedConfig{Scopes: scopes[i : i+1]}).Begin()
 		for n := range 100 {
 			list.Add(obj(fmt.Sprintf("%s/%d/1@1", namespace, n)).with("decode").item())

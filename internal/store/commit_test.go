@@ -120,8 +120,11 @@ func TestWrittenEntriesOfScopesThatWereNotAddedAreRemoved(t *testing.T) {
 	if got := strings.Join(contents(h.Snapshot()), " "); got != "b/k/2@5" {
 		t.Errorf("the store has %q", got)
 	}
-	if h.NewScope(scope.Scope{Namespace: "a"}).isRemoved() {
-		t.Error("the next write would be in the removed scope")
+	h.pauseAfter(1, func() { h.run(t, "program put b/l/3@6") }) // while its scope is being removed
+	h.run(t, "program put b/k/2@5; program put b/m/2@5")
+	h.RemovePendingScopes(func(name scope.Scope) bool { return false })
+	if got := strings.Join(contents(h.Snapshot()), " "); got != "b/l/3@6" {
+		t.Errorf("the store has %q", got)
 	}
 	h.joinScope("b", scope.Scope{Namespace: "b"})
 	if got := h.Len(); got != 0 {
@@ -132,10 +135,11 @@ func TestWrittenEntriesOfScopesThatWereNotAddedAreRemoved(t *testing.T) {
 // The informer may be about to add the scope of an object that the program writes.
 func TestObjectWrittenBeforeItsScopeIsAddedLeavesWithIt(t *testing.T) {
 	h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"})
-	added := h.NewScope(scope.Scope{Namespace: "a"})
 	h.run(t, "program put a/k/1@5")
-	h.AddScope(added)
-	if got := h.ScopeSize(added); got != 1 {
+	added := h.AddScope(scope.Scope{Namespace: "a"})
+	h.run(t, "program put a/l/2@6")
+	h.RemovePendingScopes(func(scope.Scope) bool { return false })
+	if got := h.ScopeSize(added); got != 2 {
 		t.Errorf("the scope has %d objects", got)
 	}
 	h.RemoveScopes([]*Scope{added}, true)

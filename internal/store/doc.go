@@ -66,7 +66,7 @@
 // tombstone (caseOf, in apply.go).
 //
 // An object that the program writes is in the only scope that may hold it (Config.ScopeOf), which
-// need not have been added: NewScope then returns the scope that has the entry. A list of the scope
+// need not have been added: AddScope then returns the scope that has the entry. A list of the scope
 // that lacks the object removes it, also a list from before the write. A list that has the object
 // with the UID and resourceVersion of the written one keeps the written one, as any unchanged entry
 // (see Invariants). A transform must not rename objects of a store with scopes: an object that it

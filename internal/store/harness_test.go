@@ -165,8 +165,7 @@ func (h *harness) feedOfAll() *Feed {
 	if h.Feed != nil {
 		return h.Feed
 	}
-	c := h.NewScope(scope.Scope{})
-	h.AddScope(c)
+	c := h.AddScope(scope.Scope{})
 	return h.NewFeed(FeedConfig{Scopes: []*Scope{c}})
 }
 

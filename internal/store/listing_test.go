@@ -70,8 +70,7 @@ func TestScopesOfOneListAreListedAtOnce(t *testing.T) {
 	scopes := make([]*Scope, 5)
 	for i := range scopes {
 		first := uint64(i) << 61
-		scopes[i] = h.NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: first, Last: first + 1<<61 - 1}})
-		h.AddScope(scopes[i])
+		scopes[i] = h.AddScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: first, Last: first + 1<<61 - 1}})
 	}
 	f := h.NewFeed(FeedConfig{Scopes: scopes})
 	f.Begin().Commit("10")
@@ -99,8 +98,7 @@ func TestListingStaysDuringACommit(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := newScopedHarness()
-			h.scopes["c"] = h.NewScope(scope.Scope{})
-			h.AddScope(h.scopes["c"])
+			h.scopes["c"] = h.AddScope(scope.Scope{})
 			h.feeds["c"] = h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["c"]}})
 			if row.before != "" {
 				h.run(t, row.before)
@@ -184,17 +182,13 @@ func TestFindReadsAgainIfTheScopesHaveChanged(t *testing.T) {
 // readers spin.
 func TestListingIsThatOfTheEntriesAndTheLog(t *testing.T) {
 	h := newHarness(scoped, func(c *Config) { c.Indexers = nil })
-	scopes := make([]*Scope, orderChanges/2)
-	for i := range scopes {
-		scopes[i] = h.NewScope(scope.Scope{LabelSelector: strconv.Itoa(i)})
-	}
 	var present atomic.Pointer[Scope]
-	present.Store(scopes[0])
+	present.Store(new(Scope))
 	listedAt := make(chan uint64) // the listing that the log's reader has seen at each change
 	runConcurrently(func() {
-		for _, c := range scopes {
+		for i := range orderChanges / 2 {
+			c := h.AddScope(scope.Scope{LabelSelector: strconv.Itoa(i)})
 			present.Store(c)
-			h.AddScope(c)
 			f := h.NewFeed(FeedConfig{Scopes: []*Scope{c}})
 			list := f.Begin()
 			list.Add(versioned(1).item())

@@ -116,10 +116,7 @@ func TestKeyOfAFailureIsDecidedOnce(t *testing.T) {
 	high := scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}}
 	uids := uidsIn(low)
 	h := newHarnessOf(t, low, high)
-	both := []*Scope{h.NewScope(low), h.NewScope(high)}
-	for _, c := range both {
-		h.AddScope(c)
-	}
+	both := []*Scope{h.AddScope(low), h.AddScope(high)}
 	h.feeds["ab"] = h.NewFeed(FeedConfig{Scopes: both})
 	named := strings.NewReplacer("/A", "/"+uids["a"], "/B", "/"+uids["b"]).Replace
 	h.run(t, named("ab list 10 k/A@9; ab list 20 k/B@15!decode"))

@@ -34,6 +34,7 @@ type Scope struct {
 	epoch       uint64    // that of the store when it was last listed
 	outdated    bool      // it must be listed, as a scope that shares keys has noticed a restore of the server
 	vacated     bool      // it has not been listed since Vacate
+	pending     bool      // it was not added, but the program has written into it
 	committing  bool      // its list is being written
 	overwritten bool      // others have written entries of it, which had no list before
 }
@@ -46,72 +47,49 @@ type progress struct {
 // scopes is the set of a store's scopes. It is guarded by mu and written under both locks.
 type scopes struct {
 	held           []*Scope
-	byNamespace    map[string][]*Scope    // those of one namespace, and under "" those of all
-	pending        map[scope.Scope]*Scope // those that were not added yet, and into which the program may have written; guarded by mu alone
-	last           int                    // the number of scopes that have an id
-	oldest         *Scope                 // the one that has the store's version; nil if it must be found
-	removedVersion string                 // the latest version that a removed scope had reached
-	epoch          uint64                 // how many restores of the server feeds have noticed
+	byNamespace    map[string][]*Scope // those of one namespace, and under "" those of all
+	last           int                 // how many scopes there have been
+	oldest         *Scope              // the one that has the store's version; nil if it must be found
+	removedVersion string              // the latest version that a removed scope had reached
+	epoch          uint64              // how many restores of the server feeds have noticed
 }
 
-// NewScope returns a scope for AddScope: the one into which the program has written, if there is
-// one. Until AddScope, the program may write into it.
-func (s *Store) NewScope(name scope.Scope) *Scope {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.scopes.pendingScope(name)
-}
-
-// named returns the scope of a name that may hold a key. If the store has none yet, it makes one,
-// for the entries that the program writes before AddScope. The caller holds both locks.
-func (k *scopes) named(name scope.Scope, key string) *Scope {
-	for c := range k.holding(key) {
-		if c.Name == name && !c.isRemoved() {
-			return c
-		}
-	}
-	return k.pendingScope(name)
-}
-
-// pendingScope returns the scope of a name that was not added yet, and makes it if there is none.
-// The caller holds mu.
-func (k *scopes) pendingScope(name scope.Scope) *Scope {
-	c := k.pending[name]
+// AddScope adds a scope and returns it. If the program has written into a scope of the name, it is
+// that one.
+func (s *Store) AddScope(name scope.Scope) *Scope {
+	s.lockScopes()
+	defer s.unlockScopes()
+	c := s.scopes.find(name, func(c *Scope) bool { return c.pending })
 	if c == nil {
-		c = &Scope{Name: name}
-		k.identify(c)
-		if k.pending == nil {
-			k.pending = make(map[scope.Scope]*Scope)
-		}
-		k.pending[name] = c
+		c = s.scopes.add(&Scope{Name: name})
 	}
+	c.pending, c.epoch = false, s.scopes.epoch
 	return c
 }
 
-// identify gives a scope its id.
-func (k *scopes) identify(c *Scope) {
-	if c.id == "" {
-		k.last++
-		c.id = strconv.Itoa(k.last)
+// find returns the scope of a name that accept accepts, nil if there is none. The caller holds a
+// lock of the store.
+func (k *scopes) find(name scope.Scope, accept func(*Scope) bool) *Scope {
+	i := slices.IndexFunc(k.byNamespace[name.Namespace], func(c *Scope) bool { return c.Name == name && accept(c) })
+	if i < 0 {
+		return nil
 	}
+	return k.byNamespace[name.Namespace][i]
 }
 
-// add adds a scope to the set. The caller holds both locks.
-func (k *scopes) add(added *Scope) {
-	k.identify(added)
-	delete(k.pending, added.Name)
-	added.epoch = k.epoch
+// add adds a scope to the set and returns it. The caller holds both locks.
+func (k *scopes) add(added *Scope) *Scope {
+	k.last++
+	added.id = strconv.Itoa(k.last)
 	k.held = append(k.held, added)
 	k.byNamespace[added.Name.Namespace] = append(k.byNamespace[added.Name.Namespace], added)
 	k.oldest = nil
+	return added
 }
 
 // forget removes scopes from the set, which the store no longer lists. The caller holds both locks.
 func (k *scopes) forget(gone []*Scope) {
 	for _, c := range gone {
-		if k.pending[c.Name] == c {
-			delete(k.pending, c.Name)
-		}
 		k.removedVersion = newer(k.removedVersion, c.reached())
 	}
 	isGone := (*Scope).isRemoved

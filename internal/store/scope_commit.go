@@ -64,8 +64,8 @@ func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
 func (s *Store) RemovePendingScopes(isHeld func(scope.Scope) bool) {
 	var gone []*Scope
 	s.lockBoth()
-	for name, c := range s.scopes.pending {
-		if !isHeld(name) {
+	for _, c := range s.scopes.held {
+		if c.pending && !isHeld(c.Name) {
 			gone = append(gone, c)
 		}
 	}

@@ -67,10 +67,8 @@ func TestFailedStateOfAScopeKeepsTheObject(t *testing.T) {
 func TestFailedRecreationInAnotherScopeOfAFeed(t *testing.T) {
 	half := uint64(1) << 63
 	h := newHarness(scoped)
-	low := h.NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}})
-	high := h.NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}})
-	h.AddScope(low)
-	h.AddScope(high)
+	low := h.AddScope(scope.Scope{Hash: scope.Range{Field: scope.UID, Last: half - 1}})
+	high := h.AddScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: half, Last: 2*half - 1}})
 	f := h.NewFeed(FeedConfig{Scopes: []*Scope{low, high}})
 	uids := make(map[bool]string)
 	for n := 0; len(uids) < 2; n++ {

@@ -22,8 +22,7 @@ func TestRemovedScopesAreFreed(t *testing.T) {
 	added := 0
 	add := func() *Scope {
 		added++
-		scope := h.NewScope(scope.Scope{Namespace: strconv.Itoa(added)})
-		h.AddScope(scope)
+		scope := h.AddScope(scope.Scope{Namespace: strconv.Itoa(added)})
 		return scope
 	}
 	first := add()

@@ -136,8 +136,7 @@ func (m *scopesMachine) isHeld(letter string) bool {
 }
 
 func (m *scopesMachine) hold(letters string) *scopedPart {
-	p := &scopedPart{letters: letters, scope: m.NewScope(scope.Scope{})}
-	m.AddScope(p.scope)
+	p := &scopedPart{letters: letters, scope: m.AddScope(scope.Scope{})}
 	p.feed = m.NewFeed(FeedConfig{Scopes: []*Scope{p.scope}})
 	m.parts = append(m.parts, p)
 	return p

@@ -17,10 +17,8 @@ import (
 // are recorded.
 func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 	h := newHarness(scoped)
-	listed := h.NewScope(scope.Scope{})
-	h.AddScope(listed)
-	refused := h.NewScope(scope.Scope{})
-	h.AddScope(refused)
+	listed := h.AddScope(scope.Scope{})
+	refused := h.AddScope(scope.Scope{})
 	feed := h.NewFeed(FeedConfig{Scopes: []*Scope{listed}})
 	if err := feed.Begin().Commit("1"); err != nil {
 		t.Fatal(err)

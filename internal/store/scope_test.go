@@ -43,8 +43,7 @@ func (h *scopedHarness) joinScope(name string, of scope.Scope) {
 
 // add adds a scope, which has a feed and was not listed.
 func (h *scopedHarness) add(name string, of scope.Scope) {
-	h.scopes[name] = h.NewScope(of)
-	h.AddScope(h.scopes[name])
+	h.scopes[name] = h.AddScope(of)
 	h.feeds[name] = h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes[name]}})
 }
 
@@ -282,12 +281,11 @@ func TestVersionsOfScopes(t *testing.T) {
 	if got := h.LowestVersion([]*Scope{a, b}); got != "12" {
 		t.Errorf("lowest version %q", got)
 	}
-	added := h.NewScope(scope.Scope{Namespace: "b", Hash: scope.Range{Field: scope.UID, Last: 9}})
-	h.AddScope(added)
+	added := h.AddScope(scope.Scope{Namespace: "b", Hash: scope.Range{Field: scope.UID, Last: 9}})
 	if got := h.NewFeed(FeedConfig{Scopes: []*Scope{added}}).NotOlderThan(); got != "12" {
 		t.Errorf("%q beside a scope that shares keys with the one at 12", got)
 	}
-	alone := h.NewFeed(FeedConfig{Scopes: []*Scope{h.NewScope(scope.Scope{Namespace: "alone"})}})
+	alone := h.NewFeed(FeedConfig{Scopes: []*Scope{h.AddScope(scope.Scope{Namespace: "alone"})}})
 	if got := alone.NotOlderThan(); got != "" {
 		t.Errorf("%q without scopes that share keys", got)
 	}
@@ -305,11 +303,9 @@ func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
 	h := newHarness(scoped)
 	only := func(uid string) *Scope {
 		hash := scope.HashOf(uid)
-		return h.NewScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: hash, Last: hash}})
+		return h.AddScope(scope.Scope{Hash: scope.Range{Field: scope.UID, First: hash, Last: hash}})
 	}
 	low, high := only("low"), only("high")
-	h.AddScope(low)
-	h.AddScope(high)
 	f := h.NewFeed(FeedConfig{Scopes: []*Scope{high, low}})
 	next := f.Begin()
 	for _, o := range []*object{obj("k/low@1"), obj("l/between@2"), obj("m/high@3"), obj("n/beyond@4"), obj("o/other@5")} {

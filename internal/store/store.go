@@ -46,7 +46,7 @@ func New(config Config) *Store {
 	}
 	s.swap(newState(new(indexSet).with(config.Indexers), s.isScoped(), config.Packer != nil))
 	if !s.isScoped() {
-		s.AddScope(&Scope{whole: true})
+		s.scopes.add(&Scope{whole: true})
 	}
 	return s
 }
@@ -157,14 +157,6 @@ func (s *Store) MarkSynced() {
 	s.settle()
 }
 
-// AddScope adds a scope, which NewScope has returned.
-func (s *Store) AddScope(added *Scope) {
-	s.lockScopes()
-	defer s.unlockScopes()
-	s.scopes.add(added)
-	s.notify()
-}
-
 // lockScopes takes all locks, so that scopes, their relations and feeds stay while a commit pauses.
 func (s *Store) lockScopes() {
 	s.lockCommit()
@@ -247,16 +239,22 @@ func (s *Store) makeOwn(pair *entryPair, maker *maker, key string, value *any) (
 	return old, version, s.makeEntry(&pair.next, maker, item, value, old)
 }
 
-// scopeOfOwn returns the scope of an object that the program writes, nil if the store has none.
-func (s *Store) scopeOfOwn(key, uid string) (own *Scope, err error) {
+// scopeOfOwn returns the scope of an object that the program writes, nil if the store has none. It
+// makes one for what the program writes before AddScope. The caller holds the writer's lock.
+func (s *Store) scopeOfOwn(key, uid string) (*Scope, error) {
 	if !s.isScoped() {
 		return nil, nil
 	}
 	name, err := s.config.ScopeOf(namespaceOf(key), nameOf(key), uid)
-	if err == nil {
-		s.withMu(func() { own = s.scopes.named(name, key) })
+	if err != nil {
+		return nil, err
 	}
-	return own, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if own := s.scopes.find(name, func(c *Scope) bool { return !c.isRemoved() }); own != nil {
+		return own, nil
+	}
+	return s.scopes.add(&Scope{Name: name, pending: true}), nil
 }
 
 // publishOwn publishes a write of the program. A store without a feed is then at the written

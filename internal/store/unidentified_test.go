@@ -63,8 +63,7 @@ func TestUnidentifiedItemIsInNoRangeOfUIDs(t *testing.T) {
 			h := newHarness(scoped)
 			var scopes []*Scope
 			for _, r := range ranges {
-				c := h.NewScope(scope.Scope{Hash: r})
-				h.AddScope(c)
+				c := h.AddScope(scope.Scope{Hash: r})
 				scopes = append(scopes, c)
 			}
 			f := h.NewFeed(FeedConfig{Scopes: scopes})
