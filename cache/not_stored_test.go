@@ -210,7 +210,7 @@ func TestRelistClearsObjectThatCannotBeStored(t *testing.T) {
 	runNotStored(t, func(r *notStoredReader) {
 		r.Create(cachetest.Pod("e", broken))
 		r.expectQuarantined("a@2 b@3 c@4", "ns/d", "ns/e")
-		r.changeUnseen(func() {
+		r.changeUnwatched(func() {
 			r.Update(cachetest.Pod("d"))
 			r.Delete("ns/e")
 		})
@@ -243,7 +243,7 @@ func TestRefusedObjectIsNotFound(t *testing.T) {
 		r.expectNotFound("d")
 		r.Update(cachetest.Pod("e", broken))
 		r.expectNotStored("e", "")
-		r.changeUnseen(func() { r.Update(cachetest.Pod("e", refused)) })
+		r.changeUnwatched(func() { r.Update(cachetest.Pod("e", refused)) })
 		r.expectNotFound("e")
 		r.expectQuarantined("a@2 b@3 c@4")
 	}, func(s *sharedHarness) {
@@ -303,8 +303,8 @@ func TestReflectorNamesQuarantinedKeys(t *testing.T) {
 	})
 }
 
-// changeUnseen makes changes while no watch is open, so that the next list shows them.
-func (s *sharedHarness) changeUnseen(change func()) {
+// changeUnwatched makes changes while no watch is open, so that the next list shows them.
+func (s *sharedHarness) changeUnwatched(change func()) {
 	s.T.Helper()
 	hold := make(chan struct{})
 	s.InjectWatchFault(1, fake.Fault{Hold: hold, Err: fake.Expired()})

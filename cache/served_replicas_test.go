@@ -70,7 +70,7 @@ func TestDeletionIsKnownAlthoughAnotherInformerListsOn(t *testing.T) {
 
 // A scope that is added empties the store, as a replica answers with 404. The scope that watches
 // all the same must not watch on, for a state that is no longer there.
-func TestScopeWhoseStateAnotherOneVacatedIsListedAgain(t *testing.T) {
+func TestScopeWhoseStateAnotherOneCleardIsListedAgain(t *testing.T) {
 	scopes := cache.NewScopes(cache.Scope{Namespace: "ns"})
 	runServed(t, cache.InformerOptions[*unstructured.Unstructured]{Scopes: scopes}, func(h *servedHarness) {
 		h.do("create")
@@ -95,7 +95,7 @@ func TestScopeWhoseStateAnotherOneVacatedIsListedAgain(t *testing.T) {
 
 // The scope of a deleted namespace waits until the objects are deleted, too. Once the resource is
 // not served, it has nothing to wait for.
-func TestScopeOfDeletedNamespaceIsRemovedFromVacatedStore(t *testing.T) {
+func TestScopeOfDeletedNamespaceIsRemovedFromCleardStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw, namespaces, scopes := namespaceScopes(t, blue)
 		lw.Create(namespace("ns", "blue"))

@@ -84,7 +84,7 @@ func (s *sharedIndexInformer) spec(lw clientcache.ListerWatcher) engine.Spec {
 	values.ItemKeys, values.Transforms = true, s.transformed.Load
 	values.ItemIndexers = itemIndexers(s.options.Indexers)
 	values.EmitUnchanged = s.options.RelistUpdates
-	values.EmitUnseenDeletions = true
+	values.EmitUnstoredDeletions = true
 	spec := engine.Spec{
 		Collection: s.options.collection(lw, s.objects, s.watchErrors.report),
 		Informer: informer.Config{

@@ -32,9 +32,9 @@
 // 2, 4, ... 64 s, since the API servers learn of it one by one. Changes that arrive together cause
 // one request. There is at most one a second, and in the long run 12 a minute. Most are answered
 // with 304, and few bytes. Without a change, it asks every ten minutes, or every 64 s while
-// discovery fails or the follower is blind (see below). A server without aggregated discovery is
-// also asked for the resources of each followed version, at the start and when a definition of its
-// group has changed.
+// discovery fails or the follower does not observe (see below). A server without aggregated
+// discovery is also asked for the resources of each followed version, at the start and when a
+// definition of its group has changed.
 //
 // # When a resource is taken to be absent
 //
@@ -66,10 +66,11 @@
 // follower. An answer that is equal to one that was replaced less than two minutes ago, without a
 // change since, is that of a server that lags behind, and is ignored.
 //
-// A follower is blind while it may not list and watch CustomResourceDefinitions or APIServices, and
-// while its first lists or its first discovery request fail: informers request what is not served,
-// as without a follower, and Status.Err says why. A server that answers these lists with 404, and
-// whose discovery does not list the resource either, has none of them: the follower is not blind.
+// A follower does not observe while it may not list and watch CustomResourceDefinitions or
+// APIServices, and while its first lists or its first discovery request fail: informers request
+// what is not served, as without a follower, and Status.Err says why. A server that answers these
+// lists with 404, and whose discovery does not list the resource either, has none of them: the
+// follower observes.
 //
 // # Concurrency
 //

@@ -82,7 +82,7 @@ type Follower struct {
 	resources map[*served.Resource]schema.GroupVersionResource // on which the follower decides
 	changed   chan struct{}                                    // closed and replaced when verdicts or the document have changed
 	status    Status
-	blind     bool // it cannot see what the server serves
+	failing   bool // it does not observe what the server serves, see doc.go
 }
 
 type metadataInformer = cache.SharedInformer[*metav1.PartialObjectMetadata]
@@ -297,12 +297,12 @@ func (f *Follower) decideAll() {
 }
 
 // decide decides on a resource. Without evidence, it leaves the verdict as it is. A follower that
-// is blind makes informers request what is not served. The caller holds mu.
+// does not observe makes informers request what is not served. The caller holds mu.
 func (f *Follower) decide(name schema.GroupVersionResource, resource *served.Resource) {
 	before := resource.Verdict()
 	outcome, why := f.evidence.verdictOn(name, before, f.options.Clock.Now())
 	switch {
-	case !f.blind || outcome == served.Served:
+	case !f.failing || outcome == served.Served:
 		resource.Set(outcome, why)
 	case before.IsAbsent():
 		resource.Set(served.Unknown, why)
@@ -355,7 +355,7 @@ func (f *Follower) sleep(ctx context.Context, d time.Duration, wake <-chan struc
 }
 
 // ask asks the server what it serves, and decides on all resources. It reports false if the request
-// has failed or the follower is blind: that may end without a change.
+// has failed or the follower does not observe: that may end without a change.
 func (f *Follower) ask(ctx context.Context) (sees bool) {
 	f.mu.Lock()
 	f.evidence.asked++
@@ -385,7 +385,7 @@ func (f *Follower) ask(ctx context.Context) (sees bool) {
 	}
 	f.look()
 	f.decideAll()
-	return err == nil && !f.blind && f.evidence.complete > 0
+	return err == nil && !f.failing && f.evidence.complete > 0
 }
 
 // wants reports whether a server without aggregated discovery is asked for a version: if it is of
@@ -401,17 +401,17 @@ func (f *Follower) wants(version schema.GroupVersion, known bool) (ask, keep boo
 	return keep && (!known || f.options.Clock.Since(f.evidence.groups[version.Group]) < evidenceAge), keep
 }
 
-// look finds out whether the follower is blind, and whether all definitions have been listed. Those
+// look finds out whether the follower observes, and whether all definitions have been listed. Those
 // that the server does not serve, by discovery, are not missed. The caller holds mu.
 func (f *Follower) look() {
 	hasDocument, isComplete := f.evidence.answered > 0, true
-	f.blind = !hasDocument && f.status.Err != nil
+	f.failing = !hasDocument && f.status.Err != nil
 	for i, resource := range []schema.GroupVersionResource{definitionsResource, apiServicesResource} {
 		status := f.informers[i].Status()
 		if apierrors.IsNotFound(status.Err) && hasDocument && f.evidence.document.lacks(resource) {
 			continue
 		}
-		f.blind = f.blind || apierrors.IsForbidden(status.Err) || status.Err != nil && !status.Synced
+		f.failing = f.failing || apierrors.IsForbidden(status.Err) || status.Err != nil && !status.Synced
 		isComplete = isComplete && status.Handlers[0].Synced
 	}
 	if isComplete && f.evidence.complete == 0 {

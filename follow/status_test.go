@@ -72,7 +72,8 @@ func TestServerWithoutAPIServices(t *testing.T) {
 	})
 }
 
-// A 404 of a resource that discovery lists is that of a server that starts: the follower is blind.
+// A 404 of a resource that discovery lists is that of a server that starts: the follower does not
+// observe.
 func TestUnconfirmedAbsenceOfAPIServices(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
 		h.server.InjectFault(-1, of("apiservices"), fake.RequestFault{Err: apierrors.NewNotFound(widgets.GroupResource(), "")})

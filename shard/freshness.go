@@ -14,7 +14,7 @@ import (
 // changes. One that does not show it within limit is stale.
 type freshness struct {
 	limit    time.Duration
-	unseen   renewal       // the oldest renewal that the watch has not shown; without a version if there is none
+	pending  renewal       // the oldest renewal that the watch has not shown; without a version if there is none
 	complete time.Duration // the view has every change that was made before
 }
 
@@ -27,21 +27,21 @@ type renewal struct {
 
 // expect records a renewal, which the watch is to show.
 func (f *freshness) expect(r renewal) {
-	if f.unseen.version == "" {
-		f.unseen = r
+	if f.pending.version == "" {
+		f.pending = r
 	}
 }
 
 // show records that the watch shows a version of the member's Lease.
 func (f *freshness) show(version string) {
-	if f.unseen.version != "" && !isOlder(version, f.unseen.version) {
-		f.complete = max(f.complete, f.unseen.sent)
-		f.unseen = renewal{}
+	if f.pending.version != "" && !isOlder(version, f.pending.version) {
+		f.complete = max(f.complete, f.pending.sent)
+		f.pending = renewal{}
 	}
 }
 
 func (f *freshness) isStale(now time.Duration) bool {
-	return f.unseen.version != "" && now-f.unseen.done >= f.limit
+	return f.pending.version != "" && now-f.pending.done >= f.limit
 }
 
 // completeUntil returns the time until which the view has every change, or, while the watch works,

@@ -223,7 +223,7 @@ func (v *view) staleFor() time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if now := v.now(); v.fresh.isStale(now) {
-		return now - v.fresh.unseen.sent
+		return now - v.fresh.pending.sent
 	}
 	return 0
 }

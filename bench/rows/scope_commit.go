@@ -65,7 +65,7 @@ func scopeCommit(scale Scale) []harness.Experiment {
 				{Name: "CPU", Unit: "ms", Goal: harness.Within(50, "ms")},
 				{Name: "heap of a slot that is held", Unit: "kB"},
 			},
-			Prepare: func() ([]harness.Measure, error) { return []harness.Measure{giveUpSlots}, nil },
+			Prepare: func() ([]harness.Measure, error) { return []harness.Measure{releaseSlots}, nil },
 		},
 	}
 }
@@ -165,9 +165,9 @@ func longestEvent(pods int, side string) time.Duration {
 	return longest
 }
 
-// giveUpSlots returns the CPU time in milliseconds that giving up half of the slots takes, and the
+// releaseSlots returns the CPU time in milliseconds that giving up half of the slots takes, and the
 // heap of a slot in kilobytes.
-func giveUpSlots() ([]float64, error) {
+func releaseSlots() ([]float64, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	const width = math.MaxUint64/slots + 1

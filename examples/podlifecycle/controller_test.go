@@ -115,9 +115,9 @@ func TestOrphanIsDeleted(t *testing.T) {
 	printed.expect(t, "did", "delete Pod web-")
 }
 
-// TestPodOfUnseenReplicaSetIsKept checks that Pods are no orphans if only the informer lacks their
-// ReplicaSet.
-func TestPodOfUnseenReplicaSetIsKept(t *testing.T) {
+// TestPodOfUnstoredReplicaSetIsKept checks that Pods are no orphans if only the informer lacks
+// their ReplicaSet.
+func TestPodOfUnstoredReplicaSetIsKept(t *testing.T) {
 	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "1"}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}}
 	client := fakeclient.NewClientset(set, pod)

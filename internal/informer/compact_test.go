@@ -95,13 +95,13 @@ func TestResyncIsDeferredDuringCompaction(t *testing.T) {
 // Deletions of an object that was never stored are delivered with the state at deletion. A blocked
 // handler receives one for all of the same object, which may follow its own deletion, and a key
 // handler each key. A handler that is added later does not receive them.
-func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
+func TestDeletionsOfUnstoredObjectsAreDelivered(t *testing.T) {
 	for _, packs := range []bool{false, true} {
 		var all, log, late []string
 		var keys []KeyEvent
 		runInformer(t, []string{"a=1"}, func(config *Config) {
 			coalescing(batchSize)(config)
-			if config.Store.EmitUnseenDeletions = true; packs {
+			if config.Store.EmitUnstoredDeletions = true; packs {
 				packed(config)
 			}
 		}, func(h *harness) {
@@ -110,7 +110,7 @@ func TestDeletionsOfUnseenObjectsAreDelivered(t *testing.T) {
 				record(&log)(e)
 				log[len(log)-1] += fmt.Sprintf("%s +%d", textOf(e.Final), e.Coalesced)
 				if e.FinalStateUnknown || e.LeftScope {
-					t.Errorf("event %+v of an unseen object", e)
+					t.Errorf("event %+v of an unstored object", e)
 				}
 				<-h.resume
 			}})

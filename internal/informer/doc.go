@@ -51,5 +51,5 @@
 //
 // So a level-based handler always receives the latest state, an object that was created and
 // deleted is still delivered, and an object with another UID is a different object. The second of
-// two deletions is one of an object that was not stored; see store.Config.EmitUnseenDeletions.
+// two deletions is one of an object that was not stored; see store.Config.EmitUnstoredDeletions.
 package informer

@@ -85,7 +85,7 @@ func TestDeletionOfAnObjectThatIsGoneHasNoLeftScope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Config{Filter: visible, Store: stringStore()}
-			config.Store.EmitUnseenDeletions = true
+			config.Store.EmitUnstoredDeletions = true
 			config.Store.Transforms = func() bool { return row.renames }
 			key := config.Store.Key
 			config.Store.Key = func(object any) (string, error) {
@@ -160,7 +160,7 @@ func TestRefusedObjectsOfAListAreNotTransformed(t *testing.T) {
 
 // The deletion of an object that was never stored is logged unless the filter keeps the object out
 // in its state at deletion, or has removed it. The filter is called only to decide that.
-func TestFilterExplainsDeletionsOfUnseenObjects(t *testing.T) {
+func TestFilterExplainsDeletionsOfUnstoredObjects(t *testing.T) {
 	type step struct {
 		eventType watch.EventType
 		object    string
@@ -190,7 +190,7 @@ func TestFilterExplainsDeletionsOfUnseenObjects(t *testing.T) {
 			calls++
 			return visible(obj)
 		}}
-		config.Store.EmitUnseenDeletions = emits
+		config.Store.EmitUnstoredDeletions = emits
 		informer := New(config)
 		cursor := informer.log.Cursor()
 		for _, s := range steps {

@@ -109,7 +109,7 @@ func New(config Config) *Informer {
 	config.Reflector.Clock = config.Clock
 	config.Reflector.SetStore(objects)
 	if why := config.Reflector.WhyAbsent(); why != nil {
-		objects.Vacate(context.Background(), why, false) // for reads before Run
+		objects.Clear(context.Background(), why, false) // for reads before Run
 	}
 	if report := config.Reflector.Report; report != nil {
 		config.Reflector.Report = func(ctx context.Context, err error) {

@@ -156,7 +156,7 @@ func (r *modelRun) checkEvent(rec *recorder, e Event, changes []modelChange, las
 	for i, c := range changes[1:] {
 		before := changes[i]
 		switch {
-		case before.new == nil && c.unseen && c.old.uid == before.old.uid:
+		case before.new == nil && c.unstored && c.old.uid == before.old.uid:
 		case before.new == nil:
 			r.problem(rec, "%s: a deletion coalesced with a later change", e.Key)
 		case first.old == nil && c.new == nil:
@@ -173,7 +173,7 @@ func (r *modelRun) checkEvent(rec *recorder, e Event, changes []modelChange, las
 		want = Add
 	}
 	old := last
-	if first.unseen { // it was not delivered before
+	if first.unstored { // it was not delivered before
 		old = first.old
 	}
 	final := latest.final
@@ -191,7 +191,7 @@ func (r *modelRun) checkEvent(rec *recorder, e Event, changes []modelChange, las
 		r.problem(rec, "%s: Final = %v, want %v", e.Key, e.Final, final)
 	case want == Update && rec.variant == variantWithoutOld && e.Old != nil:
 		r.problem(rec, "%s: Old = %v despite WithoutOld", e.Key, e.Old)
-	case want != Add && rec.variant != variantWithoutOld && (stateOf(e.Old) != last && !first.unseen || stateOf(e.Old).String() != old.String()):
+	case want != Add && rec.variant != variantWithoutOld && (stateOf(e.Old) != last && !first.unstored || stateOf(e.Old).String() != old.String()):
 		r.problem(rec, "%s: Old = %v, want %v", e.Key, e.Old, old)
 	}
 }

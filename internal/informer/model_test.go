@@ -42,10 +42,10 @@ func (o *modelObject) item() feed.Item {
 
 func modelStore() store.Config {
 	return store.Config{
-		EmitUnseenDeletions: true,
-		Key:                 func(o any) (string, error) { return o.(*modelObject).key, nil },
-		ItemKeys:            true,
-		Identity:            func(o any) (string, string) { return o.(*modelObject).uid, fmt.Sprint(o.(*modelObject).revision) },
+		EmitUnstoredDeletions: true,
+		Key:                   func(o any) (string, error) { return o.(*modelObject).key, nil },
+		ItemKeys:              true,
+		Identity:              func(o any) (string, string) { return o.(*modelObject).uid, fmt.Sprint(o.(*modelObject).revision) },
 		Decode: func(item feed.Item) (any, error) {
 			o := &modelObject{}
 			_, err := fmt.Sscan(string(item.Raw), &o.key, &o.uid, &o.revision, &o.terminating)
@@ -61,7 +61,7 @@ type modelChange struct {
 	old, new *modelObject
 	final    *modelObject // the state sent with a deletion; nil if a list shows the deletion
 	initial  bool         // part of the initial list
-	unseen   bool         // a deletion of an object that was never stored: old is final
+	unstored bool         // a deletion of an object that was never stored: old is final
 }
 
 func (c modelChange) key() string {
@@ -116,15 +116,15 @@ func (m *model) remove(key string) *modelObject {
 	return final
 }
 
-// removeUnseen deletes an object that does not exist, and returns its state: a new one or, if again
-// is set, the one that was deleted last.
-func (m *model) removeUnseen(key string, again bool) *modelObject {
+// removeUnstored deletes an object that does not exist, and returns its state: a new one or, if
+// again is set, the one that was deleted last.
+func (m *model) removeUnstored(key string, again bool) *modelObject {
 	o := m.next(key, false)
 	if last := m.gone[key]; again && last != "" {
 		o.uid = last
 	}
 	m.gone[key] = o.uid
-	m.changes = append(m.changes, modelChange{old: o, final: o, unseen: true})
+	m.changes = append(m.changes, modelChange{old: o, final: o, unstored: true})
 	return o
 }
 
@@ -218,7 +218,7 @@ func (r *modelRun) step(s step) {
 		if exists {
 			r.feed.Apply(watch.Deleted, r.model.remove(key).item())
 		} else if s.Verb == "delete" {
-			r.feed.Apply(watch.Deleted, r.model.removeUnseen(key, s.Handler > 0).item())
+			r.feed.Apply(watch.Deleted, r.model.removeUnstored(key, s.Handler > 0).item())
 		}
 		if s.Verb == "recreate" {
 			r.write(key, false)

@@ -136,7 +136,7 @@ func (i *Informer) waitForHandlers(ended time.Time) error {
 // the type of the objects is not known to have them. It returns none before the first list with
 // objects, which says nothing about fields.
 func (i *Informer) OmitFieldsNotFound() []string {
-	if _, stored := i.store.Synced(); i.config.NotFound == nil || !stored || i.store.IsVacant() || i.store.Len() == 0 {
+	if _, stored := i.store.Synced(); i.config.NotFound == nil || !stored || i.store.IsCleared() || i.store.Len() == 0 {
 		return nil
 	}
 	return i.config.NotFound()

@@ -52,7 +52,7 @@ func (i *Informer) awaitListed(ctx context.Context) {
 
 // StoreHasSynced reports whether HasListed does, and the server still serves the collection. It
 // says nothing about handlers.
-func (i *Informer) StoreHasSynced() bool { return i.HasListed() && !i.store.IsVacant() }
+func (i *Informer) StoreHasSynced() bool { return i.HasListed() && !i.store.IsCleared() }
 
 // HasSynced reports whether StoreHasSynced does, and every handler has received the initial list.
 func (i *Informer) HasSynced() bool {

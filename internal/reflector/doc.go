@@ -93,18 +93,18 @@
 //
 //	that request           is followed by
 //	─────────────────────  ──────────────────────────────────────────────────────────────
-//	failed with 404        Vacatable.Vacate, and the phase NotServed
+//	failed with 404        Clearable.Clear, and the phase NotServed
 //	succeeded              the same request, after 0.1, 0.2 and 0.4 s, and then a list, as the
 //	                       server lags. When that or its watch fails, again
 //	failed with another    the same request, after the backoff; the store has the last good
 //	error                  state
 //
-// The reflectors of an informer's scopes share the store. Each vacates it, as one may be removed
+// The reflectors of an informer's scopes share the store. Each clears it, as one may be removed
 // before the others. That of a scope that was not listed has no objects to lose, and does as the
 // others do. A call that comes after the verdict has changed, or after another reflector has listed
-// a scope, does nothing: Vacate decides so under the lock under which lists are committed. A
+// a scope, does nothing: Clear decides so under the lock under which lists are committed. A
 // reflector that watches all the same, as requests have proved the opposite, lists again before its
-// next watch if another one has vacated the store (feed.Sink.NeedsList).
+// next watch if another one has cleared the store (feed.Sink.NeedsList).
 //
 // The requests of a collection that is served again have what is left of the bucket, and count with
 // the lists before. The first five that fail with a 404 in a row are repeated after 0.1, 0.2, 0.4,

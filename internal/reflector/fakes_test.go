@@ -108,51 +108,51 @@ func (emptyReplacement) CompareContents(bool)             {}
 func (emptyReplacement) Commit(string) error              { return nil }
 func (emptyReplacement) Differs(string, bool) bool        { return false }
 
-// vacatableSink accepts empty lists, and is the store that they are in.
-type vacatableSink struct {
+// clearableSink accepts empty lists, and is the store that they are in.
+type clearableSink struct {
 	emptySink
 
-	ever, now bool            // see Vacatable
-	vacated   func(why error) // called by Vacate
-	expected  func()          // called by Expect after Vacate
+	ever, now bool            // see Clearable
+	cleared   func(why error) // called by Clear
+	expected  func()          // called by Expect after Clear
 }
 
-func (s *vacatableSink) Begin() feed.Replacement { return vacatableReplacement{sink: s} }
+func (s *clearableSink) Begin() feed.Replacement { return clearableReplacement{sink: s} }
 
-func (s *vacatableSink) NeedsList() bool { return s.ever && !s.now }
+func (s *clearableSink) NeedsList() bool { return s.ever && !s.now }
 
-func (s *vacatableSink) Listed() (ever, now bool) { return s.ever, s.now }
+func (s *clearableSink) Listed() (ever, now bool) { return s.ever, s.now }
 
-func (s *vacatableSink) Vacate(ctx context.Context, why error, confirmed bool) bool {
+func (s *clearableSink) Clear(ctx context.Context, why error, confirmed bool) bool {
 	if ctx.Err() != nil || s.now && !confirmed {
 		return false
 	}
 	s.now = false
-	s.vacated(why)
+	s.cleared(why)
 	return true
 }
 
-func (s *vacatableSink) Expect(error) {
+func (s *clearableSink) Expect(error) {
 	if s.ever && !s.now {
 		s.expected()
 	}
 }
 
-type vacatableReplacement struct {
+type clearableReplacement struct {
 	emptyReplacement
 
-	sink *vacatableSink
+	sink *clearableSink
 }
 
-func (r vacatableReplacement) Commit(string) error {
+func (r clearableReplacement) Commit(string) error {
 	r.sink.ever, r.sink.now = true, true
 	return nil
 }
 
-// failIfVacated returns a sink that must not be vacated.
-func failIfVacated(t *testing.T) *vacatableSink {
+// failIfCleared returns a sink that must not be cleared.
+func failIfCleared(t *testing.T) *clearableSink {
 	t.Helper()
-	return &vacatableSink{vacated: func(error) { t.Error("vacated") }, expected: func() {}}
+	return &clearableSink{cleared: func(error) { t.Error("cleared") }, expected: func() {}}
 }
 
 // runFor runs a reflector with an empty sink for d of fake time. It returns the reported errors.
@@ -161,7 +161,7 @@ func runFor(t *testing.T, d time.Duration, config Config) (reported []error) {
 	synctest.Test(t, func(t *testing.T) {
 		config.Sink = emptySink{}
 		if config.Store != nil {
-			config.Sink = config.Store.(*vacatableSink)
+			config.Sink = config.Store.(*clearableSink)
 		}
 		config.Backoff = withoutJitter()
 		config.Report = func(_ context.Context, err error) { reported = append(reported, err) }

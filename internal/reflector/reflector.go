@@ -67,10 +67,10 @@ type Config struct {
 	HoldInitial func() (release func())
 	// Served, if set, returns what is known of whether the server serves the collection, nil if
 	// nothing is. It is called before each list. While the server does not, the reflector makes no
-	// requests, and has vacated Store, which is required then: the sink's, which other reflectors
+	// requests, and has cleared Store, which is required then: the sink's, which other reflectors
 	// may feed, too.
 	Served func() *served.Resource
-	Store  Vacatable
+	Store  Clearable
 	// Clock is the real clock if nil.
 	Clock clock.Clock
 
@@ -233,7 +233,7 @@ func (r *Reflector) listAndWatchOnce(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	startsWithWatch := r.start.withWatch && !r.config.Sink.NeedsList() // another reflector may have vacated it
+	startsWithWatch := r.start.withWatch && !r.config.Sink.NeedsList() // another reflector may have cleared it
 	r.start.withWatch = false
 	var first *watchResult
 	if !startsWithWatch && !r.lists.watchListUnsupported && r.lists.wantsWatchList() {

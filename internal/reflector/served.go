@@ -27,17 +27,17 @@ const (
 	maxAnswered = 3
 )
 
-// Vacatable is a store whose objects leave it while the server does not serve the collection.
+// Clearable is a store whose objects leave it while the server does not serve the collection.
 // Several reflectors may feed it. A *store.Store is one.
-type Vacatable interface {
+type Clearable interface {
 	// Listed reports whether the collection, or a scope of it, has ever been listed, and whether it
-	// has been since Vacate.
+	// has been since Clear.
 	Listed() (ever, now bool)
-	// Vacate removes all objects. If why is nil, they are gone. Otherwise they may exist, and why,
+	// Clear removes all objects. If why is nil, they are gone. Otherwise they may exist, and why,
 	// which wraps served.ErrNotServed, is the error of reads. It does nothing, and returns false,
 	// if ctx has ended, or if Listed reports a state now and no request has confirmed that the
 	// collection is absent.
-	Vacate(ctx context.Context, why error, confirmed bool) bool
+	Clear(ctx context.Context, why error, confirmed bool) bool
 	// Expect makes why the error of reads before the next list, if the objects were gone.
 	Expect(why error)
 }
@@ -50,7 +50,7 @@ type servedState struct {
 }
 
 // SetStore sets Store for all reflectors that have a copy of the configuration.
-func (c *Config) SetStore(store Vacatable) {
+func (c *Config) SetStore(store Clearable) {
 	c.Store, c.disproof = store, &served.Disproof{}
 }
 
@@ -96,7 +96,7 @@ func (r *Reflector) awaitServed(ctx context.Context) (context.Context, context.C
 }
 
 // leave enters the phase NotServed, and reports whether it did. If the store has a state, by
-// whichever reflector, it is vacated once a request has confirmed the verdict. leave returns false
+// whichever reflector, it is cleared once a request has confirmed the verdict. leave returns false
 // if several requests prove the opposite. Then the collection is requested all the same, until that
 // ends, or the verdict changes, and its objects are no more those of which the verdict says that
 // they are gone. It also returns false if there is no verdict, or the collection is only unlisted,
@@ -123,7 +123,7 @@ func (r *Reflector) leave(ctx context.Context, resource *served.Resource, verdic
 			why = nil
 		}
 		r.stopRequests(verdict.Err) // before a waiting caller is woken
-		if r.config.Store.Vacate(ctx, why, confirmed) {
+		if r.config.Store.Clear(ctx, why, confirmed) {
 			r.status.changed() // the store is no longer in sync
 			break
 		}

@@ -35,9 +35,9 @@ func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
 				}
 				return nil
 			}}
-			vacated := false
+			cleared := false
 			runFor(t, time.Minute, Config{
-				Source: source, Store: &vacatableSink{vacated: func(error) { vacated = true }, expected: func() {}},
+				Source: source, Store: &clearableSink{cleared: func(error) { cleared = true }, expected: func() {}},
 				Served: func() *served.Resource {
 					if source.listed == 0 || source.watched < knownAfterWatches {
 						return nil
@@ -45,8 +45,8 @@ func TestResourceLearnedFromARequestIsFollowed(t *testing.T) {
 					return resource
 				},
 			})
-			if !vacated || source.listed != 2 || source.watched != 1 {
-				t.Errorf("vacated: %t after %d lists and %d watches, want true, 2 and 1", vacated, source.listed, source.watched)
+			if !cleared || source.listed != 2 || source.watched != 1 {
+				t.Errorf("cleared: %t after %d lists and %d watches, want true, 2 and 1", cleared, source.listed, source.watched)
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func TestUnlistedResourceWithObjectsIsRequested(t *testing.T) {
 	source.lists = lists{listAt("5"), listError(notFound), listAt("6")}
 	source.watches = watches{refusedWith(notFound), idleWatch}
 	runFor(t, time.Minute, Config{
-		Source: source, Store: failIfVacated(t),
+		Source: source, Store: failIfCleared(t),
 		Served: learnedFromAList(source, resource),
 	})
 	if source.listed != 3 || source.watched != 2 {
@@ -92,7 +92,7 @@ func TestFirstVerdictDoesNotListAgain(t *testing.T) {
 		return ctx.Err()
 	}}
 	runFor(t, time.Minute, Config{
-		Source: source, Store: failIfVacated(t),
+		Source: source, Store: failIfCleared(t),
 		Served: learnedFromAList(source, resource),
 	})
 	if source.listed != 1 || source.watched != 2 {
@@ -100,10 +100,10 @@ func TestFirstVerdictDoesNotListAgain(t *testing.T) {
 	}
 }
 
-// TestVacatedScopeIsListedBeforeItIsWatched runs a reflector that learns its resource while its
-// watch has ended, and whose store another reflector has vacated meanwhile.
-func TestVacatedScopeIsListedBeforeItIsWatched(t *testing.T) {
-	resource, source, store := served.New(served.ErrNotServed), &scriptedSource{}, failIfVacated(t)
+// TestCleardScopeIsListedBeforeItIsWatched runs a reflector that learns its resource while its
+// watch has ended, and whose store another reflector has cleared meanwhile.
+func TestCleardScopeIsListedBeforeItIsWatched(t *testing.T) {
+	resource, source, store := served.New(served.ErrNotServed), &scriptedSource{}, failIfCleared(t)
 	resource.Set(served.Served, nil)
 	source.lists = lists{listAt("5")}
 	source.watches = watches{func(ctx context.Context, events feed.WatchSink) error {

@@ -110,14 +110,14 @@ func (h *servedHarness) Watch(ctx context.Context, options metav1.ListOptions, e
 
 func (*servedHarness) Traits() feed.Traits { return feed.Traits{} }
 
-// A stream that joins others starts with a watch; one whose scopes were vacated meanwhile, with a
+// A stream that joins others starts with a watch; one whose scopes were cleared meanwhile, with a
 // list.
 func TestJoinedStreamFollowsVerdicts(t *testing.T) {
 	for _, row := range []struct{ steps, want string }{
 		{"before served; 1s phase", "0s watch; 1s Watching"},
-		{"before served; 1s 404; 1s gone; 2s ok; 2s served; 3s phase", "0s watch; 1s probe; 1s vacate, gone; 2s expect; 2s list; 2s watch; 3s Watching"},
+		{"before served; 1s 404; 1s gone; 2s ok; 2s served; 3s phase", "0s watch; 1s probe; 1s clear, gone; 2s expect; 2s list; 2s watch; 3s Watching"},
 		{"before gone; 1s phase", "0s probe; 100ms probe; 300ms probe; 700ms probe; 700ms watch; 1s Watching"}, // the server lags
-		{"before 404; before gone; 1s phase; 2s ok; 2s served; 3s phase", "0s probe; 0s vacate, gone; 1s NotServed; 2s expect; 2s list; 2s watch; 3s Watching"},
+		{"before 404; before gone; 1s phase; 2s ok; 2s served; 3s phase", "0s probe; 0s clear, gone; 1s NotServed; 2s expect; 2s list; 2s watch; 3s Watching"},
 	} {
 		h := &servedHarness{}
 		if got := h.run(t, Config{From: "10", Backoff: withoutJitter()}, row.steps); got != row.want {
@@ -126,12 +126,12 @@ func TestJoinedStreamFollowsVerdicts(t *testing.T) {
 	}
 }
 
-// TestChangedFollowsVacate checks that a program which waits for a change of the status learns that
+// TestChangedFollowsClear checks that a program which waits for a change of the status learns that
 // the store has no objects any more.
-func TestChangedFollowsVacate(t *testing.T) {
+func TestChangedFollowsClear(t *testing.T) {
 	h := &servedHarness{}
 	got := h.run(t, Config{From: "10", Backoff: withoutJitter(), Changed: func() { h.record("changed") }}, "before served; 1s 404; 1s gone; 2s phase")
-	if !strings.Contains(got, "1s changed; 1s vacate, gone; 1s changed; 2s NotServed") {
+	if !strings.Contains(got, "1s changed; 1s clear, gone; 1s changed; 2s NotServed") {
 		t.Error(got)
 	}
 }
@@ -159,7 +159,7 @@ func TestPanicOfProbeIsRaised(t *testing.T) {
 	source := &scriptedSource{lists: lists{func() (string, error) {
 		return "", fmt.Errorf("probe: %w", &feed.PanicError{Func: "listing", Value: "injected"})
 	}}}
-	store := failIfVacated(t)
+	store := failIfCleared(t)
 	store.ever, store.now = true, true
 	_ = New(Config{
 		Source: source, Sink: store, Store: store, From: "10", Served: func() *served.Resource { return resource },
@@ -191,10 +191,10 @@ func (h *servedHarness) run(t *testing.T, config Config, steps string) string {
 	synctest.Test(t, func(t *testing.T) {
 		h.resource = served.New(fmt.Errorf("pending: %w", served.ErrNotServed))
 		h.start, h.answer, h.version, h.watches = time.Now(), "ok", 10, make(chan error)
-		store := &vacatableSink{ever: config.From != "", now: config.From != ""}
-		store.vacated = func(why error) {
+		store := &clearableSink{ever: config.From != "", now: config.From != ""}
+		store.cleared = func(why error) {
 			if why == nil {
-				why = errors.New("vacate, gone")
+				why = errors.New("clear, gone")
 			}
 			h.record("%v", strings.Replace(why.Error(), ": "+served.ErrNotServed.Error(), ", they exist", 1))
 		}
@@ -252,15 +252,15 @@ func TestReflectorFollowsVerdicts(t *testing.T) {
 			"0s pending, they exist; 0s NotServed; 1m40s notserved, they exist; 3m20s gone, they exist; 5m0s NotServed; 5m1s list; 5m1s watch; 5m2s Watching"},
 		{"a resource without a verdict that can be had is requested", "0s unknown; 1s phase", started + "1s Watching"},
 
-		{"its definition is deleted", "0s served; 10s 404; 10s gone; 11s phase; 100s phase", started + "10s probe; 10s vacate, gone; 11s NotServed; 1m40s NotServed"},
+		{"its definition is deleted", "0s served; 10s 404; 10s gone; 11s phase; 100s phase", started + "10s probe; 10s clear, gone; 11s NotServed; 1m40s NotServed"},
 		{"its version is not served", "0s served; 10s 404; 10s notserved; 11s phase", started + "10s probe; 10s notserved, they exist; 11s NotServed"},
-		{"another reason, and no request", "0s served; 10s 404; 10s notserved; 20s 404; 20s gone", started + "10s probe; 10s notserved, they exist; 20s vacate, gone"},
+		{"another reason, and no request", "0s served; 10s 404; 10s notserved; 20s 404; 20s gone", started + "10s probe; 10s notserved, they exist; 20s clear, gone"},
 		{"served again", "0s served; 10s 404; 10s gone; 20s ok; 20s served; 21s phase; 30s 404; 30s gone; 31s phase",
-			started + "10s probe; 10s vacate, gone; 20s expect; 20s list; 20s watch; 21s Watching; 30s probe; 30s vacate, gone; 31s NotServed"},
+			started + "10s probe; 10s clear, gone; 20s expect; 20s list; 20s watch; 21s Watching; 30s probe; 30s clear, gone; 31s NotServed"},
 		{"a replica that lags", "0s served; 10s gone; 11s phase; 20s 404; 20s end 404; 21s phase",
 			started + "10s probe; 10.1s probe; 10.3s probe; 10.7s probe; 10.7s list; 10.7s watch; 11s Watching; 20.1s probe; 20.1s gone, they exist; 21s NotServed"},
 		{"403", "0s served; 10s 403; 10s gone; 12s phase; 13.5s 404; 18s phase",
-			started + "10s probe; 10s report list; 11s probe; 11s report list; 12s Retrying; 13s probe; 13s report list; 17s probe; 17s vacate, gone; 18s NotServed"},
+			started + "10s probe; 10s report list; 11s probe; 11s report list; 12s Retrying; 13s probe; 13s report list; 17s probe; 17s clear, gone; 18s NotServed"},
 		{"503", "0s served; 10s 503; 10s gone; 12s ok; 14s phase", started + "10s probe; 10s report list; 11s probe; 11s report list; 13s probe; 13.1s probe; 13.3s probe; 13.7s probe; 13.7s list; 13.7s watch; 14s Watching"},
 		{"no answer", "0s served; 10s hang; 10s gone; 12s phase; 40.5s ok; 42s phase", started + "10s probe; 12s Resuming; 40s report list; 41s probe; 41.1s probe; 41.3s probe; 41.7s probe; 41.7s list; 41.7s watch; 42s Watching"},
 
@@ -270,15 +270,15 @@ func TestReflectorFollowsVerdicts(t *testing.T) {
 		{"404s are forgotten after a list", "0s 404; 1s served; 1.2s ok; 10s 404; 10s end 404; 10.2s ok; 11s phase",
 			"0s pending, they exist; 1s list; 1.1s list; 1.3s list; 1.3s watch; 10.1s list; 10.3s list; 10.3s watch; 11s Watching"},
 		{"404s of a resource of which nothing is known", "0s 404; 0s unknown; 0.5s phase", "0s pending, they exist; 0s list; 0s report list; 500ms Retrying"},
-		{"404s end with the verdict", "0s served; 10s 404; 10s end 404; 10.2s gone; 20s phase", started + "10.1s list; 10.2s probe; 10.2s vacate, gone; 20s NotServed"},
+		{"404s end with the verdict", "0s served; 10s 404; 10s end 404; 10.2s gone; 20s phase", started + "10.1s list; 10.2s probe; 10.2s clear, gone; 20s NotServed"},
 
 		{"deleted during a list", "0s hang; 0s served; 1s 404; 1s gone; 2s ok; 2s served", "0s pending, they exist; 0s list; 1s gone, they exist; 2s list; 2s watch"},
 		{"deleted and created again during a list", "0s hang; 0s served; 1s ok; 1s gone; 1s served", "0s pending, they exist; 0s list; 1s gone, they exist; 1s list; 1s watch"},
-		{"deleted during a relist", "0s served; 10s hang; 10s end 410; 11s 404; 11s gone", started + "10s report watch; 10s list; 11s probe; 11s vacate, gone"},
+		{"deleted during a relist", "0s served; 10s hang; 10s end 410; 11s 404; 11s gone", started + "10s report watch; 10s list; 11s probe; 11s clear, gone"},
 		{"served during a probe", "0s served; 10s hang; 10s gone; 11s ok; 11s served; 12s phase", started + "10s probe; 11s list; 11s watch; 12s Watching"},
 		{"served during the pause after a probe", "0s served; 10s 503; 10s gone; 10.5s ok; 10.5s served; 11s phase", started + "10s probe; 10s report list; 10.5s list; 10.5s watch; 11s Watching"},
 		{"deleted during the pause after a list", "0s 503; 0s served; 0.5s gone; 1s ok; 2s served", "0s pending, they exist; 0s list; 0s report list; 500ms gone, they exist; 2s list; 2s watch"},
-		{"deleted during the pause after a watch", "0s served; 10s 503; 10s end 503; 10.5s 404; 10.5s gone", started + "10s report watch; 10.5s probe; 10.5s vacate, gone"},
+		{"deleted during the pause after a watch", "0s served; 10s 503; 10s end 503; 10.5s 404; 10.5s gone", started + "10s report watch; 10.5s probe; 10.5s clear, gone"},
 		{"deleted during a Retry-After", "0s served; 10s wait; 10s end 410; 11s ok; 11s gone; 12s served; 39s phase; 45s phase", started + "10s report watch; 10s list; 10s report list; 39s Retrying; 40s list; 40s watch; 45s Watching"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

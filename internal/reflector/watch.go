@@ -103,7 +103,7 @@ func (r *Reflector) watch(ctx context.Context, first *watchResult) error {
 	for last := first; ; last = nil {
 		if last == nil {
 			learnsServed := r.served.ignored && r.config.Served() != nil
-			if learnsServed || r.config.Sink.NeedsList() { // another reflector has vacated the store
+			if learnsServed || r.config.Sink.NeedsList() { // another reflector has cleared the store
 				return errLearnedServed
 			}
 			result := r.watchOnce(ctx, nil)

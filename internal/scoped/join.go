@@ -50,7 +50,7 @@ func (l *Loop) groupOf(name scope.Scope) *group {
 // join joins the streams of listed scopes that differ only in their ranges of hashes. Scopes whose
 // versions cannot be compared have no lowest one, and are not joined.
 func (l *Loop) join(ctx context.Context) {
-	if l.store.IsVacant() { // the version of a scope must be listed first, which calls join again
+	if l.store.IsCleared() { // the version of a scope must be listed first, which calls join again
 		return
 	}
 	groups := make(map[scope.Scope][]*heldScope)

@@ -32,7 +32,7 @@ func TestWatchesAreNotJoinedWhileNotServed(t *testing.T) {
 		if want := time.Now().Add(time.Minute); !l.wakeAt.Equal(want) {
 			t.Errorf("the loop wakes up at %v, want %v", l.wakeAt, want)
 		}
-		l.store.Vacate(t.Context(), errors.New("not served"), true)
+		l.store.Clear(t.Context(), errors.New("not served"), true)
 		<-time.After(time.Hour)
 		l.wakeAt = time.Time{}
 		l.join(t.Context())

@@ -66,17 +66,17 @@ func (s requestSource) Watch(ctx context.Context, options metav1.ListOptions, ev
 	return s.Source.Watch(scope.WithRequest(ctx, s.request), options, events)
 }
 
-// vacatableStore is the store of a stream. The loop settles after it was vacated: scopes may wait
+// clearableStore is the store of a stream. The loop settles after it was cleared: scopes may wait
 // for their removal.
-type vacatableStore struct {
-	reflector.Vacatable
+type clearableStore struct {
+	reflector.Clearable
 
-	vacated func()
+	cleared func()
 }
 
-func (s vacatableStore) Vacate(ctx context.Context, why error, confirmed bool) bool {
-	defer s.vacated()
-	return s.Vacatable.Vacate(ctx, why, confirmed)
+func (s clearableStore) Clear(ctx context.Context, why error, confirmed bool) bool {
+	defer s.cleared()
+	return s.Clearable.Clear(ctx, why, confirmed)
 }
 
 // list starts streams that list scopes: one for each scope, but one for several that differ only in
@@ -115,7 +115,7 @@ func (l *Loop) start(ctx context.Context, held []*heldScope, from string) {
 	config := l.config.Reflector
 	config.Source, config.Sink, config.From = requestSource{config.Source, stream.request, &stream.sharded}, stream.feed, from
 	config.NotOlderThan = stream.feed.NotOlderThan
-	config.Store = vacatableStore{config.Store, l.signal}
+	config.Store = clearableStore{config.Store, l.signal}
 	config.Report = l.reporter(stream, config.Report)
 	stream.reflector = reflector.New(config)
 	streaming, cancel := context.WithCancel(ctx)

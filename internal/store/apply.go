@@ -20,7 +20,7 @@ type event struct {
 	eventType watch.EventType
 	item      feed.Item
 	refused   bool // it is a deletion, since the filter refuses the state, and the object exists
-	unseen    bool // of a deletion: see Config.EmitUnseenDeletions
+	unstored  bool // of a deletion: see Config.EmitUnstoredDeletions
 
 	itemKey string     // item.Key as the server sent it; item.Key is that of the value, once it is known
 	value   *any       // if it was decoded for its key
@@ -158,8 +158,8 @@ func (s *Store) decideFailure(e *event, id identity, old *Entry) (feed.Outcome, 
 }
 
 // keepLastGood returns the write of a state that could not be stored, or is to be ignored; see
-// doc.go. The last good entry of the object stays. That of another object leaves, unless it may be
-// an object that was renamed, and exists.
+// quarantine. The last good entry of the object stays. That of another object leaves, unless it may
+// be an object that was renamed, and exists.
 func (s *Store) keepLastGood(key string, f failure, old *Entry, t *tombstone) write {
 	w := write{key: key, old: old, by: f.scope, tombstone: t}
 	switch {
@@ -201,8 +201,8 @@ func (s *Store) recordDeletion(e *event, id identity, last *Entry) write {
 	if f, _ := s.quarantine.failed(e.itemKey); e.scope.whole || f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
 		w.release = []string{e.itemKey, e.item.Key}
 	}
-	if e.unseen && s.isUnseen(e.itemKey, e.item) && s.makeFinal(e, last, nil, feed.Absent) {
-		w.kind, w.final = unseenDeletion, last
+	if e.unstored && s.isUnstored(e.itemKey, e.item) && s.makeFinal(e, last, nil, feed.Absent) {
+		w.kind, w.final = unstoredDeletion, last
 	}
 	return w
 }
@@ -304,10 +304,10 @@ func effectOf(held bool) feed.Effect {
 	return feed.Absent
 }
 
-// isUnseen reports whether nothing explains why the store does not hold the object of a deletion:
+// isUnstored reports whether nothing explains why the store does not hold the object of a deletion:
 // its last state did not fail, and the deletion is not one that the collection has reached before,
 // such as by a list. itemKey is the key that the server sent.
-func (s *Store) isUnseen(itemKey string, item feed.Item) bool {
+func (s *Store) isUnstored(itemKey string, item feed.Item) bool {
 	failed := s.Failure(itemKey) != nil || s.Failure(item.Key) != nil
 	return !failed && (item.InOrder || !feed.Reaches(s.ResourceVersion(), item.ResourceVersion))
 }

@@ -4,38 +4,42 @@
 package store
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"iter"
-	"slices"
 	"sync/atomic"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/snapmap"
+	"github.com/kinformer/kinformer/internal/keep"
 )
 
-// commit replaces all entries by those of a list, which becomes the live state. The list of scopes
-// is a scopeCommit.
+// commit makes a list the state of a store or of scopes, or removes entries. It decides on each key
+// once. What replaces a whole collection is swapped in (swap.go), and what replaces scopes is
+// written in pieces (pieces.go).
 type commit struct {
 	*Store
-	list    *Replacement
-	feed    *Feed  // nil for a write of the program, and for Vacate
-	version string // of the list
-	exist   bool   // the objects of a vacated store exist
-	absence *error // of the store that the commit vacates; nil if it does not
-
-	gone   []Change           // deletions, which come first
-	put    []Change           // additions and updates
-	failed map[string]failure // the list's rejected states that are the newest of their keys
-	kept   map[string]bool    // keys of those for which a live entry is kept
+	list    *Replacement // nil if scopes are removed, and for Clear
+	version string       // of the list
+	// unordered reports whether the version cannot be compared. Only versions of one object are
+	// compared then, and nothing is remembered of objects that are gone.
+	unordered bool
+	exist     bool            // the objects of a commit without a list exist
+	scopes    map[*Scope]bool // whose entries are replaced; nil for all entries
+	failed    map[string]bool // the keys of the list's states that could not be stored
 }
 
 // Commit implements feed.Replacement. The changes of a whole collection are one batch of the log,
 // deletions first, and each snapshot shows all of the list or none. Commit fails if a scope must
 // have a list that is not older than a later version.
 func (r *Replacement) Commit(resourceVersion string) error {
-	if err := r.commit(resourceVersion); err != nil {
+	s := r.store
+	c := commit{Store: s, list: r, version: resourceVersion, unordered: !feed.Reaches(resourceVersion, resourceVersion), failed: make(map[string]bool)}
+	var err error
+	if s.isScoped() {
+		r.feed.Take()
+		err = newPieces(c).run()
+	} else {
+		err = (&swap{commit: c}).run()
+	}
+	if err != nil {
 		return err
 	}
 	r.feed.config.Listed()
@@ -43,103 +47,36 @@ func (r *Replacement) Commit(resourceVersion string) error {
 	return nil
 }
 
-func (r *Replacement) commit(version string) error {
-	if r.store.isScoped() {
-		r.feed.Take()
-		return newScopeCommit(r, version).run()
-	}
-	return (&commit{Store: r.store, list: r, feed: r.feed, version: version}).run()
-}
+// replaces reports whether the entries of a scope, which may be nil, are replaced.
+func (c *commit) replaces(scope *Scope) bool { return c.scopes == nil || c.scopes[scope] }
 
-// Replace makes values the whole collection, regardless of their versions. On error the store is
-// unchanged. A store with scopes cannot be replaced.
-func (s *Store) Replace(values []any, resourceVersion string) error {
-	if s.isScoped() {
-		return errReplaced
-	}
-	c := &commit{Store: s, version: resourceVersion}
-	s.lockCommit()
-	defer s.unlockCommit()
-	r := s.begin(nil, s.deferReport)
-	c.list = r
-	for i := range values {
-		key, err := s.keyOfValue(values[i])
-		if err != nil {
-			return fmt.Errorf("item %d: %w", i, err)
+// has reports whether the list has an entry under a key.
+func (c *commit) has(key string) bool { return c.list.next.entries.Get(key) != nil }
+
+// keys yields each key to decide on once, and whether the list has an entry that was made for it:
+// those of entries that the list lacks, and then those that it has, in its order. Without all,
+// these are those that may have changed.
+func (c *commit) keys(entries iter.Seq[string], all bool) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		for key := range entries {
+			isListed := false
+			if c.list != nil {
+				_, rejected := c.list.rejected[key]
+				isListed = rejected || c.has(key)
+			}
+			if !isListed && !yield(key, false) {
+				return
+			}
 		}
-		var pair entryPair
-		if _, _, err := s.makeOwn(&pair, &r.maker, key, &values[i]); err != nil {
-			return fmt.Errorf("item %d, %q: %w", i, key, err)
+		if c.list == nil {
+			return
 		}
-		r.repeats = r.next.put(key, &pair.next) != nil || r.repeats
-		r.record(key, true)
-	}
-	c.replaceAll()
-	return nil
-}
-
-var errReplaced = errors.New("the objects of an informer with scopes cannot be replaced as a whole")
-
-// run decides on every key and publishes the list. It holds the lock of commits and the writer's.
-func (c *commit) run() error {
-	c.lockCommit()
-	defer c.unlockCommit()
-	if set := c.live.Load().indexes.set; c.list.next.indexes.set != set {
-		c.list.next = c.reindexed(c.list.next, set) // indexes were added since Begin
-	}
-	if c.list.vacations != c.vacations {
-		return feed.ErrOutdated
-	}
-	c.decideAll(c.view())
-	for key, f := range c.failed {
-		if !f.skipped() {
-			c.quarantine.add(key, f)
+		for key := range c.list.rejected {
+			if !c.has(key) && !yield(key, false) {
+				return
+			}
 		}
-	}
-	c.quarantine.setUnnamed(nil, c.list.unnamed)
-	c.publish(c.resolved())
-	return nil
-}
-
-// entryView is a view of a state's entries.
-type entryView = snapmap.View[valueRef, entryMeta]
-
-// view returns a view of the live entries.
-func (c *commit) view() (view entryView) {
-	c.withMu(func() {
-		live := c.live.Load()
-		view = live.entries.View()
-		live.pages.Advance()
-	})
-	return view
-}
-
-// replaceAll commits a write of the program, which holds the lock of commits and the writer's.
-func (c *commit) replaceAll() {
-	if c.config.Log != nil {
-		c.withMu(func() { c.list.writes = c.live.Load().writes + 1 }) // every key may differ
-		c.decideAll(c.Snapshot().entries)
-	}
-	c.publish(nil)
-}
-
-// decideAll decides on the list's states that could not be stored, then on the entries that the
-// list lacks, and then on those that it has, in list order.
-func (c *commit) decideAll(view entryView) {
-	c.failed, c.kept = make(map[string]failure), make(map[string]bool)
-	for key, f := range c.list.rejected {
-		c.settleFailure(key, f)
-	}
-	view.All()(func(key string, _ snapmap.Item[valueRef, entryMeta]) bool {
-		if c.list.next.entries.Get(key) == nil {
-			c.remove(key, new(Entry).fromMap(c.entries.Item(key)))
-		}
-		return true
-	})
-	all := c.config.EmitUnchanged
-	c.withMu(func() { all = all || c.live.Load().writes != c.list.writes })
-	for key, made := range c.list.candidates(all) {
-		c.putEntry(key, made)
+		c.list.candidates(all)(yield)
 	}
 }
 
@@ -171,49 +108,125 @@ func (r *Replacement) candidates(all bool) iter.Seq2[string, bool] {
 	}
 }
 
-// remove removes an entry that the list lacks. It keeps the entry if an item that cannot be
-// identified may be its object. A restore of the server has undone a version that is newer than the
-// list's: it is forgotten then.
-func (c *commit) remove(key string, old *Entry) {
+// decide returns the write of a key, which may change nothing. The caller holds the lock of commits
+// and the writer's.
+func (c *commit) decide(key string, made bool) write {
+	old := new(Entry).fromMap(c.entries.Item(key))
+	w := write{key: key, old: old}
+	if c.list == nil {
+		if c.verdict(keep.Missing, key, nil, identity{}, "", old) == keep.Remove {
+			w = c.removedWrite(key, old)
+		}
+		return w
+	}
+	f, rejected := c.list.rejected[key]
+	rejected = rejected && c.replaces(f.scope) && c.verdict(keep.Item, key, f.scope, f.identity(), f.version, old) != keep.Ignore
+	if rejected {
+		w = c.keepLastGood(key, f, old, c.tombstone(key, f.version))
+		c.failed[key] = !f.skipped()
+	}
+	t, failed := w.tombstone, w.failed
+	switch entry := new(Entry).fromMap(c.list.next.entries.Item(key)); {
+	case entry != nil: // perhaps beside a later state, which is rejected
+		id := entry.identity()
+		if !c.replaces(entry.scope()) || c.verdict(keep.Item, key, entry.scope(), id, id.versionText(), old) == keep.Ignore {
+			return write{key: key, old: old}
+		}
+		w = c.listedWrite(key, old, entry, made)
+	case rejected && (old == nil || old.sameObject(f.identity()) || !c.renames.Load()):
+		return w
+	case c.verdict(keep.Missing, key, nil, identity{}, "", old) == keep.Remove:
+		w = c.missingWrite(key, old)
+	}
+	if rejected {
+		w.tombstone, w.failed = t, failed
+	}
+	return w
+}
+
+// verdict decides on a state of the list, or on a key that is missing in it.
+func (c *commit) verdict(kind keep.Arrival, key string, of *Scope, id identity, version string, old *Entry) keep.Verdict {
+	item := feed.Item{Key: key, ResourceVersion: version, Unordered: c.unordered}
+	own := old != nil && c.replaces(old.scope())
+	return keep.Decide(c.caseOf(arrival{kind, of, item, id, c.version, own}, old))
+}
+
+// tombstone returns the tombstone of a state, nil if none is recorded.
+func (c *commit) tombstone(key, version string) *tombstone {
+	if c.unordered || !c.isScoped() {
+		return nil
+	}
+	return &tombstone{key: key, version: version}
+}
+
+// removedWrite returns the write that removes an entry without a list.
+func (c *commit) removedWrite(key string, old *Entry) write {
+	w := write{kind: deletion, key: key, old: old, by: old.scope(), server: true, tombstone: c.tombstone(key, old.serverVersion())}
+	if c.exist {
+		w.final, w.leftScope = old, true
+	}
+	return w
+}
+
+// missingWrite returns the write of an entry that the list lacks. It keeps the entry if its object
+// may be that of an item that cannot be identified, or was renamed by a transform that fails now. A
+// restore of the server has undone a version that is newer than the list's: it is forgotten then,
+// and any older state may exist.
+func (c *commit) missingWrite(key string, old *Entry) write {
+	if f, renamed := c.renamed(old); renamed {
+		w := c.keepLastGood(key, f, old, nil)
+		w.failed = nil // it is one of another key
+		return w
+	}
 	refused := c.list.isRefused(key, old)
 	if c.list.unidentified && !refused {
 		kept := *old
 		kept.forgetVersion(identityOf("", c.version))
-		c.list.next.put(key, &kept)
-		c.kept[key] = true
-		return
+		return keeping(key, old, &kept)
 	}
-	if old.scope().isUnlisted() { // of a store that is vacated: handlers have not received it
-		return
+	w := write{kind: deletion, key: key, old: old, by: old.scope(), server: true, leftScope: refused}
+	if old.common().written { // the server may never have had it
+		w.by = nil
 	}
-	change := Change{Key: key, Old: old, Initial: c.isInitial(), LeftScope: refused}
-	if c.exist {
-		change.Final, change.LeftScope = change.Old, true
+	if version := old.serverVersion(); !feed.IsOlder(c.version, version) {
+		w.tombstone = c.tombstone(key, version)
 	}
-	c.gone = append(c.gone, change)
+	return w
 }
 
-// putEntry decides on a key of the list.
-func (c *commit) putEntry(key string, made bool) {
-	old, entry := new(Entry).fromMap(c.entries.Item(key)), new(Entry).fromMap(c.list.next.entries.Item(key))
-	if old != nil && c.sameState(c.list, key, old, entry, made) {
-		if c.config.EmitUnchanged {
-			c.put = append(c.put, Change{Key: key, Old: old, New: entry})
+// renamed returns the state of an entry's object that the list has under another key, if a
+// transform has renamed the object, and fails.
+func (c *commit) renamed(old *Entry) (f failure, ok bool) {
+	if !c.renames.Load() || old.uid == 0 {
+		return f, false
+	}
+	for _, f := range c.list.rejected {
+		if f.uid == old.uid {
+			return f, true
 		}
-		return
 	}
-	initial := c.isInitial()
-	if old != nil && !old.sameObject(entry.identity()) {
-		c.gone = append(c.gone, Change{Key: key, Old: old, Initial: initial, LeftScope: c.list.isRefused(key, old)})
-		old = nil
-	}
-	c.put = append(c.put, Change{Key: key, Old: old, New: entry, Initial: initial})
+	return f, false
 }
 
-// isInitial reports whether changes are part of the first full state of the store. A write of the
-// program into the store of an informer is not.
-func (c *commit) isInitial() bool {
-	return c.synced.Load() == nil && (c.feed != nil || !c.isFed())
+// listedWrite returns the write of an entry of the list.
+func (c *commit) listedWrite(key string, old, entry *Entry, made bool) write {
+	if set := c.live.Load().indexes.set; entry.lacksIndexOf(set) { // it was added since Begin
+		c.addIndexValues(set, key, entry)
+	}
+	w := write{kind: update, key: key, old: old, next: entry, by: entry.scope(), server: true}
+	switch {
+	case old == nil:
+	case c.sameState(c.list, key, old, entry, made):
+		by := w.by
+		w = keeping(key, old, entry)
+		w.by, w.unchanged = by, c.config.EmitUnchanged
+		if _, recovered := c.list.recovered[key]; recovered {
+			w.release = []string{key}
+		}
+	case !old.sameObject(entry.identity()):
+		w.leftScope = c.list.isRefused(key, old)
+	}
+	return w
 }
 
 // sameState reports whether the entry of a list is the same state of its object as old, the live
@@ -226,122 +239,31 @@ func (s *Store) sameState(list *Replacement, key string, old, entry *Entry, made
 	return old.sameVersion(entry.identity()) && s.isRepair(key, old, entry)
 }
 
-// settleFailure handles a state of the list that could not be stored, or is ignored: the live entry
-// is kept.
-func (c *commit) settleFailure(key string, f failure) {
-	c.failed[key] = f
-	id := f.identity()
-	at, kept := c.lastGood(key, new(Entry).fromMap(c.entries.Item(key)), id)
-	if kept == nil {
-		return
-	}
-	entry := *kept
-	if f.skipped() {
-		entry.forgetVersion(id)
-		c.list.record(at, false)
-	}
-	c.list.next.put(at, &entry)
-	c.kept[at] = true
-}
-
-// lastGood returns the live entry of the object of a rejected state, nil if there is none or the
-// list has another state under its key, and its key: a transform may have renamed the object.
-func (c *commit) lastGood(key string, old *Entry, id identity) (at string, kept *Entry) {
-	if c.renames.Load() && id.uid != 0 && (old == nil || old.uid != id.uid) {
-		for other, item := range c.entries.All() {
-			if item.Meta.uid == id.uid {
-				key, old = other, new(Entry).fromMap(item)
-				break
-			}
-		}
-	}
-	if old == nil || !old.sameObject(id) || c.list.next.entries.Get(key) != nil {
-		return key, nil
-	}
-	return key, old
-}
-
-// resolved returns the quarantined keys to release: all but those whose live entry the list keeps
-// and a reader found unreadable after it was added.
-func (c *commit) resolved() (keys []string) {
-	for key := range c.quarantine.failures() {
-		old, entry := new(Entry).fromMap(c.entries.Item(key)), new(Entry).fromMap(c.list.next.entries.Item(key))
-		_, recovered := c.list.recovered[key]
-		if recovered || entry == nil || old == nil || !c.sameState(c.list, key, old, entry, false) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// publish makes the list live, releases the resolved keys, and appends the changes to the log,
-// before the version is reached: a caller that waits for that reads nothing older. The listing
-// changes in the same step: after the swap, so that a reader that takes the collection for listed
-// finds its entries, and before the log, so that a handler reads what it has received. The caller
-// holds the writer's lock. It holds mu for O(resolved keys and scopes).
-func (c *commit) publish(resolved []string) {
-	changes := c.put
-	if len(c.gone) > 0 {
-		changes = append(c.gone, c.put...)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.absence != nil {
-		c.beginAbsence(*c.absence)
-	}
-	live, next := c.live.Load(), c.list.next
-	next.version, next.writes = live.version, live.writes+1
-	c.swap(next)
-	for _, key := range resolved { // after the swap: Find takes no lock
-		if f, failed := c.failed[key]; !failed || f.skipped() {
+// finish makes scopes listed, logs the changes of their list, and records that they have reached
+// its version. All are one step: what a handler has received, reads know, and a caller that waits
+// for the version reads nothing older. It releases the keys whose failures the list resolves. The
+// caller holds both locks.
+func (c *commit) finish(scopes iter.Seq[*Scope], changes []Change) {
+	for key, f := range c.quarantine.failures() {
+		isKept := c.has(key) || c.list.unidentified && c.entries.Get(key) != nil
+		if c.replaces(f.scope) && !c.failed[key] && !isKept {
 			c.quarantine.release(key)
 		}
 	}
-	if c.feed != nil {
-		c.beginListing(slices.Values(c.feed.Scopes()), func(c *Scope) *atomic.Uint64 { return &c.listed })
+	unnamed := c.list.unnamed
+	for scope := range scopes {
+		c.quarantine.setUnnamed(scope.mark(), unnamed)
+		unnamed = 0
 	}
+	c.beginListing(scopes, func(c *Scope) *atomic.Uint64 { return &c.listed })
 	if c.config.Log != nil {
 		c.config.Log.Append(changes)
 	}
-	c.advance()
-	c.list.changed = changes
-}
-
-// advance records that the collection has reached the list's version. The caller holds both locks.
-func (c *commit) advance() {
-	switch {
-	case c.feed != nil:
-		c.feed.reachListed(slices.Values(c.feed.Scopes()), c.version)
-		c.endAbsence()
-		c.markSynced()
-		c.scopes.oldest = nil
-		c.settle()
-	case !c.isFed(): // otherwise the version says what the server has sent
-		c.live.Load().version = c.version
+	c.list.feed.reachListed(scopes, c.version)
+	c.endAbsence()
+	if !c.isScoped() {
 		c.markSynced()
 	}
-}
-
-// Vacate removes every entry, as the server no longer serves the collection; see doc.go. If why is
-// nil, the objects are gone. Otherwise they may exist, and why is the error of reads. The deletions
-// are one batch of the log.
-//
-// It does nothing, and returns false, if ctx has ended, as the server serves the collection again,
-// or if a scope has been listed, and confirmed is false: a list proves that the server serves the
-// collection.
-func (s *Store) Vacate(ctx context.Context, why error, confirmed bool) bool {
-	s.lockCommit()
-	defer s.unlockCommit()
-	if _, listed := s.Listed(); ctx.Err() != nil || listed && !confirmed {
-		return false
-	}
-	if s.Len() > 0 || !s.quarantine.isEmpty() {
-		c := &commit{Store: s, list: s.begin(nil, s.deferReport), exist: why != nil, absence: &why}
-		c.replaceAll()
-		c.quarantine.releaseScopes(func(*Scope) bool { return true }) // after it: a reader of a key that was quarantined must find the error
-	} else {
-		s.withMu(func() { s.beginAbsence(why) })
-	}
-	s.withMu(s.wakeAll)
-	return true
+	c.Store.scopes.oldest = nil
+	c.settle()
 }

@@ -67,11 +67,11 @@ type Config struct {
 	// leaves unchanged, too. Such an object is decoded and indexed again: Old and New of an
 	// update of equal content are the same state.
 	EmitUnchanged bool
-	// EmitUnseenDeletions makes Feed.Apply append the deletion of an object that is not stored to
+	// EmitUnstoredDeletions makes Feed.Apply append the deletion of an object that is not stored to
 	// the log, as client-go's informers deliver it, unless its absence is explained: Decode ignores
 	// the state at deletion, the last state could not be stored, or the collection has reached the
 	// version of the deletion before. It requires Log, and has no effect on feeds of scopes.
-	EmitUnseenDeletions bool
+	EmitUnstoredDeletions bool
 	// Log, if set, receives every change. The store is then an informer's: its resourceVersion is
 	// moved by a feed only, not by Put, Remove and Replace.
 	Log *eventlog.Log[Change]
@@ -79,7 +79,7 @@ type Config struct {
 
 // Change is one event of the log: an addition (Old is nil), an update, or a deletion (New is nil).
 // Old and Final are the same in the deletion of an object that was not stored; see
-// Config.EmitUnseenDeletions.
+// Config.EmitUnstoredDeletions.
 type Change struct {
 	Key       string
 	Old, New  *Entry

@@ -28,7 +28,7 @@ type Feed struct {
 	taken      atomic.Bool // it has its scopes; see Take
 	outOfScope atomic.Uint64
 
-	vacations uint64 // those of the store when the feed began, or was last listed; written under both locks of the store
+	clears uint64 // those of the store when the feed began, or was last listed; written under both locks of the store
 }
 
 // FeedConfig configures a Feed.
@@ -61,7 +61,7 @@ func (s *Store) NewFeed(config FeedConfig) *Feed {
 	slices.SortFunc(f.had, func(a, b *Scope) int { return cmp.Compare(a.Name.Hash.First, b.Name.Hash.First) })
 	s.lockScopes()
 	defer s.unlockScopes()
-	f.vacations = s.vacations
+	f.clears = s.clears
 	if f.scopes.Store(&f.had); config.From == "" {
 		f.take()
 	}
@@ -69,7 +69,7 @@ func (s *Store) NewFeed(config FeedConfig) *Feed {
 }
 
 // Take makes the feed that of its scopes, in place of others, whose items are dropped from then
-// on. Events from before what a scope has reached are dropped, too. A scope that was vacated, or is
+// on. Events from before what a scope has reached are dropped, too. A scope that was cleared, or is
 // behind the feed, as the server was restored, makes the feed list its scopes first.
 func (f *Feed) Take() {
 	if !f.taken.Load() {
@@ -82,8 +82,8 @@ func (f *Feed) Take() {
 // take is Take for a caller that holds all locks of the store.
 func (f *Feed) take() {
 	for _, c := range f.Scopes() {
-		if f.config.From != "" && (c.vacated || feed.IsOlder(c.reached(), f.progress.version)) {
-			f.vacations = f.store.vacations - 1
+		if f.config.From != "" && (c.cleared || feed.IsOlder(c.reached(), f.progress.version)) {
+			f.clears = f.store.clears - 1
 		}
 		c.version, c.feed = c.reached(), &f.progress
 	}
@@ -147,9 +147,9 @@ func (f *Feed) NotOlderThan() string {
 // reachListed records that scopes of the feed have reached the version of a list. The caller holds
 // both locks of the store.
 func (f *Feed) reachListed(scopes iter.Seq[*Scope], version string) {
-	f.progress.version, f.vacations = version, f.store.vacations
+	f.progress.version, f.clears = version, f.store.clears
 	for scope := range scopes {
-		scope.version, scope.vacated = "", false // the version is that of the feed
+		scope.version, scope.cleared = "", false // the version is that of the feed
 	}
 }
 
@@ -243,7 +243,7 @@ func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	switch {
 	case !f.feeds(e.scope):
 		return feed.Unchanged
-	case f.vacations != s.vacations, e.scope.outdated:
+	case f.clears != s.clears, e.scope.outdated:
 		return feed.Outdated
 	case feed.IsOlder(item.ResourceVersion, e.scope.minVersion) && !feed.IsOlder(item.ResourceVersion, e.scope.reached()):
 		return feed.Outdated // and is no repeated one, which is dropped
@@ -255,16 +255,16 @@ func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 func (f *Feed) filter(e *event) {
 	s := f.store
 	isDeletion, passes := e.eventType == watch.Deleted, true
-	e.unseen = isDeletion && e.scope.whole && s.config.EmitUnseenDeletions
+	e.unstored = isDeletion && e.scope.whole && s.config.EmitUnstoredDeletions
 	switch {
 	case s.config.Filter == nil:
 	case !isDeletion && !e.item.Repeated && !e.item.InOrder && !s.Transforms() && s.hasVersionOf(e.item):
 		// It has passed before. With a transform, which finds the key, the filter is called first.
-	case !isDeletion, e.unseen && s.entries.Get(e.item.Key) == nil && s.isUnseen(e.item.Key, e.item):
+	case !isDeletion, e.unstored && s.entries.Get(e.item.Key) == nil && s.isUnstored(e.item.Key, e.item):
 		e.item, passes = s.filter(e.item)
 	}
 	if !passes {
-		e.eventType, e.refused, e.unseen = watch.Deleted, !isDeletion, false
+		e.eventType, e.refused, e.unstored = watch.Deleted, !isDeletion, false
 	}
 }
 
@@ -276,7 +276,7 @@ func (f *Feed) CountUnreadable(err error) {
 	s.writer.Lock()
 	defer s.endWrite()
 	scopes := f.Scopes()
-	if len(scopes) == 0 || f.vacations != s.vacations || !f.feeds(scopes[0]) {
+	if len(scopes) == 0 || f.clears != s.clears || !f.feeds(scopes[0]) {
 		return
 	}
 	s.quarantine.add("", failure{scope: scopes[0].mark()})
@@ -294,7 +294,7 @@ func (f *Feed) advance(resourceVersion string) {
 	s := f.store
 	s.lockBoth()
 	defer s.unlockBoth()
-	if f.vacations != s.vacations || f.isOutdated() { // the feed lacks objects of before: the list of another one may be older
+	if f.clears != s.clears || f.isOutdated() { // the feed lacks objects of before: the list of another one may be older
 		return
 	}
 	f.progress.version = newer(f.progress.version, resourceVersion)
@@ -316,13 +316,13 @@ func (f *Feed) HasVersion(item feed.Item) bool {
 	return !item.InOrder && s.hasVersionOf(item) || !s.Transforms() && s.skips(item)
 }
 
-// NeedsList implements feed.Sink. It reports true after Vacate, up to the feed's next list, for
+// NeedsList implements feed.Sink. It reports true after Clear, up to the feed's next list, for
 // scopes of an earlier epoch, and if a feed has reached less than the feeds before it: a server
 // that was restored to a version in between would not be noticed.
 func (f *Feed) NeedsList() bool {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
-	return f.vacations != f.store.vacations || f.isOutdated() || f.isBehind()
+	return f.clears != f.store.clears || f.isOutdated() || f.isBehind()
 }
 
 // isBehind reports whether an earlier feed has brought a scope to a later version. The caller holds

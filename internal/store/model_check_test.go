@@ -125,8 +125,8 @@ func (m *machine) replayLog(t *random.T, mayEmit, mayRepeat bool) {
 
 func (m *machine) replay(change Change, mayEmit, mayRepeat bool) error {
 	last, known := m.replayed[change.Key]
-	if o := m.model.unseen; o != nil {
-		m.model.unseen = nil
+	if o := m.model.unstored; o != nil {
+		m.model.unstored = nil
 		value, ok := m.TryLoad(change.Final)
 		if known || change.New != nil || change.Old != change.Final || change.Key != o.Key || !ok || !sameObjects(value, o) {
 			return fmt.Errorf("not the deletion of %v, which was never stored", o)

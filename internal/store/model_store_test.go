@@ -18,8 +18,8 @@ import (
 // modelStore is a model of a Store made of Go maps, without sharing and without locks.
 type modelStore struct {
 	itemKeys, packed bool
-	emitUnseen       bool    // Config.EmitUnseenDeletions
-	unseen           *object // whose deletion the last operation emits although it was never stored
+	emitUnstored     bool    // Config.EmitUnstoredDeletions
+	unstored         *object // whose deletion the last operation emits although it was never stored
 
 	live       map[string]*modelEntry
 	version    string
@@ -27,7 +27,7 @@ type modelStore struct {
 	indexers   map[string]IndexFunc
 
 	next    *draft // the replacement begun, if any
-	vacated bool   // since the last list
+	cleared bool   // since the last list
 
 	repeats map[string]bool // keys of which the last operation emits an update to the same version
 }
@@ -53,7 +53,7 @@ type draft struct {
 	recovered, made map[string]bool
 	compareContents bool
 	byProgram       bool
-	vacated         bool // since it was begun
+	cleared         bool // since it was begun
 }
 
 func newModelStore(itemKeys, packed bool) *modelStore {
@@ -80,12 +80,12 @@ func (m *modelStore) advanceVersion(version string) {
 	}
 }
 
-// noteUnseen notes whether the deletion of an object that is not stored is emitted.
-func (m *modelStore) noteUnseen(o *object) {
+// noteUnstored notes whether the deletion of an object that is not stored is emitted.
+func (m *modelStore) noteUnstored(o *object) {
 	_, quarantined := m.quarantine[o.Key]
 	reached := before(o.Version, m.version) || o.Version == m.version && before("0", o.Version)
-	if m.emitUnseen && !quarantined && !reached && !isFault(o, "decode") && !(m.packed && isFault(o, "pack")) {
-		m.unseen = o
+	if m.emitUnstored && !quarantined && !reached && !isFault(o, "decode") && !(m.packed && isFault(o, "pack")) {
+		m.unstored = o
 	}
 }
 
@@ -178,7 +178,7 @@ func isOther(e *modelEntry, o *object) bool {
 
 func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 	defer m.advanceVersion(o.Version)
-	m.unseen = nil
+	m.unstored = nil
 	unknown := event == watch.Deleted && m.keyUnknown(o)
 	live := m.live[o.Key]
 	notStored := live == nil || unknown && isOther(live, o)
@@ -187,7 +187,7 @@ func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 	}
 	if unknown && o.UID != "" && notStored {
 		if live == nil { // the object is not stored, and its key is not read
-			m.noteUnseen(o)
+			m.noteUnstored(o)
 		}
 		delete(m.quarantine, o.Key)
 		return feed.Unchanged
@@ -198,7 +198,7 @@ func (m *modelStore) apply(event watch.EventType, o *object) feed.Outcome {
 		return outcome
 	case event == watch.Deleted && (!unknown || m.live[o.Key] != nil):
 		if m.live[o.Key] == nil {
-			m.noteUnseen(o)
+			m.noteUnstored(o)
 		}
 		delete(m.quarantine, o.Key)
 		if m.live[o.Key] == nil {
@@ -308,12 +308,12 @@ func (m *modelStore) commit(version string) {
 	m.live, m.version = next.entries, version
 }
 
-// vacate removes all entries. What the feed received before is outdated.
-func (m *modelStore) vacate() {
+// clear removes all entries. What the feed received before is outdated.
+func (m *modelStore) clear() {
 	clear(m.quarantine)
-	m.live, m.vacated = map[string]*modelEntry{}, true
+	m.live, m.cleared = map[string]*modelEntry{}, true
 	if m.next != nil {
-		m.next.vacated = true
+		m.next.cleared = true
 	}
 }
 

@@ -41,9 +41,9 @@ func TestStoreMatchesModel(t *testing.T) {
 	random.Check(t, modelRounds, func(t *random.T) {
 		m := &machine{replayed: map[string]*Entry{}}
 		m.model = newModelStore(t.Bool("item keys"), t.Bool("packed"))
-		m.model.emitUnseen = t.Bool("unseen deletions")
+		m.model.emitUnstored = t.Bool("unstored deletions")
 		m.harness = newHarness(func(c *Config) {
-			c.EmitUnseenDeletions = m.model.emitUnseen
+			c.EmitUnstoredDeletions = m.model.emitUnstored
 			if c.ItemKeys = m.model.itemKeys; m.model.packed {
 				c.Packer = jsonPacker{pack.New()}
 			}
@@ -58,7 +58,7 @@ func TestStoreMatchesModel(t *testing.T) {
 			"put":          m.doPut,
 			"remove value": m.doRemoveKey,
 			"replace":      m.doReplace,
-			"vacate":       m.doVacate,
+			"clear":        m.doClear,
 			"advance":      m.doAdvanceVersion,
 			"add indexers": m.doAddIndexers,
 			"corrupt":      m.doCorrupt,
@@ -112,9 +112,9 @@ func anObject(t *random.T) *object {
 func (m *machine) doApply(t *random.T) {
 	event := random.From(t, "event", watch.Added, watch.Modified, watch.Deleted)
 	o := anObject(t)
-	if m.model.vacated {
+	if m.model.cleared {
 		if got := m.apply(event, o); got != feed.Outdated {
-			t.Fatalf("Apply(%s %v) = %v after Vacate", event, o, got)
+			t.Fatalf("Apply(%s %v) = %v after Clear", event, o, got)
 		}
 		m.replayLog(t, false, false)
 		return
@@ -125,8 +125,8 @@ func (m *machine) doApply(t *random.T) {
 	if got := m.apply(event, o); got != want {
 		t.Fatalf("Apply(%s %v) = %v, want %v", event, o, got, want)
 	}
-	m.replayLog(t, want == feed.Applied || recreated || m.model.unseen != nil, false)
-	if m.model.unseen != nil {
+	m.replayLog(t, want == feed.Applied || recreated || m.model.unstored != nil, false)
+	if m.model.unstored != nil {
 		t.Fatalf("no deletion of %v, which was never stored", o)
 	}
 }
@@ -173,16 +173,16 @@ func (m *machine) doCommit(t *random.T) {
 	}
 	version := aVersion(t)
 	mayRepeat := m.model.next.compareContents
-	if m.model.next.vacated {
+	if m.model.next.cleared {
 		if err := m.next.Commit(version); !errors.Is(err, feed.ErrOutdated) {
-			t.Fatalf("Commit = %v after Vacate", err)
+			t.Fatalf("Commit = %v after Clear", err)
 		}
 		m.next, m.model.next = nil, nil
 		m.replayLog(t, false, false)
 		return
 	}
 	m.model.commit(version)
-	m.model.vacated = false
+	m.model.cleared = false
 	if err := m.next.Commit(version); err != nil {
 		t.Fatal(err)
 	}
@@ -226,15 +226,15 @@ func (m *machine) doReplace(t *random.T) {
 	m.replayLog(t, want, false)
 }
 
-func (m *machine) doVacate(t *random.T) {
-	m.model.vacate()
-	m.Vacate(t.Context(), nil, true)
+func (m *machine) doClear(t *random.T) {
+	m.model.clear()
+	m.Clear(t.Context(), nil, true)
 	m.replayLog(t, true, false)
 }
 
 func (m *machine) doAdvanceVersion(t *random.T) {
 	version := aVersion(t)
-	if !m.model.vacated { // otherwise it must be listed first
+	if !m.model.cleared { // otherwise it must be listed first
 		m.model.advanceVersion(version)
 	}
 	m.AdvanceVersion(version)

@@ -234,13 +234,13 @@ func TestObjectBeforeAProgramWriteIsDeletedOnce(t *testing.T) {
 		"a list 20 k/A@15":                     {"add k/A@15 (initial)"},
 		"program delete k/A@15":                nil,
 		"a leave":                              nil,
-		"vacate":                               nil,
+		"clear":                                nil,
 		"b delete k/B@16; a list 20 k/A@15":    {"add k/A@15 (initial)"},
 		"b put k/B@17; a list 20":              {"add k/B@17"},
-		"vacate; a list 20 l/A@19; b list 20":  {"add l/A@19 (initial)"},
+		"clear; a list 20 l/A@19; b list 20":   {"add l/A@19 (initial)"},
 		"b leave; program delete k/A@15":       nil,
 		"b put k/B@14":                         {"add k/B@14"},
-		"vacate; a add; a list 20; b list 20":  nil,
+		"clear; a add; a list 20; b list 20":   nil,
 		"program put k/A@18; a list 20 k/A@18": {"add k/A@18 (initial)"},
 	} {
 		want = append([]string{"delete k/B@12"}, want...)

@@ -41,7 +41,7 @@ type published struct {
 	tombstones tombstones               // empty if the store has one scope
 	current    atomic.Pointer[Snapshot] // the latest snapshot; nil after a change until the next Snapshot
 	synced     atomic.Pointer[uint64]   // see Synced; nil before the first replacement; written under both locks
-	vacations  uint64                   // the number of calls of Vacate; written under both locks
+	clears     uint64                   // the number of calls of Clear; written under both locks
 }
 
 // Snapshot returns the current state, with all changes of a batch or none. It takes O(1), since
@@ -192,10 +192,10 @@ func (s *published) Synced() (events uint64, ok bool) {
 	return 0, false
 }
 
-// IsVacant reports whether a scope has not been listed since Vacate.
-func (s *published) IsVacant() bool { return s.absence.Load() != nil }
+// IsCleared reports whether a scope has not been listed since Clear.
+func (s *published) IsCleared() bool { return s.absence.Load() != nil }
 
-// Absence returns the error of Vacate or Expect, nil if the store shows the collection, or its
+// Absence returns the error of Clear or Expect, nil if the store shows the collection, or its
 // objects are gone.
 func (s *published) Absence() error {
 	if absence := s.absence.Load(); absence != nil {
@@ -209,13 +209,13 @@ func (s *published) Absence() error {
 // are removed.
 func (s *published) Listing() uint64 { return s.listing.Load() }
 
-// Listed reports whether a scope has ever been listed, and whether one has been since Vacate.
+// Listed reports whether a scope has ever been listed, and whether one has been since Clear.
 func (s *published) Listed() (ever, now bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, scope := range s.scopes.held {
 		ever = ever || scope.isListed()
-		now = now || scope.isListed() && !scope.vacated
+		now = now || scope.isListed() && !scope.cleared
 	}
 	return ever, now
 }
@@ -293,7 +293,7 @@ type ScopeState struct {
 func (s *published) ScopeState(c *Scope) ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := ScopeState{ResourceVersion: c.reached(), Synced: c.isListed() && (!c.vacated || !s.IsVacant()), Objects: s.live.Load().indexes.scopeSize(c)}
+	state := ScopeState{ResourceVersion: c.reached(), Synced: c.isListed() && (!c.cleared || !s.IsCleared()), Objects: s.live.Load().indexes.scopeSize(c)}
 	state.Quarantined, state.Unnamed = s.quarantine.counts(c.mark())
 	return state
 }

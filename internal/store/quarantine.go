@@ -17,8 +17,12 @@ import (
 // ErrNotStored is wrapped by the errors of KeyError and QuarantinedKeys.
 var ErrNotStored = errors.New("the object's newest state could not be stored")
 
-// quarantine is the set of keys whose newest state could not be stored or read. It is nearly always
-// empty, and its methods take no lock then.
+// quarantine is the set of keys whose newest state could not be decoded, transformed, filtered or
+// keyed, or whose entry could not be read. A key stays until a later state is stored or ignored,
+// the object is deleted, a list has a state that can be stored or lacks the object, or its scope is
+// removed. The last good entry stays meanwhile, over a list, too, unless it has another UID and
+// transforms rename nothing. The reflector lists the objects again when its watch ends, then less
+// and less often. The set is nearly always empty, and its methods take no lock then.
 type quarantine struct {
 	size atomic.Int64 // of scopes
 

@@ -24,7 +24,7 @@ type Replacement struct {
 	compareContents bool                    // see CompareContents
 	compareWrites   bool                    // the same
 	repeats         bool                    // an entry was replaced or removed, so made may hold a key twice
-	vacations       uint64                  // those of the store at Begin
+	clears          uint64                  // those of the store at Begin
 	writes          uint64                  // state.writes of the live state at Begin
 	reached         string                  // Feed.newestReached at Begin
 	known           []knownEntry            // what Needs has returned; belongs to its goroutine
@@ -68,7 +68,7 @@ func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement 
 	}
 	return &Replacement{
 		compareContents: comparesContents, reached: reached,
-		store: s, feed: f, next: newState(set, s.isScoped() && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, vacations: s.vacations,
+		store: s, feed: f, next: newState(set, s.isScoped() && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, clears: s.clears,
 		rejected: make(map[string]failure), recovered: make(map[string]struct{}), duplicates: make(map[string]struct{}),
 		refused: make(map[string]refusedState), passed: make(map[string]struct{}),
 	}

@@ -33,7 +33,7 @@ type Scope struct {
 	minVersion  string    // no state of it that is older is stored; see Feed.NotOlderThan
 	epoch       uint64    // that of the store when it was last listed
 	outdated    bool      // it must be listed, as a scope that shares keys has noticed a restore of the server
-	vacated     bool      // it has not been listed since Vacate
+	cleared     bool      // it has not been listed since Clear
 	pending     bool      // it was not added, but the program has written into it
 	committing  bool      // its list is being written
 	overwritten bool      // others have written entries of it, which had no list before

@@ -90,7 +90,7 @@ func TestScopesMatchTheServer(t *testing.T) {
 			"set":        m.doSet,
 			"remove":     m.doRemove,
 			"add":        m.doAdd,
-			"vacate":     m.doVacate,
+			"clear":      m.doClear,
 			"":           m.check,
 		})
 		m.settle()
@@ -277,10 +277,10 @@ func (m *scopesMachine) doAdd(t *random.T) {
 	m.hold(letter)
 }
 
-// doVacate removes all objects, which exist. All scopes must be listed again.
-func (m *scopesMachine) doVacate(t *random.T) {
+// doClear removes all objects, which exist. All scopes must be listed again.
+func (m *scopesMachine) doClear(t *random.T) {
 	m.drawPart(t) // the feeds of scopes find out that they are not served
-	m.Vacate(t.Context(), errNotServed, true)
+	m.Clear(t.Context(), errNotServed, true)
 	for _, p := range m.parts {
 		p.listed = false
 	}

@@ -32,8 +32,8 @@ func TestPastDeletionsOfAttemptsAreRecorded(t *testing.T) {
 			feed.Apply(watch.Deleted, obj(key+"/1@"+strconv.Itoa(version+2)).item())
 			version += 2
 		}
-		if n, unseen := len(h.tombstones.byKey), len(h.tombstones.inOrder); n != want || unseen != want {
-			t.Errorf("%d tombstones, %d unseen, want %d", n, unseen, want)
+		if n, unstored := len(h.tombstones.byKey), len(h.tombstones.inOrder); n != want || unstored != want {
+			t.Errorf("%d tombstones, %d unstored, want %d", n, unstored, want)
 		}
 	}
 	deleteAll(0, 0) // nothing lists the other scope

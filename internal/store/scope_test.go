@@ -61,8 +61,8 @@ func (h *scopedHarness) do(t *testing.T, step string) {
 	words = append(words, "", "")
 	name, op, rest := words[0], words[1], slices.DeleteFunc(words[2:], func(word string) bool { return word == "" })
 	switch {
-	case step == "vacate":
-		h.Vacate(t.Context(), errNotServed, true)
+	case step == "clear":
+		h.Clear(t.Context(), errNotServed, true)
 		return
 	case name == "program" && op == "delete":
 		if err := h.Remove(obj(rest[0])); err != nil {
@@ -192,12 +192,12 @@ func TestPastDeletionIsForgotten(t *testing.T) {
 	} {
 		h := newScopedHarness()
 		h.run(t, row.recorded)
-		if got, unseen := len(h.tombstones.byKey), len(h.tombstones.inOrder); got != 1 || unseen != 1 {
-			t.Errorf("%d tombstones, %d unseen after %q", got, unseen, row.recorded)
+		if got, unstored := len(h.tombstones.byKey), len(h.tombstones.inOrder); got != 1 || unstored != 1 {
+			t.Errorf("%d tombstones, %d unstored after %q", got, unstored, row.recorded)
 		}
 		h.run(t, row.forgotten)
-		if got, unseen := len(h.tombstones.byKey), len(h.tombstones.inOrder); got != 0 || unseen != 0 {
-			t.Errorf("%d tombstones, %d unseen after %q; %s", got, unseen, row.recorded, row.forgotten)
+		if got, unstored := len(h.tombstones.byKey), len(h.tombstones.inOrder); got != 0 || unstored != 0 {
+			t.Errorf("%d tombstones, %d unstored after %q; %s", got, unstored, row.recorded, row.forgotten)
 		}
 	}
 }
@@ -319,6 +319,21 @@ func TestFeedDropsEventsOfOtherScopes(t *testing.T) {
 	h.expect(t, nil, "k/low@1", "m/high@3")
 	if got := f.OutOfScope(); got != 4 {
 		t.Errorf("%d items were out of scope, want 4: not those of a scope that the feed had", got)
+	}
+}
+
+// A feed may have asked for a list before another one has taken its scopes.
+func TestListOfAFormerFeedChangesNothing(t *testing.T) {
+	h := newScopedHarness()
+	list := h.feeds["a"].Begin()
+	list.Add(stateOf("k/1@12"))
+	h.NewFeed(FeedConfig{Scopes: []*Scope{h.scopes["a"]}, From: "10"}).Take()
+	if err := list.Commit("20"); err != nil {
+		t.Fatal(err)
+	}
+	h.expect(t, nil)
+	if got := h.ScopeState(h.scopes["a"]).ResourceVersion; got != "10" {
+		t.Errorf("the scope is at %s", got)
 	}
 }
 

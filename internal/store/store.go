@@ -20,8 +20,9 @@ type Store struct {
 	renames atomic.Bool // an item had another key than its value
 
 	commits sync.Mutex // serializes commits, and changes of scopes and indexes; taken before writer
-	// A scopeCommit gives the writer's lock back after pieceSize keys, and calls yield, so that a
-	// goroutine that waits for the lock on the same processor runs: runtime.Gosched, but in tests.
+	// A commit in pieces gives the writer's lock back after pieceSize keys, and calls yield, so
+	// that a goroutine that waits for the lock on the same processor runs: runtime.Gosched, but in
+	// tests.
 	pieceSize int
 	yield     func()
 

@@ -10,8 +10,10 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// tombstone records that states of a key before a version are superseded. A scope that has not
-// reached the version may still pass such states; see doc.go.
+// tombstone records that states of a key before a version are superseded: by a deletion, or by a
+// newer state that left the scope, could not be stored, or is ignored. Another scope that may hold
+// the key, and has not reached the version, may still pass such states: the tombstone is kept until
+// all of these have reached it.
 type tombstone struct {
 	key     string
 	version string // of a state or a deletion; a list that is not older shows it, or a later one
@@ -65,14 +67,14 @@ func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
 	}
 	g.byKey[t.key] = t
 	g.inOrder = append(g.inOrder, t)
-	for len(g.inOrder) > limit && g.giveUpFirst(k) {
+	for len(g.inOrder) > limit && g.evictFirst(k) {
 	}
 }
 
-// giveUpFirst drops the tombstone that was recorded first, and makes the scopes that lag behind it
+// evictFirst drops the tombstone that was recorded first, and makes the scopes that lag behind it
 // be listed. It returns false if the list of one of them is being written, which is decided by
 // tombstones. The caller holds both locks.
-func (g *tombstones) giveUpFirst(k *scopes) bool {
+func (g *tombstones) evictFirst(k *scopes) bool {
 	t := g.inOrder[0]
 	if g.byKey[t.key] == t {
 		for c := range k.holding(t.key) {

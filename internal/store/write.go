@@ -44,7 +44,7 @@ const (
 	update            // an addition, an update or, of another object under the key, a deletion and an addition
 	silent            // the same state, repaired or with another version: not logged
 	deletion
-	unseenDeletion // of an object that is not stored: logged alone
+	unstoredDeletion // of an object that is not stored: logged alone
 )
 
 // publish makes a write visible: first in the entries, then in the log. The caller holds both
@@ -75,7 +75,7 @@ func (s *published) publishWrite(w *write, changes []Change) []Change {
 	if w.tombstone != nil {
 		s.record(w.tombstone, w.by)
 	}
-	if w.kind != nothing && w.kind != unseenDeletion {
+	if w.kind != nothing && w.kind != unstoredDeletion {
 		s.dropSnapshot()
 		s.live.Load().replace(w.key, w.old, w.next)
 		if w.server {
@@ -107,7 +107,7 @@ func (w *write) appendChanges(changes []Change) []Change {
 	old, next := w.observed()
 	switch {
 	case w.kind == silent && !w.unchanged:
-	case w.kind == unseenDeletion:
+	case w.kind == unstoredDeletion:
 		changes = append(changes, Change{Key: w.key, Old: w.final, Final: w.final})
 	case old == nil && next == nil:
 	case next == nil:
@@ -229,9 +229,9 @@ func (s *published) beginListing(scopes iter.Seq[*Scope], since func(*Scope) *at
 // before. It precedes the removal of the entries: a reader that finds none must find the error. The
 // caller holds both locks.
 func (s *published) beginAbsence(why error) {
-	s.vacations++
+	s.clears++
 	for _, scope := range s.scopes.held {
-		scope.vacated = true
+		scope.cleared = true
 	}
 	s.absence.Store(&why)
 	s.current.Store(nil)
@@ -244,7 +244,7 @@ func (s *published) endAbsence() {
 		return
 	}
 	for _, scope := range s.scopes.held {
-		if scope.vacated {
+		if scope.cleared {
 			return
 		}
 	}

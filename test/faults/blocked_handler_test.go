@@ -33,8 +33,8 @@ func (b *blockableHandler) OnEvent(e cache.Event[*corev1.Pod]) {
 // listed again is not missing.
 func TestBlockedHandlerReceivesWhatARelistRemoves(t *testing.T) {
 	for name, c := range map[string]struct {
-		byWatch, unseen func(h *cachetest.Harness)
-		want            []string
+		byWatch, unstored func(h *cachetest.Harness)
+		want              []string
 	}{
 		"added, then gone": {
 			func(h *cachetest.Harness) { h.Create(cachetest.Pod("x")) },
@@ -62,7 +62,7 @@ func TestBlockedHandlerReceivesWhatARelistRemoves(t *testing.T) {
 				cachetest.Advance(time.Minute)
 				h.InjectWatchFault(2, fake.Fault{Err: fake.Expired()}) // for the overlap, and for the version reached
 				h.CloseWatches()
-				c.unseen(h)
+				c.unstored(h)
 				cachetest.Advance(time.Minute)
 				h.ExpectStored(h.Served())
 				h.ExpectEvents()

@@ -289,15 +289,15 @@ func runFake(t *testing.T, p fakeProgram, subject int) (lines []string) {
 	return lines
 }
 
-// withoutUnseen returns the lines of a fakeRecorder, sorted by key, without the deletions of
+// withoutUnstored returns the lines of a fakeRecorder, sorted by key, without the deletions of
 // objects that were not delivered before.
-func withoutUnseen(lines []string) []string {
+func withoutUnstored(lines []string) []string {
 	exists := make(map[string]bool)
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		key, isDeletion := keyOfLine(line), strings.HasPrefix(line, "DEL ")
-		unseen := isDeletion && !exists[key]
+		unstored := isDeletion && !exists[key]
 		exists[key] = !isDeletion
-		return unseen
+		return unstored
 	})
 }
 
@@ -311,7 +311,7 @@ func TestInformersOfFakesFollowClientGo(t *testing.T) {
 		want := runFake(t, p, 0)
 		for subject := 1; subject < len(fakeSubjects); subject++ {
 			if fakeSubjects[subject].name == "cache" {
-				want = withoutUnseen(want)
+				want = withoutUnstored(want)
 			}
 			if got := runFake(t, p, subject); !slices.Equal(got, want) {
 				r.Fatalf("%v\n%s:\n  %s\n%s:\n  %s", p, fakeSubjects[subject].name, strings.Join(got, "\n  "), fakeSubjects[0].name, strings.Join(want, "\n  "))

@@ -53,7 +53,7 @@ func (x *execution) checkView(v view) {
 		x.last = v
 		return
 	}
-	if why := x.follow(v); why != "" && (len(v.pods) > 0 || !x.mayBeVacated()) {
+	if why := x.follow(v); why != "" && (len(v.pods) > 0 || !x.mayBeCleared()) {
 		x.fail("store", "%s", why)
 	}
 	x.checkIndex(v)
@@ -97,7 +97,7 @@ func (x *execution) checkSnapshot() {
 			break
 		}
 	}
-	if why != "" && len(v.pods) == 0 && x.mayBeVacated() {
+	if why != "" && len(v.pods) == 0 && x.mayBeCleared() {
 		why = ""
 	}
 	if why != "" && x.isDoubtful() {
@@ -209,7 +209,7 @@ func (x *execution) differs(e *epoch, index int, version uint64, s state, pod ca
 // states that cannot be stored have followed.
 func (x *execution) lost(e *epoch, index int, version uint64, s state) string {
 	before := x.last.pods[s.key]
-	if before == nil || x.mayBeVacated() || string(before.GetUID()) != s.uid || index != x.epoch || version < x.reached {
+	if before == nil || x.mayBeCleared() || string(before.GetUID()) != s.uid || index != x.epoch || version < x.reached {
 		return ""
 	}
 	for _, later := range e.since(x.reached) {

@@ -158,7 +158,7 @@ func (r *recorder) check(kind cache.EventType, old, pod cache.Object) {
 	r.run.note("%s: %s %v", r.name, kind, s)
 	last, known := r.delivered[s.key]
 	switch {
-	case !known && kind == cache.EventDelete && r.mayDeleteUnseen():
+	case !known && kind == cache.EventDelete && r.mayDeleteUnstored():
 	case known != (kind != cache.EventAdd):
 		r.fail("%s of %v, delivered before: %v", kind, s, known)
 	case known && last.GetUID() != latest.GetUID():
@@ -174,10 +174,10 @@ func (r *recorder) check(kind cache.EventType, old, pod cache.Object) {
 	}
 }
 
-// mayDeleteUnseen reports whether an object may be deleted that was never added. The adapter
+// mayDeleteUnstored reports whether an object may be deleted that was never added. The adapter
 // delivers its deletion as client-go does, and a history that overtook the store's has objects that
 // it never received.
-func (r *recorder) mayDeleteUnseen() bool {
+func (r *recorder) mayDeleteUnstored() bool {
 	return r.run.program.Options.Adapter && r.run.rollback.epoch > 0
 }
 

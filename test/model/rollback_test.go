@@ -37,7 +37,7 @@ func (x *execution) restore(s step) {
 // hasJournal reports whether a resumed watch makes the server repeat the last changes: the informer
 // decodes the answers itself, or lists and watches for package cache, and has received a change by
 // a watch since the last list, and the server has not let it down twice. While a restore may be
-// unseen, a list may have emptied the journal. Otherwise, a restore whose versions pass the
+// unstored, a list may have emptied the journal. Otherwise, a restore whose versions pass the
 // informer's is not seen.
 func (x *execution) hasJournal() bool {
 	o := x.program.Options

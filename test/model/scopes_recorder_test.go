@@ -179,7 +179,7 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 		return !s.deleted && slices.ContainsFunc(x.covers, func(cover []cache.Scope) bool { return s.in(cover) })
 	}
 	removed := slices.ContainsFunc(x.removed, func(scope cache.Scope) bool { return mayHold(scope, last.identity()) })
-	mayLeave := removed || x.mayBeVacated() || slices.ContainsFunc(states, refused)
+	mayLeave := removed || x.mayBeCleared() || slices.ContainsFunc(states, refused)
 	if x.program.Adapter { // whose events do not say so
 		leftScope = mayLeave
 	}
@@ -188,7 +188,7 @@ func (x *scopedExecution) checkDeletion(last scopedState, leftScope bool) {
 		x.failLocked("left scope", "%v has left its scope, which was not removed", last)
 	case !leftScope && !slices.ContainsFunc(states, ends):
 		x.failLocked("deletion", "of %v, which exists, and is in its scope", last)
-	case leftScope, x.mayBeVacated() && x.server.lagging.Load() > 0: // its last state may come back, also from a replica that has not seen the definition's deletion
+	case leftScope, x.mayBeCleared() && x.server.lagging.Load() > 0: // its last state may come back, also from a replica that has not seen the definition's deletion
 		if last.version--; !undone {
 			x.floors[last.key] = last
 		}

@@ -166,9 +166,9 @@ func (x *scopedExecution) noteServed() {
 	x.absence.possible = a.resource != nil && (x.absence.possible && a.saysAbsent())
 }
 
-// mayBeVacated reports whether the store may have been vacated: after a verdict and a 404. The
+// mayBeCleared reports whether the store may have been cleared: after a verdict and a 404. The
 // caller holds mu.
-func (x *scopedExecution) mayBeVacated() bool {
+func (x *scopedExecution) mayBeCleared() bool {
 	return x.absence.possible && x.server.requests.notFound.Load() > x.absence.notFound
 }
 

@@ -146,8 +146,8 @@ func (a *availability) decide(verdict string) (outcome served.Outcome, why error
 	return outcome, why
 }
 
-// mayBeVacated reports whether the store may have been vacated since it was last seen with objects.
-func (x *execution) mayBeVacated() bool { return x.server.availability.absences > x.absences }
+// mayBeCleared reports whether the store may have been cleared since it was last seen with objects.
+func (x *execution) mayBeCleared() bool { return x.server.availability.absences > x.absences }
 
 // isAbsent reports whether the informer knows that the resource is not served.
 func (x *execution) isAbsent() bool {

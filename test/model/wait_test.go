@@ -62,7 +62,7 @@ func (x *execution) waitForWrite() {
 		x.note("waited for %v: %v, at %d", last, err, version)
 		switch {
 		case restores != len(x.server.world.epochs):
-		case err == nil && version < last.version && !(last.deleted && x.mayBeVacated()):
+		case err == nil && version < last.version && !(last.deleted && x.mayBeCleared()):
 			x.fail("wait", "the wait for %v returned at %d", last, version)
 		case errors.Is(err, cache.ErrNotServed) && x.server.availability.absences == 0 && !x.program.Options.Pending:
 			x.fail("wait", "the wait for %v returned %v", last, err)

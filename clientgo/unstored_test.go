@@ -41,8 +41,8 @@ func (s countingServer) send(event watch.EventType, obj runtime.Object) {
 	s.events <- watch.Event{Type: event, Object: obj}
 }
 
-// unseenSources are sources of events, by whether they count versions.
-func unseenSources() map[string]func() (clientcache.ListerWatcher, func(watch.EventType, runtime.Object)) {
+// unstoredSources are sources of events, by whether they count versions.
+func unstoredSources() map[string]func() (clientcache.ListerWatcher, func(watch.EventType, runtime.Object)) {
 	return map[string]func() (clientcache.ListerWatcher, func(watch.EventType, runtime.Object)){
 		"counted": func() (clientcache.ListerWatcher, func(watch.EventType, runtime.Object)) {
 			s := newCountingServer()
@@ -59,22 +59,22 @@ func unseenSources() map[string]func() (clientcache.ListerWatcher, func(watch.Ev
 	}
 }
 
-// TestDeletionOfUnseenObjectIsDelivered deletes objects that the informer does not hold, and
+// TestDeletionOfUnstoredObjectIsDelivered deletes objects that the informer does not hold, and
 // compares with client-go what handlers receive: the object itself, transformed, after the version
 // has advanced. A source that does not count versions may send the same deletion twice.
-func TestDeletionOfUnseenObjectIsDelivered(t *testing.T) {
-	for name, source := range unseenSources() {
+func TestDeletionOfUnstoredObjectIsDelivered(t *testing.T) {
+	for name, source := range unstoredSources() {
 		for _, packed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, packed=%v", name, packed), func(t *testing.T) {
 				var got, want []string
 				synctest.Test(t, func(t *testing.T) {
 					lw, send := source()
 					informer := clientgo.Options{Packed: packed}.NewInformer(lw, &corev1.Pod{}, 0, nil)
-					got = deleteUnseen(t, informer, send, name != "counted")
+					got = deleteUnstored(t, informer, send, name != "counted")
 				})
 				synctest.Test(t, func(t *testing.T) {
 					lw, send := source()
-					want = deleteUnseen(t, clientcache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, nil), send, name != "counted")
+					want = deleteUnstored(t, clientcache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, nil), send, name != "counted")
 				})
 				if !slices.Equal(got, want) || !slices.Contains(want, "plain: D b@6=yes *v1.Pod") {
 					t.Errorf("the handlers received %q, client-go's %q", got, want)
@@ -84,9 +84,9 @@ func TestDeletionOfUnseenObjectIsDelivered(t *testing.T) {
 	}
 }
 
-// deleteUnseen runs an informer with a transform, sends it deletions, and returns what a handler, a
-// FilteringResourceEventHandler and a handler that is added later have received.
-func deleteUnseen(t *testing.T, informer clientcache.SharedIndexInformer, send func(watch.EventType, runtime.Object), twice bool) []string {
+// deleteUnstored runs an informer with a transform, sends it deletions, and returns what a handler,
+// a FilteringResourceEventHandler and a handler that is added later have received.
+func deleteUnstored(t *testing.T, informer clientcache.SharedIndexInformer, send func(watch.EventType, runtime.Object), twice bool) []string {
 	t.Helper()
 	withTransform(t, func(obj any) (any, error) {
 		pod := obj.(*corev1.Pod).DeepCopy()

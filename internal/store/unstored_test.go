@@ -13,15 +13,15 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-func emittingUnseen(c *Config) { c.EmitUnseenDeletions = true }
+func emittingUnstored(c *Config) { c.EmitUnstoredDeletions = true }
 
-// eachUnseenOption runs test with a store that has the object a/1@1 and emits the deletions of
+// eachUnstoredOption runs test with a store that has the object a/1@1 and emits the deletions of
 // objects that were never stored.
-func eachUnseenOption(t *testing.T, test func(t *testing.T, h *harness)) {
+func eachUnstoredOption(t *testing.T, test func(t *testing.T, h *harness)) {
 	t.Helper()
 	for name, options := range skipOptions {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(append([]func(*Config){emittingUnseen}, options...)...)
+			h := newHarness(append([]func(*Config){emittingUnstored}, options...)...)
 			h.relist("1", obj("a/1@1"))
 			h.batches()
 			test(t, h)
@@ -29,11 +29,11 @@ func eachUnseenOption(t *testing.T, test func(t *testing.T, h *harness)) {
 	}
 }
 
-// TestDeletionOfUnseenObjectIsLogged deletes an object that was never stored. Its only state is the
-// one at deletion. The entries, indexes and snapshots do not change, and no index function is
+// TestDeletionOfUnstoredObjectIsLogged deletes an object that was never stored. Its only state is
+// the one at deletion. The entries, indexes and snapshots do not change, and no index function is
 // called.
-func TestDeletionOfUnseenObjectIsLogged(t *testing.T) {
-	eachUnseenOption(t, func(t *testing.T, h *harness) {
+func TestDeletionOfUnstoredObjectIsLogged(t *testing.T) {
+	eachUnstoredOption(t, func(t *testing.T, h *harness) {
 		before := h.Snapshot()
 		if got := h.apply(watch.Deleted, obj("b/2@5", "x").with("index")); got != feed.Unchanged {
 			t.Errorf("outcome %v, want Unchanged", got)
@@ -77,7 +77,7 @@ func TestExplainedDeletionIsNotLogged(t *testing.T) {
 		"its listed state failed": func(h *harness) { h.relist("4", obj("a/1@1"), obj("b/2@3").with("decode")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachUnseenOption(t, func(t *testing.T, h *harness) {
+			eachUnstoredOption(t, func(t *testing.T, h *harness) {
 				explain(h)
 				h.batches()
 				h.apply(watch.Deleted, obj("b/2@5"))
@@ -89,7 +89,7 @@ func TestExplainedDeletionIsNotLogged(t *testing.T) {
 		})
 	}
 	t.Run("ignored by the transform", func(t *testing.T) {
-		eachUnseenOption(t, func(t *testing.T, h *harness) {
+		eachUnstoredOption(t, func(t *testing.T, h *harness) {
 			h.apply(watch.Deleted, obj("b/2@5").with("skip"))
 			h.expect(t, nil, "a/1@1")
 			if got := h.reported(); len(got) > 0 || h.ResourceVersion() != "5" {
@@ -98,7 +98,7 @@ func TestExplainedDeletionIsNotLogged(t *testing.T) {
 		})
 	})
 	t.Run("refused", func(t *testing.T) {
-		eachUnseenOption(t, func(t *testing.T, h *harness) {
+		eachUnstoredOption(t, func(t *testing.T, h *harness) {
 			h.Store.config.Filter = func(runtime.Object) bool { return false }
 			h.Apply(watch.Modified, filteredItem(obj("b/2@5")))
 			h.expect(t, nil, "a/1@1")
@@ -113,16 +113,16 @@ func TestExplainedDeletionIsNotLogged(t *testing.T) {
 	})
 	t.Run("in a scope", func(t *testing.T) {
 		h := newScopedHarness()
-		h.Store.config.EmitUnseenDeletions = true
+		h.Store.config.EmitUnstoredDeletions = true
 		h.do(t, "a delete b/2@15")
 		h.expect(t, nil)
 	})
 }
 
-// TestUnseenDeletionWithoutStateIsReported deletes an object that was never stored, in a state that
-// cannot be decoded. There is nothing to deliver, and the key is not quarantined.
-func TestUnseenDeletionWithoutStateIsReported(t *testing.T) {
-	eachUnseenOption(t, func(t *testing.T, h *harness) {
+// TestUnstoredDeletionWithoutStateIsReported deletes an object that was never stored, in a state
+// that cannot be decoded. There is nothing to deliver, and the key is not quarantined.
+func TestUnstoredDeletionWithoutStateIsReported(t *testing.T) {
+	eachUnstoredOption(t, func(t *testing.T, h *harness) {
 		h.apply(watch.Deleted, obj("b/2@5").with("decode"))
 		h.expect(t, nil, "a/1@1")
 		if got := h.reported(); !slices.Equal(got, []string{"b: state at deletion: injected failure"}) || h.ResourceVersion() != "5" {
@@ -136,7 +136,7 @@ func TestUnseenDeletionWithoutStateIsReported(t *testing.T) {
 // say nothing about what the collection has reached. Each is logged.
 func TestUncountedVersionsExplainNoDeletion(t *testing.T) {
 	for version, inOrder := range map[string]bool{"": false, "not a number": false, "3": true, "9": true} {
-		eachUnseenOption(t, func(t *testing.T, h *harness) {
+		eachUnstoredOption(t, func(t *testing.T, h *harness) {
 			h.AdvanceVersion("9")
 			item := obj("b/2@" + version).item()
 			item.InOrder = inOrder

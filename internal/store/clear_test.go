@@ -35,7 +35,7 @@ func (h *harness) expectReads(t *testing.T, want error) {
 	}
 }
 
-func TestVacate(t *testing.T) {
+func TestClear(t *testing.T) {
 	for name, options := range map[string][]func(*Config){
 		"live": nil, "packed": {packing}, "without item keys": {withoutItemKeys},
 	} {
@@ -53,7 +53,7 @@ func TestVacate(t *testing.T) {
 						return "delete " + key + "/" + version
 					}
 				}
-				h.Vacate(t.Context(), why, true)
+				h.Clear(t.Context(), why, true)
 				got := h.batches()
 				if len(got) == 1 {
 					changes := strings.Split(got[0], ", ")
@@ -77,10 +77,10 @@ func TestVacate(t *testing.T) {
 
 				// Again, for another reason: no event.
 				other := errors.New("gone")
-				h.Vacate(t.Context(), other, true)
+				h.Clear(t.Context(), other, true)
 				h.expect(t, nil)
 				h.expectReads(t, other)
-				h.Vacate(t.Context(), why, true)
+				h.Clear(t.Context(), why, true)
 
 				if err := h.AddIndexers(map[string]IndexFunc{"uid": keyAndUID}); err != nil {
 					t.Error(err)
@@ -96,46 +96,46 @@ func TestVacate(t *testing.T) {
 	}
 }
 
-// A call of Vacate that comes late, or that no request has confirmed, does not remove a new state.
-func TestLateVacateDoesNothing(t *testing.T) {
+// A call of Clear that comes late, or that no request has confirmed, does not remove a new state.
+func TestLateClearDoesNothing(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, row := range []struct {
-		name              string
-		ctx               context.Context
-		before            string
-		confirmed, vacate bool
+		name             string
+		ctx              context.Context
+		before           string
+		confirmed, clear bool
 	}{
 		{"confirmed", t.Context(), "a put k/1@11", true, true},
 		{"after the verdict has changed", ended, "a put k/1@11", true, false},
 		{"not confirmed", t.Context(), "a put k/1@11", false, false},
-		{"not confirmed, and a scope is listed again", t.Context(), "vacate; a list 20 k/1@11", false, false},
-		{"not confirmed, and no scope is listed again", t.Context(), "a put k/1@11; vacate", false, true},
+		{"not confirmed, and a scope is listed again", t.Context(), "clear; a list 20 k/1@11", false, false},
+		{"not confirmed, and no scope is listed again", t.Context(), "a put k/1@11; clear", false, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := newScopedHarness()
-			h.vacate(t, row.before)
+			h.clear(t, row.before)
 			ever, listed := h.Listed()
 			before, absent := contents(h.Snapshot()), h.Absence()
 			h.batches()
-			if got := h.Vacate(row.ctx, nil, row.confirmed); got != row.vacate {
-				t.Errorf("Vacate returns %v, want %v", got, row.vacate)
+			if got := h.Clear(row.ctx, nil, row.confirmed); got != row.clear {
+				t.Errorf("Clear returns %v, want %v", got, row.clear)
 			}
-			if got := h.batches(); !row.vacate && (len(got) > 0 || !slices.Equal(contents(h.Snapshot()), before) || h.Absence() != absent) {
+			if got := h.batches(); !row.clear && (len(got) > 0 || !slices.Equal(contents(h.Snapshot()), before) || h.Absence() != absent) {
 				t.Errorf("the log received %q, the store has %q, Absence is %v", got, contents(h.Snapshot()), h.Absence())
 			}
-			if everNow, now := h.Listed(); !ever || !everNow || now != (listed && !row.vacate) {
+			if everNow, now := h.Listed(); !ever || !everNow || now != (listed && !row.clear) {
 				t.Errorf("Listed: %v %v, before %v %v", everNow, now, ever, listed)
 			}
-			if h.vacate(t, "a list 30; b list 30"); h.Absence() != nil || h.IsVacant() {
-				t.Errorf("after lists: Absence %v, vacant %v", h.Absence(), h.IsVacant())
+			if h.clear(t, "a list 30; b list 30"); h.Absence() != nil || h.IsCleared() {
+				t.Errorf("after lists: Absence %v, cleared %v", h.Absence(), h.IsCleared())
 			}
 		})
 	}
 }
 
-// What was received before Vacate is not stored after it, up to the next list.
-func TestFeedIsOutdatedAfterVacate(t *testing.T) {
+// What was received before Clear is not stored after it, up to the next list.
+func TestFeedIsOutdatedAfterClear(t *testing.T) {
 	for name, row := range map[string]struct {
 		options []func(*Config)
 		late    func(h *harness, f *Feed, begun feed.Replacement) bool // reports whether it is outdated
@@ -146,7 +146,7 @@ func TestFeedIsOutdatedAfterVacate(t *testing.T) {
 		"a deletion": {nil, func(h *harness, f *Feed, _ feed.Replacement) bool {
 			return f.Apply(watch.Deleted, obj("a/1@11").item()) == feed.Outdated
 		}},
-		"a deletion that is emitted although the object was not stored": {[]func(*Config){func(c *Config) { c.EmitUnseenDeletions = true }}, func(h *harness, f *Feed, _ feed.Replacement) bool {
+		"a deletion that is emitted although the object was not stored": {[]func(*Config){func(c *Config) { c.EmitUnstoredDeletions = true }}, func(h *harness, f *Feed, _ feed.Replacement) bool {
 			return f.Apply(watch.Deleted, obj("b/2@11").item()) == feed.Outdated
 		}},
 		"an event that cannot be stored": {nil, func(h *harness, f *Feed, _ feed.Replacement) bool {
@@ -166,7 +166,7 @@ func TestFeedIsOutdatedAfterVacate(t *testing.T) {
 			h := newHarness(row.options...)
 			h.relist("10", obj("a/1@5"))
 			begun := h.Begin()
-			h.Vacate(t.Context(), errNotServed, true)
+			h.Clear(t.Context(), errNotServed, true)
 			h.batches()
 			h.reported()
 			if !row.late(h, h.Feed, begun) {
@@ -186,36 +186,36 @@ func TestFeedIsOutdatedAfterVacate(t *testing.T) {
 	}
 }
 
-// vacated takes "vacate" and "gone" as steps.
-func (h *scopedHarness) vacate(t *testing.T, steps string) {
+// cleared takes "clear" and "gone" as steps.
+func (h *scopedHarness) clear(t *testing.T, steps string) {
 	t.Helper()
 	for step := range strings.SplitSeq(steps, "; ") {
 		switch step {
-		case "vacate":
-			h.Vacate(t.Context(), errNotServed, true)
+		case "clear":
+			h.Clear(t.Context(), errNotServed, true)
 		case "gone":
-			h.Vacate(t.Context(), nil, true)
+			h.Clear(t.Context(), nil, true)
 		default:
 			h.do(t, step)
 		}
 	}
 }
 
-func TestVacateWithScopes(t *testing.T) {
+func TestClearWithScopes(t *testing.T) {
 	for _, row := range []struct {
 		name         string
 		before, then string
 		want, store  string // batches of the log after before, separated by semicolons, and the objects in the store
 		absent       bool
 	}{
-		{"the objects exist", "a put k/1@11; b put l/2@12", "vacate", "delete k/1@11→/1@11 (left scope), delete l/2@12→/2@12 (left scope)", "", true},
+		{"the objects exist", "a put k/1@11; b put l/2@12", "clear", "delete k/1@11→/1@11 (left scope), delete l/2@12→/2@12 (left scope)", "", true},
 		{"the objects are gone", "a put k/1@11", "gone", "delete k/1@11", "", false},
-		{"one scope is listed again", "a put k/1@11", "gone; vacate; a list 20 k/1@11", "delete k/1@11; add k/1@11", "k/1@11", true},
-		{"all scopes are listed again", "a put k/1@11", "gone; vacate; a list 20 k/3@15; b list 20 l/2@12", "delete k/1@11; add k/3@15; add l/2@12", "k/3@15 l/2@12", false},
-		{"one scope is listed again twice", "a reach 11", "vacate; a list 20; a list 21", "", "", true},
-		{"the only scope that was not listed again leaves", "a reach 11", "vacate; a list 20; b leave", "", "", false},
-		{"a scope joins that was not listed", "a reach 11", "vacate; a list 20; c join; b list 20", "", "", false},
-		{"vacated again before all scopes were listed", "a put k/1@11", "gone; vacate; a list 20 k/1@11; gone; b list 21", "delete k/1@11; add k/1@11; delete k/1@11", "", false},
+		{"one scope is listed again", "a put k/1@11", "gone; clear; a list 20 k/1@11", "delete k/1@11; add k/1@11", "k/1@11", true},
+		{"all scopes are listed again", "a put k/1@11", "gone; clear; a list 20 k/3@15; b list 20 l/2@12", "delete k/1@11; add k/3@15; add l/2@12", "k/3@15 l/2@12", false},
+		{"one scope is listed again twice", "a reach 11", "clear; a list 20; a list 21", "", "", true},
+		{"the only scope that was not listed again leaves", "a reach 11", "clear; a list 20; b leave", "", "", false},
+		{"a scope joins that was not listed", "a reach 11", "clear; a list 20; c join; b list 20", "", "", false},
+		{"cleared again before all scopes were listed", "a put k/1@11", "gone; clear; a list 20 k/1@11; gone; b list 21", "delete k/1@11; add k/1@11; delete k/1@11", "", false},
 		{"an event of a scope that was not listed again", "a put k/1@11", "gone; b list 20; a put k/1@21", "delete k/1@11", "", false},
 		{"a late list of a scope", "a put k/1@11", "gone; a list 20; b list 20 l/2@12", "delete k/1@11; add l/2@12", "l/2@12", false},
 		{"the same version after another reason", "a put k/1@11", "gone; a list 11 k/1@11", "delete k/1@11; add k/1@11", "k/1@11", false},
@@ -228,7 +228,7 @@ func TestVacateWithScopes(t *testing.T) {
 			h := newScopedHarness()
 			h.run(t, row.before)
 			h.batches()
-			h.vacate(t, row.then)
+			h.clear(t, row.then)
 			got := slices.DeleteFunc(h.scopedBatches(), func(batch string) bool { return batch == "" })
 			if want := strings.Split(row.want, "; "); !slices.Equal(got, want) && strings.Join(got, "") != row.want {
 				t.Errorf("the log received %q, want %q", got, want)
@@ -258,12 +258,12 @@ func TestVacateWithScopes(t *testing.T) {
 	}
 }
 
-// A feed that continues from the version of vacated scopes lacks their objects.
-func TestFeedFromVersionBeforeVacateIsOutdated(t *testing.T) {
+// A feed that continues from the version of cleared scopes lacks their objects.
+func TestFeedFromVersionBeforeClearIsOutdated(t *testing.T) {
 	h := newScopedHarness()
 	h.run(t, "a put k/1@11; b reach 11")
 	begun := h.feeds["a"].Begin()
-	h.Vacate(t.Context(), errNotServed, true)
+	h.Clear(t.Context(), errNotServed, true)
 	if err := begun.Commit("12"); !errors.Is(err, feed.ErrOutdated) {
 		t.Errorf("a list that began before: error %v", err)
 	}
@@ -295,14 +295,14 @@ func TestFeedTakesScopesWithAList(t *testing.T) {
 	h := newScopedHarness()
 	h.run(t, "a put k/1@11; b reach 11")
 	joined := h.NewFeed(FeedConfig{Scopes: slices.Collect(maps.Values(h.scopes)), From: "11"})
-	h.Vacate(t.Context(), errNotServed, true)
+	h.Clear(t.Context(), errNotServed, true)
 	if err := joined.Begin().Commit("13"); err != nil {
 		t.Error(err)
 	}
 	h.expectReads(t, nil)
 }
 
-func TestVacateWakesWaiters(t *testing.T) {
+func TestClearWakesWaiters(t *testing.T) {
 	h := newScopedHarness()
 	var waiting []<-chan struct{}
 	var cancels []func()
@@ -312,7 +312,7 @@ func TestVacateWakesWaiters(t *testing.T) {
 			waiting, cancels = append(waiting, reached), append(cancels, cancel)
 		}
 	}
-	h.Vacate(t.Context(), errNotServed, true)
+	h.Clear(t.Context(), errNotServed, true)
 	for i, reached := range waiting {
 		select {
 		case <-reached:
@@ -330,10 +330,10 @@ func TestVacateWakesWaiters(t *testing.T) {
 
 // An aggregated API may have another backend, whose versions are lower. A consistent read shows
 // that.
-func TestVacatedScopeIsListedAtLowerVersion(t *testing.T) {
+func TestCleardScopeIsListedAtLowerVersion(t *testing.T) {
 	h := newScopedHarness()
 	h.run(t, "a put k/1@100; b reach 100")
-	h.vacate(t, "vacate; a read 11 k/1@5")
+	h.clear(t, "clear; a read 11 k/1@5")
 	h.expectReads(t, errNotServed)
 	h.run(t, "b read 12")
 	h.expectReads(t, nil)
@@ -343,7 +343,7 @@ func TestVacatedScopeIsListedAtLowerVersion(t *testing.T) {
 }
 
 // A snapshot has all objects, or an error.
-func TestVacateWhileRead(t *testing.T) {
+func TestClearWhileRead(t *testing.T) {
 	h := newHarness()
 	list := []*object{obj("a/1@1", "g"), obj("b/2@2", "g")}
 	h.relist("10", list...)
@@ -352,7 +352,7 @@ func TestVacateWhileRead(t *testing.T) {
 	group.Go(func() {
 		defer close(done)
 		for range 200 {
-			h.Vacate(t.Context(), errNotServed, true)
+			h.Clear(t.Context(), errNotServed, true)
 			h.relist("10", list...)
 		}
 	})

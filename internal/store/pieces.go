@@ -1,0 +1,234 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
+	"github.com/kinformer/kinformer/internal/snapmap"
+)
+
+// pieces is a commit that writes the list of scopes, or the removal of scopes, into the live state:
+// as ordinary writes of at most Store.pieceSize keys under one hold of the writer's lock, first of
+// what the list lacks. Events of other scopes pass between them, and readers have a part of the
+// list. All that may refuse the list comes before the first piece, and the version of a scope moves
+// after the last one. The lock of commits is held meanwhile: scopes, feeds and indexes stay.
+type pieces struct {
+	commit
+	sets   []*snapmap.Set // the keys of the entries of the scopes before the first piece
+	writes []write        // of the piece
+	batch  []Change       // additions of scopes that were not listed before, logged at the end
+}
+
+func newPieces(of commit) *pieces {
+	c := &pieces{commit: of}
+	c.scopes = make(map[*Scope]bool)
+	if slices.ContainsFunc(c.list.feed.Scopes(), (*Scope).isUnlisted) {
+		c.batch = make([]Change, 0, c.list.next.entries.Len()) // to allocate it under the lock would take milliseconds
+	}
+	return c
+}
+
+// RemoveScopes removes scopes that no longer have a feed, with their entries. exist reports whether
+// the objects exist: the deletions then have LeftScope.
+func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
+	c := &pieces{commit: commit{Store: s, exist: exist, scopes: make(map[*Scope]bool, len(scopes))}}
+	for _, scope := range scopes {
+		c.scopes[scope] = true
+	}
+	_ = c.run() // only a list can be too old
+}
+
+// RemovePendingScopes removes the scopes into which the program has written, that were not added,
+// and that isHeld does not accept. It holds the writer's lock meanwhile: a write whose scope the
+// program removes is in that scope before, or is refused.
+func (s *Store) RemovePendingScopes(isHeld func(scope.Scope) bool) {
+	var gone []*Scope
+	s.lockBoth()
+	for _, c := range s.scopes.held {
+		if c.pending && !isHeld(c.Name) {
+			gone = append(gone, c)
+		}
+	}
+	s.unlockBoth()
+	if len(gone) > 0 {
+		s.RemoveScopes(gone, true)
+	}
+}
+
+// run writes the pieces, and then the version. All that may refuse the list comes before the first
+// piece. The lock of commits is held meanwhile, so that scopes, feeds and indexes stay.
+func (c *pieces) run() error {
+	c.lockCommit()
+	defer c.unlockCommit()
+	if err := c.begin(); err != nil {
+		return err
+	}
+	n := 0
+	for key, made := range c.keys(c.before(), true) {
+		if n++; n > c.pieceSize {
+			c.publish()
+			reports := c.endWriteSilently() // reported once the commit has released its locks
+			c.yield()
+			c.writer.Lock()
+			c.reports, n = reports, 1
+		}
+		c.add(c.decide(key, made))
+	}
+	c.publish()
+	c.end()
+	return nil
+}
+
+// begin finds the scopes to replace, and their keys.
+func (c *pieces) begin() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.list == nil {
+		c.beginListing(maps.Keys(c.scopes), func(c *Scope) *atomic.Uint64 { return &c.removed }) // before its first piece
+	} else if err := c.beginList(); err != nil {
+		return err
+	}
+	live := c.live.Load()
+	for scope := range c.scopes {
+		scope.committing, scope.overwritten = true, false
+		if keys := live.indexes.ofScope(scope); keys != nil {
+			c.sets = append(c.sets, keys)
+		}
+	}
+	live.pages.Advance() // what is written later is written to copies of these sets
+	return nil
+}
+
+// beginList finds the scopes to replace: those that have not reached a later version than the
+// list's. After the server has gone back in time, these are all scopes of the feed.
+func (c *pieces) beginList() error {
+	by, compares := c.list.feed, c.list.compareContents
+	if c.list.clears != c.clears {
+		return feed.ErrOutdated
+	}
+	for _, scope := range by.Scopes() {
+		isOlder := feed.IsOlder(c.version, scope.reached())
+		switch {
+		case by.feeds(scope) && !compares && (scope.cleared && isOlder || scope.outdated):
+			return feed.ErrOutdated // it must be listed
+		case !by.feeds(scope), !compares && scope.isListed() && isOlder:
+		case !compares && feed.IsOlder(c.version, scope.minVersion):
+			return feed.ErrOutdated
+		default:
+			c.scopes[scope] = true
+		}
+	}
+	if compares && feed.IsOlder(c.version, c.list.reached) {
+		c.noteRestore(by, slices.Collect(maps.Keys(c.scopes)), c.version)
+	}
+	for scope := range c.scopes {
+		scope.epoch, scope.outdated = c.Store.scopes.epoch, false
+	}
+	return nil
+}
+
+// before yields the keys of the entries of the scopes before the first piece.
+func (c *pieces) before() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, keys := range c.sets {
+			for key := range keys.All() {
+				if !yield(key) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// add adds a write to the piece, and its entry to the batch of a scope that was not listed.
+func (c *pieces) add(w write) {
+	entry := w.next
+	if entry == nil && w.kind == nothing {
+		entry = w.old
+	}
+	if entry != nil && entry.scope().isUnlisted() && c.scopes[entry.scope()] {
+		c.batch = append(c.batch, Change{Key: w.key, New: entry, Initial: true})
+	}
+	if w.kind != nothing || w.unchanged || w.release != nil || w.failed != nil || w.tombstone != nil {
+		c.writes = append(c.writes, w)
+	}
+}
+
+// publish makes the piece visible, and logs the changes of listed scopes.
+func (c *pieces) publish() {
+	if len(c.writes) == 0 {
+		return
+	}
+	var changes []Change
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.writes {
+		changes = c.publishWrite(&c.writes[i], changes)
+	}
+	clear(c.writes)
+	c.writes = c.writes[:0]
+	if c.config.Log != nil && len(changes) > 0 {
+		c.config.Log.Append(changes)
+	}
+	c.note(changes)
+}
+
+// end makes the scopes listed, or removes them. The changes of scopes that were not listed before
+// are logged in the hold of mu that makes them listed.
+func (c *pieces) end() {
+	var changes []Change
+	if c.list != nil {
+		changes = c.initialChanges()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for scope := range c.scopes {
+		scope.committing = false
+	}
+	if c.list == nil {
+		c.forget()
+		return
+	}
+	c.note(changes)
+	c.finish(maps.Keys(c.scopes), changes)
+}
+
+// note remembers changes for Replacement.Differs.
+func (c *pieces) note(changes []Change) {
+	if c.list != nil && c.list.compareContents {
+		c.list.changed = append(c.list.changed, changes...)
+	}
+}
+
+// initialChanges returns the additions of the scopes that were not listed before, in the order of
+// the list unless others have written entries of these scopes. The caller holds the writer's lock.
+func (c *pieces) initialChanges() (changes []Change) {
+	isOverwritten := func(scope *Scope) bool { return scope.isUnlisted() && scope.overwritten }
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.scopes)), isOverwritten) {
+		return c.batch
+	}
+	for scope := range c.scopes {
+		if keys := c.live.Load().indexes.ofScope(scope); keys != nil && scope.isUnlisted() {
+			for key := range keys.All() {
+				changes = append(changes, Change{Key: key, New: new(Entry).fromMap(c.entries.Item(key)), Initial: true})
+			}
+		}
+	}
+	return changes
+}
+
+// forget removes the scopes from the store. The caller holds both locks.
+func (c *pieces) forget() {
+	c.Store.scopes.forget(slices.Collect(maps.Keys(c.scopes)))
+	c.quarantine.releaseScopes(func(scope *Scope) bool { return scope != nil && scope.isRemoved() })
+	c.endAbsence()
+	c.Store.scopes.oldest = nil
+	c.settle()
+}
