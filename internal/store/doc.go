@@ -80,13 +80,13 @@
 //
 // # Invariants
 //
-//   - A change is in the maps before it is in the log, and mu is held until both are done. A snapshot
-//     and a cursor taken together under mu show each change exactly once.
+//   - A change is in the maps before it is in the log, and mu is held until both are done. A
+//     snapshot and a cursor taken together under mu show each change exactly once.
 //   - A snapshot shows all of the list of a whole collection or none, and at any time a part of the
 //     list of a scope.
-//   - A list keeps the entry of an object whose UID and version are the store's, and does not decode
-//     the item, unless CompareContents or EmitUnchanged is set. CompareContents keeps it if the
-//     contents are equal, or one write has made both states (package history).
+//   - A list keeps the entry of an object whose UID and version are the store's, and does not
+//     decode the item, unless CompareContents or EmitUnchanged is set. CompareContents keeps it if
+//     the contents are equal, or one write has made both states (package history).
 //   - Each index has a key under exactly the values that its entry records, and the set of a scope
 //     has exactly the keys whose entries record it. An index has no value without keys.
 package store
