@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/sharding"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -222,9 +223,13 @@ func ranges(sixteenths ...uint64) (scopes []cache.Scope) {
 // sixteenth returns in which sixteenth of all hashes an object's UID is.
 func (i *scopedInformer) sixteenth(key string) uint64 {
 	obj, _ := i.server.Get(key)
-	hash, err := strconv.ParseUint(sharding.HashField(string(obj.UID)), 16, 64)
+	return sixteenthOf(obj.UID)
+}
+
+func sixteenthOf(uid types.UID) uint64 {
+	hash, err := strconv.ParseUint(sharding.HashField(string(uid)), 16, 64)
 	if err != nil {
-		i.t.Fatal(err)
+		panic(err)
 	}
 	return hash >> 60
 }
