@@ -5,6 +5,7 @@ package cache_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -121,4 +122,64 @@ func TestRangesAreJoinedAfterAnInterruptedJoin(t *testing.T) {
 			}
 		}, ranges(4, 8)...)
 	}
+}
+
+// Each name of a namespace is listed and watched by requests for that name alone.
+func TestScopesOfNamesRequestTheirNames(t *testing.T) {
+	name := func(n int) cache.Scope {
+		return cache.Scope{Namespace: "a", FieldSelector: fmt.Sprintf("metadata.name=%d", n)}
+	}
+	runScoped(t, func(i *scopedInformer) {
+		for n := range 4 { // no scope has the last one
+			i.server.Create(configMap(fmt.Sprintf("a/%d", n)))
+		}
+		held := make(map[int]bool)
+		change := func(change func(...cache.Scope) error, event string, numbers ...int) {
+			i.t.Helper()
+			var scopes []cache.Scope
+			var events, names []string
+			for _, n := range numbers {
+				scopes = append(scopes, name(n))
+				events = append(events, fmt.Sprintf(event, n))
+				if held[n] = !held[n]; held[n] {
+					names = append(names, fmt.Sprintf("metadata.name=%d,metadata.namespace=a", n))
+				} else {
+					delete(held, n)
+				}
+			}
+			before := len(i.server.Requests())
+			if err := change(scopes...); err != nil {
+				i.t.Fatal(err)
+			}
+			i.expect(events...)
+			for _, verb := range []string{"list", "watch"} {
+				var got []string
+				for _, options := range i.requestsSince(before, verb) {
+					got = append(got, options.FieldSelector)
+				}
+				if slices.Sort(got); !slices.Equal(got, names) {
+					i.t.Errorf("%v: %s requests for %q, want %q", numbers, verb, got, names)
+				}
+			}
+			if n := i.server.OpenWatches(); n != len(held) {
+				i.t.Errorf("%v: %d watches are open, want %d", numbers, n, len(held))
+			}
+		}
+		const added, left = "Add a/%d initial", "Delete a/%d left"
+		for n := range 3 {
+			change(i.scopes.Add, added, n)
+		}
+		i.server.Update(configMap("a/3"))
+		i.server.Update(configMap("a/1"))
+		i.expect("Update a/1")
+		for n := range 3 {
+			change(i.scopes.Remove, left, n)
+		}
+		change(i.scopes.Add, added, 0, 1, 2)
+		change(i.scopes.Remove, left, 0, 2)
+		i.expectStored("a/1")
+		change(i.scopes.Add, added, 2)
+		change(i.scopes.Remove, left, 1, 2)
+		i.expectStored()
+	})
 }
