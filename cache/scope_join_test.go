@@ -189,6 +189,27 @@ func TestJoinedWatchThatReceivesNothing(t *testing.T) {
 	})
 }
 
+// A watch that opens before the loop looks must stay open as long.
+func TestJoinedWatchThatOpensAtOnceMustStayOpen(t *testing.T) {
+	runJoining(t, 0, func(i *scopedInformer, _ *joinServer) {
+		_ = i.scopes.Add(ranges(8, 12)...)
+		for _, step := range []struct {
+			after time.Duration
+			want  int
+		}{
+			{0, 3},
+			{9 * time.Second, 3},
+			{2 * time.Second, 1},
+		} {
+			<-time.After(step.after)
+			synctest.Wait()
+			if n := i.server.OpenWatches(); n != step.want {
+				i.t.Errorf("%v later, %d watches are open, want %d", step.after, n, step.want)
+			}
+		}
+	})
+}
+
 // stuckWatch is a watch whose Stop blocks.
 type stuckWatch struct {
 	watch.Interface

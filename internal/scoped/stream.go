@@ -35,7 +35,7 @@ type stream struct {
 
 	// The fields below belong to the loop's goroutine.
 	from      string    // the version at which it joins others; empty once it has replaced them
-	openSince time.Time // when its watch was first seen open, before that
+	openSince time.Time // when it started, or its watch was last seen not to be open
 	successor *stream   // that has replaced it
 }
 
@@ -100,7 +100,7 @@ func (l *Loop) list(ctx context.Context, added []*heldScope) {
 // start starts a stream that feeds scopes. If from is empty, the stream lists them. Otherwise it
 // watches from that version, and joins other streams.
 func (l *Loop) start(ctx context.Context, held []*heldScope, from string) {
-	stream := &stream{group: held[0].name.WithoutRange(), request: scope.Join(namesOf(held)), held: held, from: from}
+	stream := &stream{group: held[0].name.WithoutRange(), request: scope.Join(namesOf(held)), held: held, from: from, openSince: l.clock.Now()}
 	if from != "" {
 		stream.state.Store(joining)
 	}
