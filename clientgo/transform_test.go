@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/clientgo"
@@ -149,4 +150,34 @@ func TestDeletionIsAppliedIfItsTransformFails(t *testing.T) {
 			h.expectEvents("A " + prefix + "a@6")
 		})
 	}
+}
+
+// TestObjectOfAVersionWithSeveralChangesIsTransformedOnce sends an object at the version that the
+// watch has reached, which is asked for before it is applied.
+func TestObjectOfAVersionWithSeveralChangesIsTransformedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newCountingServer()
+		informer := clientgo.Options{}.NewInformer(server, &corev1.Pod{}, 0, nil)
+		if err := informer.SetTransform(func(obj any) (any, error) {
+			pod := obj.(*corev1.Pod)
+			metav1.SetMetaDataLabel(&pod.ObjectMeta, "transforms", pod.Labels["transforms"]+"x")
+			return pod, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		go informer.RunWithContext(t.Context())
+		synctest.Wait()
+		for _, name := range []string{"b", "c"} {
+			server.send(watch.Added, cachetest.Pod(name, withVersion(6)))
+		}
+		synctest.Wait()
+		for _, obj := range informer.GetStore().List() {
+			if pod := obj.(*corev1.Pod); pod.Labels["transforms"] != "x" {
+				t.Errorf("%s: transforms %q, want one", pod.Name, pod.Labels["transforms"])
+			}
+		}
+		if keys := informer.GetStore().ListKeys(); !slices.Contains(keys, "ns/c") {
+			t.Errorf("the store has %q", keys)
+		}
+	})
 }

@@ -325,7 +325,7 @@ func (s *Store) hasVersionOf(item feed.Item) bool {
 	if s.hasVersionUnderKey(item, &entry) {
 		return true
 	}
-	key, _, err := s.keyOf(item)
+	key, _, err := s.keyOf(copied(item))
 	if err != nil || key == item.Key {
 		return errors.Is(err, feed.ErrSkip)
 	}

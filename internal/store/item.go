@@ -161,8 +161,16 @@ func (v *valueCodec) isScoped() bool { return v.config.ScopeOf != nil }
 
 // skips reports whether Decode returns ErrSkip for the item: its state is never stored.
 func (v *valueCodec) skips(item feed.Item) bool {
-	_, err := v.valueOf(item, nil)
+	_, err := v.valueOf(copied(item), nil)
 	return errors.Is(err, feed.ErrSkip)
+}
+
+// copied returns an item whose object Decode may modify, although the item is to be applied.
+func copied(item feed.Item) feed.Item {
+	if item.Object != nil {
+		item.Object = item.Object.DeepCopyObject()
+	}
+	return item
 }
 
 // filter returns the decoded item, and whether it passes the filter. An item that cannot be decoded
