@@ -13,7 +13,7 @@ import (
 
 // commit makes a list the state of a store or of scopes, or removes entries. It decides on each key
 // once. What replaces a whole collection is swapped in (swap.go), and what replaces scopes is
-// written in pieces (pieces.go).
+// published in pieces (pieces.go).
 type commit struct {
 	*Store
 	list    *Replacement // nil if scopes are removed, and for Clear

@@ -14,8 +14,8 @@ import (
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// pieces is a commit that writes the list of scopes, or the removal of scopes, into the live state:
-// as ordinary writes of at most Store.pieceSize keys under one hold of the writer's lock, first of
+// pieces is a commit that publishes the list of scopes, or the removal of scopes, in pieces: as
+// ordinary writes of at most Store.pieceSize keys under one hold of the writer's lock, first of
 // what the list lacks. Events of other scopes pass between them, and readers have a part of the
 // list. All that may refuse the list comes before the first piece, and the version of a scope moves
 // after the last one. The lock of commits is held meanwhile: scopes, feeds and indexes stay.
@@ -62,8 +62,8 @@ func (s *Store) RemovePendingScopes(isHeld func(scope.Scope) bool) {
 	}
 }
 
-// run writes the pieces, and then the version. All that may refuse the list comes before the first
-// piece. The lock of commits is held meanwhile, so that scopes, feeds and indexes stay.
+// run publishes the pieces, and then the version. All that may refuse the list comes before the
+// first piece. The lock of commits is held meanwhile, so that scopes, feeds and indexes stay.
 func (c *pieces) run() error {
 	c.lockCommit()
 	defer c.unlockCommit()
@@ -102,7 +102,7 @@ func (c *pieces) begin() error {
 			c.sets = append(c.sets, keys)
 		}
 	}
-	live.pages.Advance() // what is written later is written to copies of these sets
+	live.pages.Advance() // later writes change copies of these sets
 	return nil
 }
 
@@ -208,7 +208,7 @@ func (c *pieces) note(changes []Change) {
 }
 
 // initialChanges returns the additions of the scopes that were not listed before, in the order of
-// the list unless others have written entries of these scopes. The caller holds the writer's lock.
+// the list unless others have changed entries of these scopes. The caller holds the writer's lock.
 func (c *pieces) initialChanges() (changes []Change) {
 	isOverwritten := func(scope *Scope) bool { return scope.isUnlisted() && scope.overwritten }
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.scopes)), isOverwritten) {

@@ -35,8 +35,8 @@ type Scope struct {
 	outdated    bool      // it must be listed, as a scope that shares keys has noticed a restore of the server
 	cleared     bool      // it has not been listed since Clear
 	pending     bool      // it was not added, but the program has written into it
-	committing  bool      // its list is being written
-	overwritten bool      // others have written entries of it, which had no list before
+	committing  bool      // its list is being published, in pieces
+	overwritten bool      // others have changed entries of it, before it was listed
 }
 
 // progress is the version that a feed has reached.

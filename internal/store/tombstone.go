@@ -72,7 +72,7 @@ func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
 }
 
 // evictFirst drops the tombstone that was recorded first, and makes the scopes that lag behind it
-// be listed. It returns false if the list of one of them is being written, which is decided by
+// be listed. It returns false if the list of one of them is being published, which is decided by
 // tombstones. The caller holds both locks.
 func (g *tombstones) evictFirst(k *scopes) bool {
 	t := g.inOrder[0]
