@@ -325,6 +325,9 @@ func (s *Store) hasVersionOf(item feed.Item) bool {
 	if s.hasVersionUnderKey(item, &entry) {
 		return true
 	}
+	if s.keepsKey(item) {
+		return false
+	}
 	key, _, err := s.keyOf(copied(item))
 	if err != nil || key == item.Key {
 		return errors.Is(err, feed.ErrSkip)

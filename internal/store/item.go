@@ -127,7 +127,7 @@ func (v *valueCodec) valueOf(item feed.Item, value *any) (any, error) {
 // keyOf returns the key of an item's value, and the value if it was decoded for that. On error it
 // returns the item's own key. The key of an object that a client has decoded may be empty.
 func (v *valueCodec) keyOf(item feed.Item) (string, *any, error) {
-	if item.Key != "" && v.config.ItemKeys && !v.Transforms() {
+	if v.keepsKey(item) {
 		return item.Key, nil, nil
 	}
 	value, err := v.valueOf(item, nil)
@@ -158,6 +158,11 @@ var (
 
 // isScoped reports whether the store has scopes.
 func (v *valueCodec) isScoped() bool { return v.config.ScopeOf != nil }
+
+// keepsKey reports whether an item's key is known to be that of its value.
+func (v *valueCodec) keepsKey(item feed.Item) bool {
+	return item.Key != "" && v.config.ItemKeys && !v.Transforms()
+}
 
 // skips reports whether Decode returns ErrSkip for the item: its state is never stored.
 func (v *valueCodec) skips(item feed.Item) bool {
