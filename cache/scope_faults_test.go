@@ -117,6 +117,12 @@ func TestRestoreWhileScopesJoin(t *testing.T) {
 // expectServed compares the store with the server's objects in a range.
 func (i *scopedInformer) expectServed(from, to uint64) {
 	i.t.Helper()
+	i.expectServedAt(func(at uint64) bool { return from <= at && at < to })
+}
+
+// expectServedAt is expectServed for the sixteenths that isHeld accepts.
+func (i *scopedInformer) expectServedAt(isHeld func(at uint64) bool) {
+	i.t.Helper()
 	list, err := i.server.List(i.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		i.t.Fatal(err)
@@ -124,7 +130,7 @@ func (i *scopedInformer) expectServed(from, to uint64) {
 	want := 0
 	for _, obj := range list.(*corev1.ConfigMapList).Items {
 		key := obj.Namespace + "/" + obj.Name
-		if at := i.sixteenth(key); at < from || at >= to {
+		if !isHeld(i.sixteenth(key)) {
 			continue
 		}
 		want++

@@ -93,20 +93,7 @@ func testSlotIsLostAndRegained(i *scopedInformer, server *joinServer, lose func(
 	if n := i.server.OpenWatches(); len(watches) != 4 || joined != 1 || n != 1 {
 		i.t.Errorf("%d watches, of which %d are joined and %d are open; want 4, 1 and 1", len(watches), joined, n)
 	}
-	i.expectStoredSixteenths(func(at uint64) bool { return at < 4 || at >= 8 })
-}
-
-// expectStoredSixteenths compares the store with the server's objects in sixteenths of all hashes.
-func (i *scopedInformer) expectStoredSixteenths(isHeld func(at uint64) bool) {
-	i.t.Helper()
-	for n := range 50 {
-		key := fmt.Sprintf("a/%02d", n)
-		obj, _ := i.server.Get(key)
-		held, ok := i.Store().GetByKey(key)
-		if ok != isHeld(i.sixteenth(key)) || ok && held.ResourceVersion != obj.ResourceVersion {
-			i.t.Errorf("%s at %s: the store has %v", key, obj.ResourceVersion, held)
-		}
-	}
+	i.expectServedAt(func(at uint64) bool { return at < 4 || at >= 8 })
 }
 
 // A scope is removed and added again at once. The API server that is asked for its list lags: it

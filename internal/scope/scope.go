@@ -169,9 +169,9 @@ var (
 	errRanges    = errors.New("may hold the same keys, and have no ranges of hashes of UIDs that are disjoint")
 )
 
-// checkBeside returns an error unless a set may have both of two canonical scopes: the key and the
-// UID of an object must determine its scope.
-func (s Scope) checkBeside(other Scope) error {
+// checkTogether returns an error unless a set may have both of two canonical scopes: the key and
+// the UID of an object must determine its scope.
+func (s Scope) checkTogether(other Scope) error {
 	switch {
 	case !MayShareKeys(s, other):
 		return nil

@@ -62,7 +62,7 @@ func TestRelationsOfScopes(t *testing.T) {
 			b, errB := row.b.Canonical()
 			must(t, errors.Join(errA, errB))
 			for _, pair := range [][2]Scope{{a, b}, {b, a}} {
-				keys, err := MayShareKeys(pair[0], pair[1]), pair[0].checkBeside(pair[1])
+				keys, err := MayShareKeys(pair[0], pair[1]), pair[0].checkTogether(pair[1])
 				if keys != row.keys || (err == nil) != row.beside {
 					t.Errorf("%v and %v: MayShareKeys %v, want %v; beside each other: %v, want none: %v", pair[0], pair[1], keys, row.keys, err, row.beside)
 				}

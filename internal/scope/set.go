@@ -196,7 +196,7 @@ func (s *Set) Has(scope Scope) bool {
 func (s *Set) Add(scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, err := join(s.held, scopes)
+	next, err := union(s.held, scopes)
 	if err == nil {
 		added := next[len(s.held):]
 		s.held = next
@@ -223,7 +223,7 @@ func (s *Set) Remove(state State, scopes ...Scope) error {
 func (s *Set) Replace(scopes ...Scope) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, err := join(nil, scopes)
+	next, err := union(nil, scopes)
 	if err != nil {
 		return err
 	}
@@ -263,9 +263,9 @@ func canonical(scopes []Scope) ([]Scope, error) {
 	return result, errors.Join(errs...)
 }
 
-// join returns the scopes of held, and those of more that are not among them, with the array of
+// union returns the scopes of held, and those of more that are not among them, with the array of
 // held. It returns an error if scopes are invalid or must not be in one set.
-func join(held, more []Scope) ([]Scope, error) {
+func union(held, more []Scope) ([]Scope, error) {
 	more, err := canonical(more)
 	if err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func join(held, more []Scope) ([]Scope, error) {
 			continue
 		}
 		for _, other := range all {
-			if err := scope.checkBeside(other); err != nil {
+			if err := scope.checkTogether(other); err != nil {
 				return nil, fmt.Errorf("the scopes of %v and of %v %w", other, scope, err)
 			}
 		}

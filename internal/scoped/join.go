@@ -142,7 +142,8 @@ func (l *Loop) hasStream(chunk []*heldScope) bool {
 	})
 }
 
-// finishJoins replaces streams by the joined streams that work.
+// finishJoins replaces streams by joined ones that own their scopes, or have been open for
+// joinInterval.
 func (l *Loop) finishJoins() {
 	for _, joined := range l.allStreams() {
 		if joined.from == "" {

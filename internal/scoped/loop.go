@@ -129,7 +129,7 @@ func (l *Loop) settle(ctx context.Context) {
 	l.wakeAt = time.Time{}
 	l.noteSynced()
 	l.finishJoins()
-	l.finishLeaving(ctx)
+	l.removeEmptied(ctx)
 	l.join(ctx)
 	l.config.Reflector.Changed()
 }

@@ -22,13 +22,14 @@ type commit struct {
 	// compared then, and nothing is remembered of objects that are gone.
 	unordered bool
 	exist     bool            // the objects of a commit without a list exist
-	scopes    map[*Scope]bool // whose entries are replaced; nil for all entries
+	replaced  map[*Scope]bool // the scopes whose entries are replaced; nil for all entries
 	failed    map[string]bool // the keys of the list's states that could not be stored
 }
 
 // Commit implements feed.Replacement. The changes of a whole collection are one batch of the log,
-// deletions first, and each snapshot shows all of the list or none. Commit fails if a scope must
-// have a list that is not older than a later version.
+// deletions first, and each snapshot shows all of the list or none. Commit returns an error that
+// wraps feed.ErrOutdated if the store was cleared since Begin, or the list is too old for a scope
+// (beginList, in pieces.go).
 func (r *Replacement) Commit(resourceVersion string) error {
 	s := r.store
 	c := commit{Store: s, list: r, version: resourceVersion, unordered: !feed.Reaches(resourceVersion, resourceVersion), failed: make(map[string]bool)}
@@ -48,14 +49,14 @@ func (r *Replacement) Commit(resourceVersion string) error {
 }
 
 // replaces reports whether the entries of a scope, which may be nil, are replaced.
-func (c *commit) replaces(scope *Scope) bool { return c.scopes == nil || c.scopes[scope] }
+func (c *commit) replaces(scope *Scope) bool { return c.replaced == nil || c.replaced[scope] }
 
 // has reports whether the list has an entry under a key.
 func (c *commit) has(key string) bool { return c.list.next.entries.Get(key) != nil }
 
 // keys yields each key to decide on once, and whether the list has an entry that was made for it:
-// those of entries that the list lacks, and then those that it has, in its order. Without all,
-// these are those that may have changed.
+// first those of entries that the list lacks, and then those that it has: the made ones in its
+// order. Of these, it yields all if all is true, and otherwise those that may have changed.
 func (c *commit) keys(entries iter.Seq[string], all bool) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for key := range entries {
@@ -97,7 +98,7 @@ func (r *Replacement) candidates(all bool) iter.Seq2[string, bool] {
 				seen[key] = struct{}{}
 			}
 		}
-		if !all || len(seen) == r.next.entries.Len() { // all other entries are shared with the live state
+		if !all || len(seen) == r.next.entries.Len() { // if not all: the others are those of the live state
 			return
 		}
 		for key := range r.next.entries.All() {
@@ -108,13 +109,13 @@ func (r *Replacement) candidates(all bool) iter.Seq2[string, bool] {
 	}
 }
 
-// decide returns the write of a key, which may change nothing. The caller holds the lock of commits
+// decide returns the write of a key. The write may be empty. The caller holds the lock of commits
 // and the writer's.
 func (c *commit) decide(key string, made bool) write {
 	old := new(Entry).fromMap(c.entries.Item(key))
 	w := write{key: key, old: old}
 	if c.list == nil {
-		if c.verdict(keep.Missing, key, nil, identity{}, "", old) == keep.Remove {
+		if c.isRemoved(key, old) {
 			w = c.removedWrite(key, old)
 		}
 		return w
@@ -135,7 +136,7 @@ func (c *commit) decide(key string, made bool) write {
 		w = c.listedWrite(key, old, entry, made)
 	case rejected && (old == nil || old.sameObject(f.identity()) || !c.renames.Load()):
 		return w
-	case c.verdict(keep.Missing, key, nil, identity{}, "", old) == keep.Remove:
+	case c.isRemoved(key, old):
 		w = c.missingWrite(key, old)
 	}
 	if rejected {
@@ -149,6 +150,11 @@ func (c *commit) verdict(kind keep.Arrival, key string, of *Scope, id identity, 
 	item := feed.Item{Key: key, ResourceVersion: version, Unordered: c.unordered}
 	own := old != nil && c.replaces(old.scope())
 	return keep.Decide(c.caseOf(arrival{kind, of, item, id, c.version, own}, old))
+}
+
+// isRemoved reports whether the entry of a key that the list lacks is removed.
+func (c *commit) isRemoved(key string, old *Entry) bool {
+	return c.verdict(keep.Missing, key, nil, identity{}, "", old) == keep.Remove
 }
 
 // tombstone returns the tombstone of a state, nil if none is recorded.
@@ -240,9 +246,8 @@ func (s *Store) sameState(list *Replacement, key string, old, entry *Entry, made
 }
 
 // finish makes scopes listed, logs the changes of their list, and records that they have reached
-// its version. All are one step: what a handler has received, reads know, and a caller that waits
-// for the version reads nothing older. It releases the keys whose failures the list resolves. The
-// caller holds both locks.
+// its version, in one step: a caller that waits for the version reads nothing older. It releases
+// the keys whose failures the list resolves. The caller holds both locks.
 func (c *commit) finish(scopes iter.Seq[*Scope], changes []Change) {
 	for key, f := range c.quarantine.failures() {
 		isKept := c.has(key) || c.list.unidentified && c.entries.Get(key) != nil
@@ -264,6 +269,6 @@ func (c *commit) finish(scopes iter.Seq[*Scope], changes []Change) {
 	if !c.isScoped() {
 		c.markSynced()
 	}
-	c.Store.scopes.oldest = nil
+	c.scopes.oldest = nil
 	c.settle()
 }

@@ -7,7 +7,8 @@
 // A Store holds values of any Go type: its Config supplies the functions that read them. An entry
 // holds a value, or the bytes from which a Packer decodes one when it is read. It records the
 // object's identity and index values as it is stored, so that neither a transform that drops fields
-// nor a caller that modifies a cached object can corrupt the store.
+// nor a caller that modifies a cached object can corrupt the store. A store is that of an informer
+// (isFed), of a whole collection or with scopes (isScoped), or the program's alone.
 //
 //	one reflector each                        readers
 //	      │                                      ▲
@@ -16,37 +17,38 @@
 //	      └──── Begin ──▶ Replacement ─▶ commit ─┘       Put, Remove, Replace: the program
 //
 // A [Feed] is the way in for what a server sends. It finds the [Scope] of each item, passes over
-// items that are in none, and applies the filter. An event is decided and made, which may call
-// functions of the program, and then published under one hold of mu. A list is collected as a
-// [Replacement] beside the live state, and then committed. Package keep decides what becomes of an
-// arrival; the store says how that relates to what is known of its key (caseOf).
+// items that are in none, and applies the filter. The store decides on an event and makes its
+// entry, which may call functions of the program, and then publishes it under one hold of mu. A
+// list is collected as a [Replacement] beside the live state, and then committed. Package keep
+// decides what becomes of an arrival; the store says how that relates to what is known of its key
+// (caseOf).
 //
 // The files, from the bottom up:
 //
 //	waiters, scope, quarantine   what callers wait for; the scopes; the keys that could not be stored
 //	entry, index, tombstone      what is kept of an object, or of one that is gone
 //	config, value, item          values from entries, and entries from items: what calls the program
-//	snapshot, published, write   what readers see (type published), and how it changes
-//	store                        the locks of writers, and what the program writes
+//	snapshot, published, publish what readers see (type published), and how it changes
+//	store, write                 the locks of writers; what the program writes
 //	apply, feed                  an event: what becomes of it
 //	replacement, commit          a list: collected, and decided on
-//	swap, pieces                 how the list of a whole collection, and that of scopes, is published
+//	swap, pieces                 all entries replaced at once; those of scopes, in pieces, and restores
 //
 // # Scopes
 //
 // A scope is a part of the collection that is listed and watched on its own (package scope). The
-// key and the UID of an object determine it, so two scopes pass states of one key only if its name
-// was recreated in another range of UIDs. A store of a whole collection has one scope, which no
-// entry records, and no tombstones. The life of a scope:
+// key and the UID of an object determine it, so two scopes deliver states of one key only if its
+// name was recreated in another range of UIDs. A store of a whole collection has one scope, which
+// no entry records, and no tombstones. The life of a scope:
 //
-//	AddScope      it has what the program has written, which is in the only scope that may hold it.
-//	              Its first list must not be older than what removed scopes, and those that may hold
-//	              the same keys, have reached; later ones not than its minVersion
+//	AddScope      adopts the entries that the program has written into it. Its first list must not
+//	              be older than what removed scopes, and those that may hold the same keys, have
+//	              reached, and later lists not older than its minVersion
 //	NewFeed       it has one feed. Another one may take its place (Take), and repeat its events. An
 //	              event is dropped if the scope has reached a later version before
 //	Commit        its entries become those of the list, except those of which the store knows a later
-//	              state; it is listed. What the program has written, and the list lacks, leaves
-//	RemoveScopes  its entries leave
+//	              state; it is listed. What the program has written, and the list lacks, is removed
+//	RemoveScopes  its entries are removed
 //	a restore     a consistent read that is older than what the feed's scopes, or those that share
 //	              keys with them, had reached shows that the server was restored. That begins an
 //	              epoch (noteRestore): scopes that share keys are outdated until they are listed
@@ -55,7 +57,7 @@
 // The set of listed scopes has a number, the listing ([Store.Listing]), which changes after the
 // entries of a first list and before its batch is in the log, and before the first entry of a
 // removed scope leaves. So what a handler has received, reads know; and a reader that misses an
-// entry of a listed scope knows that its list lacked it.
+// entry of a listed scope knows that the scope lacks the object.
 //
 // # Concurrency
 //
@@ -64,9 +66,10 @@
 //
 //	commits  serializes commits, and changes of scopes, feeds and indexes.
 //	writer   serializes writes. An event holds it from reading the old state until the new one is
-//	         published, a commit in pieces for 512 keys, another one while it compares: about 1 µs
-//	         for each object. Functions of the program may run under it; they may read the store but
-//	         must not write to it. Filters run, and errors are reported, under no lock of the store.
+//	         published. A commit in pieces holds it for 512 keys, and a swap for the comparison:
+//	         about 1 µs for each object. Functions of the program may run under it; they may read
+//	         the store but must not write to it. Filters run, and errors are reported, under no
+//	         lock of the store.
 //	mu       guards the published state: the maps, the indexes, the resourceVersion, the scopes, the
 //	         tombstones and the order of the log. It is held for a piece or O(scopes), and for the
 //	         keys that a change releases. Only Config.Now and the function of RemovePendingScopes
@@ -82,8 +85,8 @@
 //
 //   - A change is in the maps before it is in the log, and mu is held until both are done. A
 //     snapshot and a cursor taken together under mu show each change exactly once.
-//   - A snapshot shows all of the list of a whole collection or none, and at any time a part of the
-//     list of a scope.
+//   - A snapshot shows all of the list of a whole collection or none. It may show a part of that
+//     of a scope.
 //   - A list keeps the entry of an object whose UID and version are the store's, and does not
 //     decode the item, unless CompareContents or EmitUnchanged is set. CompareContents keeps it if
 //     the contents are equal, or one write has made both states (package history).

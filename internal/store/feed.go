@@ -347,30 +347,6 @@ func (f *Feed) Quarantined() int {
 	return n
 }
 
-// noteRestore records that the server was restored from a backup to a version at which a feed has
-// listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
-// of them, and begins an epoch. Scopes that share keys with them must be listed; those of other
-// keys find out for themselves. The caller holds both locks.
-func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
-	k := &s.scopes
-	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.epoch < k.epoch }) {
-		k.epoch++ // otherwise another feed has noticed before
-	}
-	for _, c := range listed {
-		c.epoch, c.outdated = k.epoch, false
-	}
-	for _, c := range k.held {
-		if feed.IsOlder(version, c.minVersion) {
-			c.minVersion = version
-		}
-		c.outdated = c.outdated || c.epoch < k.epoch && c.feed != nil && by.sharesKeysWith(c)
-	}
-	s.tombstones.byKey, s.tombstones.inOrder = nil, nil
-	if feed.IsOlder(version, k.removedVersion) {
-		k.removedVersion = version
-	}
-}
-
 // newestReached returns the latest version that scopes of a feed, others that may hold the same
 // keys, or removed ones have reached. A consistent read that begins then, and is older, shows that
 // the server was restored from a backup. It does not if another server, which lagged behind, had

@@ -14,21 +14,21 @@ import (
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// pieces is a commit that publishes the list of scopes, or the removal of scopes, in pieces: as
-// ordinary writes of at most Store.pieceSize keys under one hold of the writer's lock, first of
-// what the list lacks. Events of other scopes pass between them, and readers have a part of the
-// list. All that may refuse the list comes before the first piece, and the version of a scope moves
-// after the last one. The lock of commits is held meanwhile: scopes, feeds and indexes stay.
+// pieces is a commit that publishes the list of scopes, or the removal of scopes, in pieces. A
+// piece is up to Store.pieceSize writes under one hold of the writer's lock, removals first.
+// Between two pieces, other scopes apply events, and readers have a part of the list. A list is
+// refused before the first piece, or not at all, and the version of a scope advances after the last
+// one. The lock of commits is held meanwhile: scopes, feeds and indexes stay.
 type pieces struct {
 	commit
 	sets   []*snapmap.Set // the keys of the entries of the scopes before the first piece
 	writes []write        // of the piece
-	batch  []Change       // additions of scopes that were not listed before, logged at the end
+	batch  []Change       // the first lists of scopes, which are logged at the end; later lists are logged by pieces
 }
 
 func newPieces(of commit) *pieces {
 	c := &pieces{commit: of}
-	c.scopes = make(map[*Scope]bool)
+	c.replaced = make(map[*Scope]bool)
 	if slices.ContainsFunc(c.list.feed.Scopes(), (*Scope).isUnlisted) {
 		c.batch = make([]Change, 0, c.list.next.entries.Len()) // to allocate it under the lock would take milliseconds
 	}
@@ -38,15 +38,15 @@ func newPieces(of commit) *pieces {
 // RemoveScopes removes scopes that no longer have a feed, with their entries. exist reports whether
 // the objects exist: the deletions then have LeftScope.
 func (s *Store) RemoveScopes(scopes []*Scope, exist bool) {
-	c := &pieces{commit: commit{Store: s, exist: exist, scopes: make(map[*Scope]bool, len(scopes))}}
+	c := &pieces{commit: commit{Store: s, exist: exist, replaced: make(map[*Scope]bool, len(scopes))}}
 	for _, scope := range scopes {
-		c.scopes[scope] = true
+		c.replaced[scope] = true
 	}
 	_ = c.run() // only a list can be too old
 }
 
 // RemovePendingScopes removes the scopes into which the program has written, that were not added,
-// and that isHeld does not accept. It holds the writer's lock meanwhile: a write whose scope the
+// and that isHeld does not accept. It asks isHeld under the writer's lock: a write whose scope the
 // program removes is in that scope before, or is refused.
 func (s *Store) RemovePendingScopes(isHeld func(scope.Scope) bool) {
 	var gone []*Scope
@@ -62,8 +62,7 @@ func (s *Store) RemovePendingScopes(isHeld func(scope.Scope) bool) {
 	}
 }
 
-// run publishes the pieces, and then the version. All that may refuse the list comes before the
-// first piece. The lock of commits is held meanwhile, so that scopes, feeds and indexes stay.
+// run publishes the pieces, and then the version.
 func (c *pieces) run() error {
 	c.lockCommit()
 	defer c.unlockCommit()
@@ -73,7 +72,7 @@ func (c *pieces) run() error {
 	n := 0
 	for key, made := range c.keys(c.before(), true) {
 		if n++; n > c.pieceSize {
-			c.publish()
+			c.publishPiece()
 			reports := c.endWriteSilently() // reported once the commit has released its locks
 			c.yield()
 			c.writer.Lock()
@@ -81,7 +80,7 @@ func (c *pieces) run() error {
 		}
 		c.add(c.decide(key, made))
 	}
-	c.publish()
+	c.publishPiece()
 	c.end()
 	return nil
 }
@@ -91,12 +90,12 @@ func (c *pieces) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.list == nil {
-		c.beginListing(maps.Keys(c.scopes), func(c *Scope) *atomic.Uint64 { return &c.removed }) // before its first piece
+		c.beginListing(maps.Keys(c.replaced), func(c *Scope) *atomic.Uint64 { return &c.removed }) // before its first piece
 	} else if err := c.beginList(); err != nil {
 		return err
 	}
 	live := c.live.Load()
-	for scope := range c.scopes {
+	for scope := range c.replaced {
 		scope.committing, scope.overwritten = true, false
 		if keys := live.indexes.ofScope(scope); keys != nil {
 			c.sets = append(c.sets, keys)
@@ -107,7 +106,9 @@ func (c *pieces) begin() error {
 }
 
 // beginList finds the scopes to replace: those that have not reached a later version than the
-// list's. After the server has gone back in time, these are all scopes of the feed.
+// list's. If the list compares contents, as after a restore of the server, these are all scopes of
+// the feed. It returns feed.ErrOutdated if the store was cleared since Begin, or if the list is too
+// old for a scope: one that was cleared, must be listed after a restore, or has a minVersion.
 func (c *pieces) beginList() error {
 	by, compares := c.list.feed, c.list.compareContents
 	if c.list.clears != c.clears {
@@ -117,21 +118,45 @@ func (c *pieces) beginList() error {
 		isOlder := feed.IsOlder(c.version, scope.reached())
 		switch {
 		case by.feeds(scope) && !compares && (scope.cleared && isOlder || scope.outdated):
-			return feed.ErrOutdated // it must be listed
+			return feed.ErrOutdated // it must be listed again
 		case !by.feeds(scope), !compares && scope.isListed() && isOlder:
 		case !compares && feed.IsOlder(c.version, scope.minVersion):
 			return feed.ErrOutdated
 		default:
-			c.scopes[scope] = true
+			c.replaced[scope] = true
 		}
 	}
 	if compares && feed.IsOlder(c.version, c.list.reached) {
-		c.noteRestore(by, slices.Collect(maps.Keys(c.scopes)), c.version)
+		c.noteRestore(by, slices.Collect(maps.Keys(c.replaced)), c.version)
 	}
-	for scope := range c.scopes {
-		scope.epoch, scope.outdated = c.Store.scopes.epoch, false
+	for scope := range c.replaced {
+		scope.epoch, scope.outdated = c.scopes.epoch, false
 	}
 	return nil
+}
+
+// noteRestore records that the server was restored from a backup to a version at which a feed has
+// listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
+// of them, and begins an epoch. Scopes that share keys with them must be listed; those of other
+// keys find out for themselves. The caller holds both locks.
+func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
+	k := &s.scopes
+	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.epoch < k.epoch }) {
+		k.epoch++ // otherwise another feed has noticed before
+	}
+	for _, c := range listed {
+		c.epoch, c.outdated = k.epoch, false
+	}
+	for _, c := range k.held {
+		if feed.IsOlder(version, c.minVersion) {
+			c.minVersion = version
+		}
+		c.outdated = c.outdated || c.epoch < k.epoch && c.feed != nil && by.sharesKeysWith(c)
+	}
+	s.tombstones.byKey, s.tombstones.inOrder = nil, nil
+	if feed.IsOlder(version, k.removedVersion) {
+		k.removedVersion = version
+	}
 }
 
 // before yields the keys of the entries of the scopes before the first piece.
@@ -153,7 +178,7 @@ func (c *pieces) add(w write) {
 	if entry == nil && w.kind == nothing {
 		entry = w.old
 	}
-	if entry != nil && entry.scope().isUnlisted() && c.scopes[entry.scope()] {
+	if entry != nil && entry.scope().isUnlisted() && c.replaced[entry.scope()] {
 		c.batch = append(c.batch, Change{Key: w.key, New: entry, Initial: true})
 	}
 	if w.kind != nothing || w.unchanged || w.release != nil || w.failed != nil || w.tombstone != nil {
@@ -161,8 +186,8 @@ func (c *pieces) add(w write) {
 	}
 }
 
-// publish makes the piece visible, and logs the changes of listed scopes.
-func (c *pieces) publish() {
+// publishPiece makes the piece visible, and logs the changes of listed scopes.
+func (c *pieces) publishPiece() {
 	if len(c.writes) == 0 {
 		return
 	}
@@ -177,7 +202,7 @@ func (c *pieces) publish() {
 	if c.config.Log != nil && len(changes) > 0 {
 		c.config.Log.Append(changes)
 	}
-	c.note(changes)
+	c.recordChanges(changes)
 }
 
 // end makes the scopes listed, or removes them. The changes of scopes that were not listed before
@@ -189,19 +214,19 @@ func (c *pieces) end() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for scope := range c.scopes {
+	for scope := range c.replaced {
 		scope.committing = false
 	}
 	if c.list == nil {
 		c.forget()
 		return
 	}
-	c.note(changes)
-	c.finish(maps.Keys(c.scopes), changes)
+	c.recordChanges(changes)
+	c.finish(maps.Keys(c.replaced), changes)
 }
 
-// note remembers changes for Replacement.Differs.
-func (c *pieces) note(changes []Change) {
+// recordChanges remembers changes for Replacement.Differs.
+func (c *pieces) recordChanges(changes []Change) {
 	if c.list != nil && c.list.compareContents {
 		c.list.changed = append(c.list.changed, changes...)
 	}
@@ -210,11 +235,10 @@ func (c *pieces) note(changes []Change) {
 // initialChanges returns the additions of the scopes that were not listed before, in the order of
 // the list unless others have changed entries of these scopes. The caller holds the writer's lock.
 func (c *pieces) initialChanges() (changes []Change) {
-	isOverwritten := func(scope *Scope) bool { return scope.isUnlisted() && scope.overwritten }
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.scopes)), isOverwritten) {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.replaced)), func(scope *Scope) bool { return scope.overwritten }) {
 		return c.batch
 	}
-	for scope := range c.scopes {
+	for scope := range c.replaced {
 		if keys := c.live.Load().indexes.ofScope(scope); keys != nil && scope.isUnlisted() {
 			for key := range keys.All() {
 				changes = append(changes, Change{Key: key, New: new(Entry).fromMap(c.entries.Item(key)), Initial: true})
@@ -226,9 +250,8 @@ func (c *pieces) initialChanges() (changes []Change) {
 
 // forget removes the scopes from the store. The caller holds both locks.
 func (c *pieces) forget() {
-	c.Store.scopes.forget(slices.Collect(maps.Keys(c.scopes)))
+	c.scopes.forget(slices.Collect(maps.Keys(c.replaced)))
 	c.quarantine.releaseScopes(func(scope *Scope) bool { return scope != nil && scope.isRemoved() })
 	c.endAbsence()
-	c.Store.scopes.oldest = nil
 	c.settle()
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
-// published is what readers see of a store, and what they wait for. write.go has what changes it.
+// published is what readers see of a store, and what they wait for. publish.go has what changes it.
 type published struct {
 	entries entryMap // of the live state; Get reads it without a lock, others hold writer or mu
 	valueCodec

@@ -45,7 +45,7 @@ func New(config Config) *Store {
 	if config.Packer != nil && config.Log != nil {
 		s.recent = new(recentValues)
 	}
-	s.swap(newState(new(indexSet).with(config.Indexers), s.isScoped(), config.Packer != nil))
+	s.setLive(newState(new(indexSet).with(config.Indexers), s.isScoped(), config.Packer != nil))
 	if !s.isScoped() {
 		s.scopes.add(&Scope{whole: true})
 	}
@@ -111,7 +111,7 @@ func (s *Store) AddIndexers(indexers map[string]IndexFunc) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next.version, next.writes = live.version, live.writes+1 // the entries of the old state are not shared
-	s.swap(next)
+	s.setLive(next)
 	return nil
 }
 
@@ -188,85 +188,6 @@ func (s *Store) makeEntry(entry *Entry, maker *maker, item feed.Item, value *any
 // makeUnindexed is makeEntry for an entry that is only compared. It calls no index function.
 func (s *Store) makeUnindexed(entry *Entry, maker *maker, item feed.Item, value *any, old *Entry) error {
 	return s.makeIndexed(entry, &indexSet{}, maker, item, value, old)
-}
-
-// Put adds or replaces a value, regardless of its version. In a store with scopes, its entry is one
-// of the scope that may hold it; the next list of that scope, if it lacks the value, removes it.
-func (s *Store) Put(value any) error {
-	key, err := s.keyOfValue(value)
-	if err != nil {
-		return err
-	}
-	s.writer.Lock()
-	defer s.endWrite()
-	pair := new(entryPair)
-	old, version, err := s.makeOwn(pair, &s.maker, key, &value)
-	if err != nil {
-		return err
-	}
-	w := write{kind: update, key: key, old: old, next: &pair.next, server: !s.isFed()}
-	s.publishOwn(w, version)
-	return nil
-}
-
-// Remove deletes the entry under the value's key, if any.
-func (s *Store) Remove(value any) error {
-	key, err := s.keyOfValue(value)
-	if err != nil {
-		return err
-	}
-	s.writer.Lock()
-	defer s.endWrite()
-	if old := new(Entry).fromMap(s.entries.Item(key)); old != nil {
-		_, version := s.config.Identity(value)
-		s.publishOwn(write{kind: deletion, key: key, old: old, server: !s.isFed()}, version)
-	}
-	return nil
-}
-
-// makeOwn makes the entry of a value that the program writes, in pair.next, and returns the live
-// entry and the value's version.
-func (s *Store) makeOwn(pair *entryPair, maker *maker, key string, value *any) (old *Entry, version string, err error) {
-	uid, version := s.config.Identity(*value)
-	own, err := s.scopeOfOwn(key, uid)
-	if err != nil {
-		return nil, "", err
-	}
-	old = pair.old.fromMap(s.entries.Item(key))
-	maker.scope, maker.written = own, own != nil
-	maker.keepsDecoded = false // the caller may modify the value
-	defer func() { maker.written = false }()
-	item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
-	return old, version, s.makeEntry(&pair.next, maker, item, value, old)
-}
-
-// scopeOfOwn returns the scope of an object that the program writes, nil if the store has none. It
-// makes one for what the program writes before AddScope. The caller holds the writer's lock.
-func (s *Store) scopeOfOwn(key, uid string) (*Scope, error) {
-	if !s.isScoped() {
-		return nil, nil
-	}
-	name, err := s.config.ScopeOf(namespaceOf(key), nameOf(key), uid)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if own := s.scopes.find(name, func(c *Scope) bool { return !c.isRemoved() }); own != nil {
-		return own, nil
-	}
-	return s.scopes.add(&Scope{Name: name, pending: true}), nil
-}
-
-// publishOwn publishes a write of the program. A store without a feed is then at the written
-// version. The caller holds the writer's lock.
-func (s *Store) publishOwn(w write, version string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.publish(w)
-	if !s.isFed() {
-		s.moveVersion(newer(s.live.Load().version, version))
-	}
 }
 
 // Expect makes why the error of reads until all scopes have been listed again, if the objects were

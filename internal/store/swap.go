@@ -5,8 +5,6 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -35,51 +33,20 @@ func (c *swap) run() error {
 	}
 	c.next = c.list.next
 	c.decideAll()
-	c.publish()
+	c.publishState()
 	return nil
 }
-
-// Replace makes values the whole collection, regardless of their versions. On error the store is
-// unchanged. A store with scopes cannot be replaced.
-func (s *Store) Replace(values []any, resourceVersion string) error {
-	if s.isScoped() {
-		return errReplaced
-	}
-	s.lockCommit()
-	defer s.unlockCommit()
-	r := s.begin(nil, s.deferReport)
-	for i := range values {
-		key, err := s.keyOfValue(values[i])
-		if err != nil {
-			return fmt.Errorf("item %d: %w", i, err)
-		}
-		var pair entryPair
-		if _, _, err := s.makeOwn(&pair, &r.maker, key, &values[i]); err != nil {
-			return fmt.Errorf("item %d, %q: %w", i, key, err)
-		}
-		r.repeats = r.next.put(key, &pair.next) != nil || r.repeats
-		r.record(key, true)
-	}
-	c := &swap{commit: commit{Store: s, list: r, version: resourceVersion}, next: r.next}
-	if s.config.Log != nil {
-		c.decideAll()
-	}
-	c.publish()
-	return nil
-}
-
-var errReplaced = errors.New("the objects of an informer with scopes cannot be replaced as a whole")
 
 // Clear removes every entry, as the server no longer serves the collection. If why is nil, the
 // objects are gone, and reads return no error until Expect. Otherwise they may exist, their
-// deletions have LeftScope, and why is the error of what reads one key or an index until every
-// scope has been listed again. The deletions are one batch of the log. Feeds keep their versions,
+// deletions have LeftScope, and reads of one key or of an index return why until every scope has
+// been listed again. The deletions are one batch of the log. Feeds keep their versions,
 // but what they have received before is outdated: each must begin another list. What the program
 // writes meanwhile is stored, until a list or another Clear removes it.
 //
 // It does nothing, and returns false, if ctx has ended, as the server serves the collection again,
-// or if a scope has been listed, and confirmed is false: a list proves that the server serves the
-// collection.
+// or if a scope has been listed since the previous Clear, and confirmed is false: a list proves
+// that the server serves the collection.
 func (s *Store) Clear(ctx context.Context, why error, confirmed bool) bool {
 	s.lockCommit()
 	defer s.unlockCommit()
@@ -90,7 +57,7 @@ func (s *Store) Clear(ctx context.Context, why error, confirmed bool) bool {
 		next := newState(s.live.Load().indexes.set, s.isScoped(), s.config.Packer != nil)
 		c := &swap{commit: commit{Store: s, exist: why != nil}, next: next, absence: &why}
 		c.decideAll()
-		c.publish()
+		c.publishState()
 		s.quarantine.releaseScopes(func(*Scope) bool { return true }) // after it: a reader of a key that was quarantined must find the error
 	} else {
 		s.withMu(func() { s.beginAbsence(why) })
@@ -102,8 +69,8 @@ func (s *Store) Clear(ctx context.Context, why error, confirmed bool) bool {
 // isFromServer reports whether the commit has a list of a feed.
 func (c *swap) isFromServer() bool { return c.list != nil && c.list.feed != nil }
 
-// decideAll decides on every key that may change: all if an entry that the list shares with the
-// live state may no longer be the live one, or may end a failure.
+// decideAll decides on the keys that may change. These are all if the live state has changed since
+// Begin, the list ends a failure, the program writes, or each object is to be an update.
 func (c *swap) decideAll() {
 	var all bool
 	var entries iter.Seq[string]
@@ -120,7 +87,7 @@ func (c *swap) decideAll() {
 			}
 		}
 	})
-	initial := c.synced.Load() == nil && (c.isFromServer() || !c.isFed())
+	initial := c.synced.Load() == nil && c.isFromServer()
 	for key, made := range c.keys(entries, all) {
 		c.add(c.decide(key, made), initial)
 	}
@@ -151,9 +118,9 @@ func (c *swap) add(w write, initial bool) {
 	}
 }
 
-// publish makes the new state live. The caller holds the writer's lock. It holds mu for
+// publishState makes the new state live. The caller holds the writer's lock. It holds mu for
 // O(quarantined keys and scopes).
-func (c *swap) publish() {
+func (c *swap) publishState() {
 	changes := c.put
 	if len(c.gone) > 0 {
 		changes = append(c.gone, c.put...)
@@ -165,7 +132,7 @@ func (c *swap) publish() {
 	}
 	live := c.live.Load()
 	c.next.version, c.next.writes = live.version, live.writes+1
-	c.swap(c.next)
+	c.setLive(c.next)
 	if c.isFromServer() {
 		for _, key := range c.release {
 			c.quarantine.release(key)

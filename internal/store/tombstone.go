@@ -12,8 +12,8 @@ import (
 
 // tombstone records that states of a key before a version are superseded: by a deletion, or by a
 // newer state that left the scope, could not be stored, or is ignored. Another scope that may hold
-// the key, and has not reached the version, may still pass such states: the tombstone is kept until
-// all of these have reached it.
+// the key, and has not reached the version, may still deliver such states: the tombstone is kept
+// until all of these have reached it.
 type tombstone struct {
 	key     string
 	version string // of a state or a deletion; a list that is not older shows it, or a later one
@@ -36,25 +36,24 @@ type deletedKey struct {
 }
 
 const (
-	// minTombstones is the number of tombstones that are kept for scopes that lag, if the store
-	// does not have more objects.
+	// minTombstones is the number of tombstones that are kept for scopes that lag. A store with
+	// more objects keeps as many tombstones as objects.
 	minTombstones = 10_000
 	// maxDeleted and deletedFor bound the keys that are kept to answer reads of deleted objects.
 	maxDeleted = 100_000
 	deletedFor = time.Hour
 )
 
-// isSuperseded reports whether a state of a key at a version is older than what is known of the
-// key. A list, whose version is list, may show that a restore of the server has undone that; it is
-// empty for the state of an event. The caller holds a lock of the store.
+// isSuperseded reports whether a tombstone is newer than a state of its key. list is the version of
+// the list that has the state, and empty for an event: a list that is not older than the tombstone
+// shows that a restore of the server has undone it. The caller holds a lock of the store.
 func (g *tombstones) isSuperseded(key, version, list string) bool {
 	t := g.byKey[key]
 	return t != nil && feed.IsOlder(version, t.version) && (list == "" || feed.IsOlder(list, t.version))
 }
 
-// record adds a tombstone of a state of a scope, unless no other scope may pass what it supersedes.
-// If there are more than limit, the oldest one is dropped, and the scopes that lag must be listed,
-// not older than it. The caller holds both locks.
+// record adds a tombstone of a state of a scope, if another scope may still deliver what it
+// supersedes. If there are more than limit, it evicts the oldest ones. The caller holds both locks.
 func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
 	if known := g.byKey[t.key]; t.version == "" || known != nil && feed.IsOlder(t.version, known.version) {
 		return
@@ -71,8 +70,9 @@ func (g *tombstones) record(t *tombstone, by *Scope, k *scopes, limit int) {
 	}
 }
 
-// evictFirst drops the tombstone that was recorded first, and makes the scopes that lag behind it
-// be listed. It returns false if the list of one of them is being published, which is decided by
+// evictFirst drops the tombstone that was recorded first, and raises the minVersion of the scopes
+// that may hold its key: older events that they have not delivered, and older lists, are outdated.
+// It returns false if the list of one of them is being published, which is decided by
 // tombstones. The caller holds both locks.
 func (g *tombstones) evictFirst(k *scopes) bool {
 	t := g.inOrder[0]
@@ -117,9 +117,9 @@ func (g *tombstones) expire(k *scopes) {
 	}
 }
 
-// lagging returns a scope that may hold the key of a tombstone and may pass what it supersedes, nil
-// if there is none. It ignores the scope that has passed the tombstone's state. The caller holds a
-// lock of the store.
+// lagging returns a scope that may hold the key of a tombstone and may deliver what it supersedes,
+// nil if there is none. It ignores the scope that has passed the tombstone's state. The caller
+// holds a lock of the store.
 func (k *scopes) lagging(t *tombstone, by *Scope) *Scope {
 	if len(k.held) <= 1 && by != nil {
 		return nil
@@ -132,8 +132,9 @@ func (k *scopes) lagging(t *tombstone, by *Scope) *Scope {
 	return nil
 }
 
-// lagsBehind reports whether a scope may pass states from before a version. One without a feed asks
-// for its first list later, not older than what others have reached. The caller holds a lock.
+// lagsBehind reports whether a scope may deliver states from before a version. One that has neither
+// a list nor a feed asks for its first list later, not older than what others have reached. The
+// caller holds a lock of the store.
 func (c *Scope) lagsBehind(version string) bool {
 	reached := c.reached()
 	if reached == "" && !c.isListed() {
@@ -168,8 +169,7 @@ func (g *tombstones) noteDeleted(key string, c *Scope, clock func() time.Time) {
 	g.expiry = g.expiry[n:]
 }
 
-// forgetDeleted records that a key has an object again, or one that exists has left the store. The
-// caller holds both locks.
+// forgetDeleted drops what noteDeleted has recorded of a key. The caller holds both locks.
 func (g *tombstones) forgetDeleted(key string) {
 	if len(g.deleted) > 0 {
 		delete(g.deleted, key)

@@ -4,258 +4,118 @@
 package store
 
 import (
-	"iter"
-	"slices"
-	"sync/atomic"
+	"errors"
+	"fmt"
+
+	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// write is a change of one key that is decided and made, so that publishing it calls no function of
-// the program. The zero write changes nothing.
-type write struct {
-	kind      writeKind
-	key       string
-	old, next *Entry // old is the live entry, nil if there is none
-	by        *Scope // that has passed it, nil for the program
-	final     *Entry // of a deletion: the state at deletion, nil if it is unknown
-	leftScope bool   // of a deletion: the object exists
-	server    bool   // what is published is a state of the server, so that the key leaves the quarantine
-	unchanged bool   // an update is logged although the entry is that of before; see Config.EmitUnchanged
-
-	tombstone *tombstone // to record, if not nil
-	release   []string   // keys that leave the quarantine in any case
-	failed    *failure   // with which key enters it
-}
-
-// keeping returns the write that replaces an entry by one of the same state, which may differ in
-// its version alone.
-func keeping(key string, old, entry *Entry) write {
-	w := write{key: key, old: old, next: entry}
-	if *old != *entry {
-		w.kind = silent
+// Put adds or replaces a value, regardless of its version. In a store with scopes, its entry is one
+// of the scope that may hold it; the next list of that scope, if it lacks the value, removes it.
+func (s *Store) Put(value any) error {
+	key, err := s.keyOfValue(value)
+	if err != nil {
+		return err
 	}
-	return w
+	s.writer.Lock()
+	defer s.endWrite()
+	pair := new(entryPair)
+	old, version, err := s.makeOwn(pair, &s.maker, key, &value)
+	if err != nil {
+		return err
+	}
+	w := write{kind: update, key: key, old: old, next: &pair.next, server: !s.isFed()}
+	s.publishOwn(w, version)
+	return nil
 }
 
-// writeKind is what a write does to the entry and the log.
-type writeKind int
+// Remove deletes the entry under the value's key, if any.
+func (s *Store) Remove(value any) error {
+	key, err := s.keyOfValue(value)
+	if err != nil {
+		return err
+	}
+	s.writer.Lock()
+	defer s.endWrite()
+	if old := new(Entry).fromMap(s.entries.Item(key)); old != nil {
+		_, version := s.config.Identity(value)
+		s.publishOwn(write{kind: deletion, key: key, old: old, server: !s.isFed()}, version)
+	}
+	return nil
+}
 
-const (
-	nothing writeKind = iota
-	update            // an addition, an update or, of another object under the key, a deletion and an addition
-	silent            // the same state, repaired or with another version: not logged
-	deletion
-	unstoredDeletion // of an object that is not stored: logged alone
-)
-
-// publish makes a write visible: first in the entries, then in the log. The caller holds both
-// locks.
-func (s *published) publish(w write) {
-	var room [2]Change
-	for _, c := range [...]*Scope{scopeOf(w.old), scopeOf(w.next)} {
-		if c.isUnlisted() {
-			c.overwritten = true
+// Replace makes values the whole collection, regardless of their versions. On error the store is
+// unchanged. A store with scopes cannot be replaced.
+func (s *Store) Replace(values []any, resourceVersion string) error {
+	if s.isScoped() {
+		return errReplaced
+	}
+	s.lockCommit()
+	defer s.unlockCommit()
+	r := s.begin(nil, s.deferReport)
+	for i := range values {
+		key, err := s.keyOfValue(values[i])
+		if err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
 		}
-	}
-	changes := s.publishWrite(&w, room[:0])
-	switch log := s.config.Log; {
-	case log == nil:
-	case len(changes) == 1:
-		log.AppendOne(changes[0])
-	case len(changes) > 1:
-		log.Append(slices.Clone(changes))
-	}
-}
-
-// publishWrite makes a write visible in the entries, and appends its changes to those that are to
-// be logged. The caller holds both locks.
-func (s *published) publishWrite(w *write, changes []Change) []Change {
-	for _, key := range w.release {
-		s.quarantine.release(key)
-	}
-	if w.tombstone != nil {
-		s.record(w.tombstone, w.by)
-	}
-	if w.kind != nothing && w.kind != unstoredDeletion {
-		s.dropSnapshot()
-		s.live.Load().replace(w.key, w.old, w.next)
-		if w.server {
-			s.quarantine.release(w.key) // after the entry has changed: Find takes no lock
+		var pair entryPair
+		if _, _, err := s.makeOwn(&pair, &r.maker, key, &values[i]); err != nil {
+			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
+		r.repeats = r.next.put(key, &pair.next) != nil || r.repeats
+		r.record(key, true)
 	}
-	if w.kind != nothing {
-		if w.kind == deletion && !w.leftScope && w.by != nil {
-			s.tombstones.noteDeleted(w.key, w.by, s.config.Now)
-		} else {
-			s.tombstones.forgetDeleted(w.key)
-		}
-	}
-	changes = w.appendChanges(changes)
-	if w.failed != nil {
-		s.quarantine.add(w.key, *w.failed)
-	}
-	return changes
-}
-
-// appendChanges appends what is logged of a write. The caller holds both locks.
-func (w *write) appendChanges(changes []Change) []Change {
-	if w.kind == nothing {
-		if w.unchanged && !w.next.scope().isUnlisted() {
-			changes = append(changes, Change{Key: w.key, Old: w.old, New: w.next})
-		}
-		return changes
-	}
-	old, next := w.observed()
-	switch {
-	case w.kind == silent && !w.unchanged:
-	case w.kind == unstoredDeletion:
-		changes = append(changes, Change{Key: w.key, Old: w.final, Final: w.final})
-	case old == nil && next == nil:
-	case next == nil:
-		exists := w.leftScope || w.next != nil && old.sameObject(w.next.identity())
-		changes = append(changes, Change{Key: w.key, Old: old, Final: w.final, LeftScope: exists})
-	case old != nil && !old.sameObject(next.identity()):
-		changes = append(changes, Change{Key: w.key, Old: old, LeftScope: w.leftScope}, Change{Key: w.key, New: next})
-	default:
-		changes = append(changes, Change{Key: w.key, Old: old, New: next})
-	}
-	return changes
-}
-
-// observed returns the states before and after the write that handlers receive, nil if there is
-// none: they receive nothing of a scope before it is listed. If one replaces an entry of another
-// scope, which they have received, that is a deletion.
-func (w *write) observed() (old, next *Entry) {
-	if !scopeOf(w.old).isUnlisted() {
-		old = w.old
-	}
-	if !scopeOf(w.next).isUnlisted() {
-		next = w.next
-	}
-	return old, next
-}
-
-// record adds a tombstone of a state of a scope. The caller holds both locks.
-func (s *published) record(t *tombstone, by *Scope) {
-	s.tombstones.record(t, by, &s.scopes, max(minTombstones, s.entries.Len()))
-}
-
-// dropSnapshot drops the current snapshot before a change of the live state. The caller holds both
-// locks.
-func (s *published) dropSnapshot() {
-	if s.current.Load() != nil {
-		s.current.Store(nil)
-	}
-	s.live.Load().writes++
-}
-
-// swap makes next the live state. The caller holds both locks.
-func (s *published) swap(next *state) {
-	s.entries.Swap(next.entries)
-	next.entries = &s.entries
-	s.live.Store(next)
-	s.current.Store(nil)
-}
-
-// settle sets the version of the store, after the scopes or their versions have changed. The caller
-// holds both locks.
-func (s *published) settle() {
-	defer s.notify()
-	known := &s.scopes
-	s.tombstones.expire(known)
-	if known.oldest != nil && known.oldest.reached() == s.live.Load().version {
-		return
-	}
-	known.findOldest(s.synced.Load() != nil)
-	version := ""
-	if known.oldest != nil {
-		version = known.oldest.reached()
-	}
-	s.moveVersion(version)
-}
-
-// moveVersion sets the version of the live state and of the current snapshot. The caller holds mu.
-func (s *published) moveVersion(version string) {
-	state := s.live.Load()
-	if version == state.version {
-		return
-	}
-	state.version = version
-	if current := s.current.Load(); current != nil {
-		s.current.Store(&Snapshot{current.snapshotData, version, 0})
-	}
-}
-
-// markSynced is MarkSynced for a caller that holds both locks.
-func (s *published) markSynced() {
-	if s.synced.Load() != nil {
-		return
-	}
-	var events uint64
+	c := &swap{commit: commit{Store: s, list: r, version: resourceVersion}, next: r.next}
 	if s.config.Log != nil {
-		events = s.config.Log.Appended()
+		c.decideAll()
 	}
-	s.synced.Store(&events)
-	s.scopes.oldest = nil
+	c.publishState()
+	return nil
 }
 
-// notify wakes the callers whose version is reached. The caller holds mu.
-func (s *published) notify() {
-	if s.waiters.n.Load() > 0 {
-		s.waiters.wake(s.live.Load().version)
+var errReplaced = errors.New("the objects of an informer with scopes cannot be replaced as a whole")
+
+// makeOwn makes the entry of a value that the program writes, in pair.next, and returns the live
+// entry and the value's version.
+func (s *Store) makeOwn(pair *entryPair, maker *maker, key string, value *any) (old *Entry, version string, err error) {
+	uid, version := s.config.Identity(*value)
+	own, err := s.scopeOfOwn(key, uid)
+	if err != nil {
+		return nil, "", err
 	}
-	if s.scopeWaiters.Load() == 0 {
-		return
-	}
-	for _, c := range s.scopes.held {
-		if c.waiters.n.Load() > 0 {
-			c.waiters.wake(c.reached())
-		}
-	}
+	old = pair.old.fromMap(s.entries.Item(key))
+	maker.scope, maker.written = own, own != nil
+	maker.keepsDecoded = false // the caller may modify the value
+	defer func() { maker.written = false }()
+	item := feed.Item{Key: key, UID: uid, ResourceVersion: version}
+	return old, version, s.makeEntry(&pair.next, maker, item, value, old)
 }
 
-// beginListing begins a listing from which on scopes are listed or removed, which since selects,
-// unless the listing would be the same. The caller holds both locks.
-func (s *published) beginListing(scopes iter.Seq[*Scope], since func(*Scope) *atomic.Uint64) {
-	next, begins := s.listing.Load()+1, false
-	for scope := range scopes {
-		begins = since(scope).CompareAndSwap(0, next) || begins
+// scopeOfOwn returns the scope of an object that the program writes, nil if the store has none. It
+// makes one for what the program writes before AddScope. The caller holds the writer's lock.
+func (s *Store) scopeOfOwn(key, uid string) (*Scope, error) {
+	if !s.isScoped() {
+		return nil, nil
 	}
-	if begins {
-		s.listing.Store(next)
+	name, err := s.config.ScopeOf(namespaceOf(key), nameOf(key), uid)
+	if err != nil {
+		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if own := s.scopes.find(name, func(c *Scope) bool { return !c.isRemoved() }); own != nil {
+		return own, nil
+	}
+	return s.scopes.add(&Scope{Name: name, pending: true}), nil
 }
 
-// beginAbsence begins the error of reads, unless why is nil, and refuses what feeds received
-// before. It precedes the removal of the entries: a reader that finds none must find the error. The
-// caller holds both locks.
-func (s *published) beginAbsence(why error) {
-	s.clears++
-	for _, scope := range s.scopes.held {
-		scope.cleared = true
-	}
-	s.absence.Store(&why)
-	s.current.Store(nil)
-}
-
-// endAbsence ends the error of reads once no scope is left to be listed. The caller holds both
-// locks.
-func (s *published) endAbsence() {
-	if s.absence.Load() == nil {
-		return
-	}
-	for _, scope := range s.scopes.held {
-		if scope.cleared {
-			return
-		}
-	}
-	s.absence.Store(nil)
-	s.current.Store(nil)
-}
-
-// wakeAll wakes all callers of Await, whatever they wait for. The caller holds mu.
-func (s *published) wakeAll() {
-	s.waiters.wakeAll()
-	for _, scope := range s.scopes.held {
-		scope.waiters.wakeAll()
+// publishOwn publishes a write of the program. A store without a feed is then at the written
+// version. The caller holds the writer's lock.
+func (s *Store) publishOwn(w write, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.publish(w)
+	if !s.isFed() {
+		s.moveVersion(newer(s.live.Load().version, version))
 	}
 }

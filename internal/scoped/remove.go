@@ -12,9 +12,9 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// finishLeaving removes the scopes of deleted namespaces, once they are empty or the server refuses
+// removeEmptied removes the scopes of deleted namespaces, once they are empty or the server refuses
 // to list them: a Namespace object is deleted after the objects in the namespace.
-func (l *Loop) finishLeaving(ctx context.Context) {
+func (l *Loop) removeEmptied(ctx context.Context) {
 	var deleted []*heldScope
 	for _, held := range l.all() {
 		switch {
