@@ -77,9 +77,10 @@ type Replacement interface {
 	// was deleted since, the server has lost or changed its history. An object that was stored with
 	// other contents at the same resourceVersion counts only if contents is true.
 	Differs(version string, contents bool) bool
-	// Commit makes the replacement the collection's state at resourceVersion, atomically for all
-	// readers. On error the collection is unchanged. After ErrOutdated the caller must list again;
-	// it is not returned after CompareContents.
+	// Commit makes the replacement the collection's state at resourceVersion. Readers see all of a
+	// whole collection at once, and that of scopes in pieces. On error the collection is unchanged.
+	// After ErrOutdated the caller must list again: after CompareContents, only if the sink was
+	// cleared meanwhile.
 	Commit(resourceVersion string) error
 }
 

@@ -29,9 +29,9 @@
 //
 // An entry of another scope is undone if that scope was not listed since a restore of the server,
 // or if the list that arrives is not older than the entry; one that the program has written counts
-// as undone. If a state of the key could not be stored, its version stands for that of the own
-// entry, which may date from before a restore of the server; and the entry's version is stored
-// again. In an unordered collection, only versions of one object are compared: an entry of another
-// object is never newer, and a new state of the same object is compared by its contents, as is a
-// repeated event.
+// as undone. If the newest state of a key could not be stored, arrivals are compared with its
+// version and not with the entry's, which may date from before a restore of the server; and an
+// arrival of the entry's own version is stored again, not Unchanged. In an unordered collection,
+// only versions of one object are compared: an entry of another object is never newer, and a new
+// state of the same object is compared by its contents, as is a repeated event.
 package keep

@@ -30,8 +30,9 @@ const (
 	HeldAgain
 )
 
-// Set is a set of scopes in which the key and the UID of an object determine its scope. Its methods
-// are safe for concurrent use. The zero Set is empty.
+// Set is a set of scopes in which the key and the UID of an object determine its scope: two scopes
+// that may hold one key have equal selectors and disjoint ranges of UIDs (checkTogether). Its
+// methods are safe for concurrent use. The zero Set is empty.
 type Set struct {
 	mu            sync.Mutex // guards the fields below
 	held          []Scope    // in the order in which they were added; never changed, but appended to

@@ -68,8 +68,8 @@ func (l *Loop) join(ctx context.Context) {
 	}
 }
 
-// canJoin reports whether a scope may be joined with others. The server has refused to watch it
-// from its version if it had that before; then the loop looks again.
+// canJoin reports whether a scope may be joined with others. It may not while it has the version
+// from which the server has refused to watch it (410), or an older one; the loop looks again then.
 func (l *Loop) canJoin(held *heldScope) bool {
 	if !IsClosed(held.synced) || held.state != scope.Held {
 		return false
@@ -142,8 +142,8 @@ func (l *Loop) hasStream(chunk []*heldScope) bool {
 	})
 }
 
-// finishJoins replaces streams by joined ones that own their scopes, or have been open for
-// joinInterval.
+// finishJoins ends the streams before a joined one that owns their scopes: it has received an
+// event, a bookmark or a list, or its watch has been open for joinInterval.
 func (l *Loop) finishJoins() {
 	for _, joined := range l.allStreams() {
 		if joined.from == "" {

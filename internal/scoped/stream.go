@@ -39,8 +39,9 @@ type stream struct {
 	successor *stream   // that has replaced it
 }
 
-// The states of a stream. A joining one that receives an event or a bookmark, or whose watch is
-// open for joinInterval, becomes an owning one. With an error, it becomes a failed one, which ends.
+// The states of a stream. A joining one that receives an event, a bookmark or a list, or whose
+// watch is open for joinInterval, becomes an owning one. With an error, it becomes a failed one,
+// which ends.
 const (
 	owning  int32 = iota // its feed has the scopes
 	joining              // those of other streams still have them

@@ -54,7 +54,9 @@ func (s *Store) apply(e event) feed.Outcome {
 }
 
 // decide returns what becomes of an event, and makes its entries: the only step that calls
-// functions of the program.
+// functions of the program. An older state is refused here if its scope has reached a later
+// version, and by package keep if what the store has of the key is newer; Feed.Apply refuses one
+// from before the scope's minVersion.
 func (s *Store) decide(e *event) (feed.Outcome, write) {
 	none := write{}
 	if e.item.Repeated && !s.hasVersionUnderKey(e.item, new(Entry)) {
@@ -129,7 +131,8 @@ func (s *Store) resolve(e *event) (old, next *Entry) {
 	return old, &e.pair.next
 }
 
-// tombstone returns the tombstone of an event, nil if the store has one scope.
+// tombstone returns the tombstone of an event, nil in a store of a whole collection, or if versions
+// cannot be compared.
 func (e *event) tombstone() *tombstone {
 	if e.scope.whole || e.item.Unordered {
 		return nil
@@ -194,8 +197,9 @@ func (s *Store) decideDeletion(e *event, id identity, old, last *Entry) (feed.Ou
 	return feed.Applied, w
 }
 
-// recordDeletion returns the write of a deletion of an object that the store does not have. The
-// entry of its final state is stored in *last.
+// recordDeletion returns the write of a deletion of an object that the store does not have: the key
+// has no entry, or that of another scope, which stays. The entry of the final state is stored in
+// *last.
 func (s *Store) recordDeletion(e *event, id identity, last *Entry) write {
 	w := write{key: e.item.Key, server: true, tombstone: e.tombstone()}
 	if f, _ := s.quarantine.failed(e.itemKey); e.scope.whole || f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {

@@ -12,8 +12,8 @@ import (
 )
 
 // commit makes a list the state of a store or of scopes, or removes entries. It decides on each key
-// once. What replaces a whole collection is swapped in (swap.go), and what replaces scopes is
-// published in pieces (pieces.go).
+// once. What replaces a whole collection is swapped in (commit_whole.go), as is what Clear leaves,
+// and what replaces scopes is published in pieces (commit_scopes.go).
 type commit struct {
 	*Store
 	list    *Replacement // nil if scopes are removed, and for Clear
@@ -29,7 +29,7 @@ type commit struct {
 // Commit implements feed.Replacement. The changes of a whole collection are one batch of the log,
 // deletions first, and each snapshot shows all of the list or none. Commit returns an error that
 // wraps feed.ErrOutdated if the store was cleared since Begin, or the list is too old for a scope
-// (beginList, in pieces.go).
+// (pieces.beginList).
 func (r *Replacement) Commit(resourceVersion string) error {
 	s := r.store
 	c := commit{Store: s, list: r, version: resourceVersion, unordered: !feed.Reaches(resourceVersion, resourceVersion), failed: make(map[string]bool)}
@@ -245,7 +245,8 @@ func (s *Store) sameState(list *Replacement, key string, old, entry *Entry, made
 	return old.sameVersion(entry.identity()) && s.isRepair(key, old, entry)
 }
 
-// finish makes scopes listed, logs the changes of their list, and records that they have reached
+// finish makes scopes listed, logs changes (of scopes, only those of first lists: the others were
+// logged with their pieces), and records that they have reached
 // its version, in one step: a caller that waits for the version reads nothing older. It releases
 // the keys whose failures the list resolves. The caller holds both locks.
 func (c *commit) finish(scopes iter.Seq[*Scope], changes []Change) {

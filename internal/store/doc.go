@@ -32,7 +32,8 @@
 //	store, write                 the locks of writers; what the program writes
 //	apply, feed                  an event: what becomes of it
 //	replacement, commit          a list: collected, and decided on
-//	swap, pieces                 all entries replaced at once; those of scopes, in pieces, and restores
+//	commit_whole, commit_scopes  how it replaces a whole collection at once, and scopes in pieces
+//	restore                      what a restore of the server means for scopes
 //
 // # Scopes
 //

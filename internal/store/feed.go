@@ -325,18 +325,6 @@ func (f *Feed) NeedsList() bool {
 	return f.clears != f.store.clears || f.isOutdated() || f.isBehind()
 }
 
-// isBehind reports whether an earlier feed has brought a scope to a later version. The caller holds
-// a lock of the store.
-func (f *Feed) isBehind() bool {
-	return slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return f.feeds(c) && feed.IsOlder(f.progress.version, c.reached()) })
-}
-
-// isOutdated reports whether a scope must be listed, since the server was restored. The caller
-// holds a lock of the store.
-func (f *Feed) isOutdated() bool {
-	return slices.ContainsFunc(f.Scopes(), func(c *Scope) bool { return c.outdated && f.feeds(c) })
-}
-
 // Quarantined implements feed.Sink.
 func (f *Feed) Quarantined() int {
 	n := 0
@@ -345,18 +333,4 @@ func (f *Feed) Quarantined() int {
 		n += keys + unnamed
 	}
 	return n
-}
-
-// newestReached returns the latest version that scopes of a feed, others that may hold the same
-// keys, or removed ones have reached. A consistent read that begins then, and is older, shows that
-// the server was restored from a backup. It does not if another server, which lagged behind, had
-// refused the previous request. The caller holds a lock of the store.
-func (f *Feed) newestReached() string {
-	newest := f.store.scopes.removedVersion
-	for _, c := range f.store.scopes.held {
-		if f.sharesKeysWith(c) || slices.Contains(f.Scopes(), c) {
-			newest = newer(newest, c.reached())
-		}
-	}
-	return newest
 }

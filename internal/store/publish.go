@@ -122,8 +122,8 @@ func (w *write) appendChanges(changes []Change) []Change {
 }
 
 // observed returns the states before and after the write that handlers receive, nil if there is
-// none: they receive nothing of a scope before it is listed. If its entry replaces one of another
-// scope, which they have received, they receive a deletion.
+// none: they receive nothing of a scope before it is listed, and then its first list as one batch.
+// If its entry replaces one of another scope, which they have received, they receive a deletion.
 func (w *write) observed() (old, next *Entry) {
 	if !scopeOf(w.old).isUnlisted() {
 		old = w.old

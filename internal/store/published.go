@@ -44,7 +44,8 @@ type published struct {
 	clears     uint64                   // the number of calls of Clear; written under both locks
 }
 
-// Snapshot returns the current state, with all changes of a batch or none. It takes O(1), since
+// Snapshot returns the current state. It has all of the list of a whole collection or none, and may
+// have a part of that of a scope. It takes O(1), since
 // package snapmap captures a map in O(1), and returns the previous snapshot if nothing has changed.
 func (s *published) Snapshot() *Snapshot {
 	for range snapshotTries {

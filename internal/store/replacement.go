@@ -13,7 +13,7 @@ import (
 // Replacement is a list that is collected beside the live state. Commit makes it the state of the
 // scopes of its feed. Entries that the list does not change are those of the live state. A
 // replacement is used by one goroutine, but for Needs, and does not hold the writer's lock before
-// Commit.
+// Commit, which may refuse the list.
 type Replacement struct {
 	store           *Store
 	feed            *Feed                   // nil for a write of the program

@@ -139,7 +139,7 @@ func namespaceOf(key string) string {
 	return namespace
 }
 
-// mark returns the scope that entries record, nil if there is only one.
+// mark returns the scope that entries record, nil for that of a whole collection.
 func (c *Scope) mark() *Scope {
 	if c.whole {
 		return nil

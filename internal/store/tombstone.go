@@ -13,7 +13,12 @@ import (
 // tombstone records that states of a key before a version are superseded: by a deletion, or by a
 // newer state that left the scope, could not be stored, or is ignored. Another scope that may hold
 // the key, and has not reached the version, may still deliver such states: the tombstone is kept
-// until all of these have reached it.
+// until all of these have reached it, unless there are too many (evictFirst) or the server is
+// restored (noteRestore).
+//
+// A name that is recreated in another range needs none: the new state replaces the entry of the old
+// scope, and handlers receive a deletion and an addition. The late deletion of the old object then
+// finds the entry of another scope, and leaves it (package keep).
 type tombstone struct {
 	key     string
 	version string // of a state or a deletion; a list that is not older shows it, or a later one
@@ -118,8 +123,8 @@ func (g *tombstones) expire(k *scopes) {
 }
 
 // lagging returns a scope that may hold the key of a tombstone and may deliver what it supersedes,
-// nil if there is none. It ignores the scope that has passed the tombstone's state. The caller
-// holds a lock of the store.
+// nil if there is none. It ignores by, the scope that has delivered the tombstone's state. The
+// caller holds a lock of the store.
 func (k *scopes) lagging(t *tombstone, by *Scope) *Scope {
 	if len(k.held) <= 1 && by != nil {
 		return nil

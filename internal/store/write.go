@@ -11,7 +11,9 @@ import (
 )
 
 // Put adds or replaces a value, regardless of its version. In a store with scopes, its entry is one
-// of the scope that may hold it; the next list of that scope, if it lacks the value, removes it.
+// of the scope that may hold it; the next list of that scope, if it lacks the value, removes it. It
+// returns the error of Config.ScopeOf if no scope may hold the object, two may, as it has no UID,
+// or the scopes of the start are not known yet (scope.Set.Of).
 func (s *Store) Put(value any) error {
 	key, err := s.keyOfValue(value)
 	if err != nil {
@@ -29,7 +31,7 @@ func (s *Store) Put(value any) error {
 	return nil
 }
 
-// Remove deletes the entry under the value's key, if any.
+// Remove deletes the entry under the value's key, if any, whatever its scope.
 func (s *Store) Remove(value any) error {
 	key, err := s.keyOfValue(value)
 	if err != nil {

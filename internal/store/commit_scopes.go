@@ -107,8 +107,9 @@ func (c *pieces) begin() error {
 
 // beginList finds the scopes to replace: those that have not reached a later version than the
 // list's. If the list compares contents, as after a restore of the server, these are all scopes of
-// the feed. It returns feed.ErrOutdated if the store was cleared since Begin, or if the list is too
-// old for a scope: one that was cleared, must be listed after a restore, or has a minVersion.
+// the feed. It returns feed.ErrOutdated if the store was cleared since Begin. It also does unless
+// the list compares contents, if a scope has a later minVersion, was cleared after it had reached a
+// later version, or is outdated by a restore.
 func (c *pieces) beginList() error {
 	by, compares := c.list.feed, c.list.compareContents
 	if c.list.clears != c.clears {
@@ -127,36 +128,12 @@ func (c *pieces) beginList() error {
 		}
 	}
 	if compares && feed.IsOlder(c.version, c.list.reached) {
-		c.noteRestore(by, slices.Collect(maps.Keys(c.replaced)), c.version)
+		c.noteRestore()
 	}
 	for scope := range c.replaced {
 		scope.epoch, scope.outdated = c.scopes.epoch, false
 	}
 	return nil
-}
-
-// noteRestore records that the server was restored from a backup to a version at which a feed has
-// listed scopes. Versions after it were undone, or are used again: the store forgets what it knows
-// of them, and begins an epoch. Scopes that share keys with them must be listed; those of other
-// keys find out for themselves. The caller holds both locks.
-func (s *Store) noteRestore(by *Feed, listed []*Scope, version string) {
-	k := &s.scopes
-	if !slices.ContainsFunc(listed, func(c *Scope) bool { return c.epoch < k.epoch }) {
-		k.epoch++ // otherwise another feed has noticed before
-	}
-	for _, c := range listed {
-		c.epoch, c.outdated = k.epoch, false
-	}
-	for _, c := range k.held {
-		if feed.IsOlder(version, c.minVersion) {
-			c.minVersion = version
-		}
-		c.outdated = c.outdated || c.epoch < k.epoch && c.feed != nil && by.sharesKeysWith(c)
-	}
-	s.tombstones.byKey, s.tombstones.inOrder = nil, nil
-	if feed.IsOlder(version, k.removedVersion) {
-		k.removedVersion = version
-	}
 }
 
 // before yields the keys of the entries of the scopes before the first piece.
