@@ -66,8 +66,8 @@
 // decoding a list as a whole. The option OmitFields cuts fields out of the response. Packed stores
 // objects as bytes, in a fraction of the memory, and ShareEqual lets objects share equal parts.
 //
-// A program that reads a few fields of its objects keeps a [PartialObject], or reads them from
-// packed objects by a [Projection]. docs/memory.md compares all of these.
+// A program that reads a few fields of its objects keeps a [PartialObject]. docs/memory.md compares
+// all of these.
 //
 // # Reflectors and stores
 //

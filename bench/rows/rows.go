@@ -84,7 +84,6 @@ func All() []Row {
 		{Memory, memoryPerObject},
 		{Memory, omitFields},
 		{Partial, partialObject},
-		{Partial, projection},
 		{Partial, fieldIndex},
 		{Store, readersBesideWriter},
 		{Store, getByKey},

@@ -7,8 +7,7 @@
 // An [ObjectType] says what the objects of a collection are, [Decoders] decodes them from both
 // formats of the API, and a [Packer] keeps them as bytes. With ObjectType.Partial, the kept objects
 // have some fields of those that the server sends: the decoders skip or cut the others. A
-// [FieldReader] reads fields of kept objects, and a [FieldIndex] the values of one, without the
-// objects.
+// [FieldIndex] reads one field of objects, and of their bytes.
 //
 // Packer and [IndexMetadata] read the parts of an item's bytes by the item's Layout, and parse the
 // bytes if it is not known.

@@ -17,12 +17,6 @@ type Object struct {
 	data string // empty for a base, whose bytes are in the source
 }
 
-// Stored is an object as a store keeps it, for readers that need not decode all of it.
-type Stored struct {
-	Packed Object
-	Value  any // the object itself, if Packed is zero
-}
-
 // IsZero reports whether o holds no object.
 func (o Object) IsZero() bool { return o == Object{} }
 
@@ -55,10 +49,6 @@ func (o Object) Unpack(dst []byte) ([]byte, error) {
 	}
 	return decode(dst, o.bytes(), base)
 }
-
-// Base returns a number that objects which are packed against the same base have in common: reading
-// them one after another unpacks the base once. It is valid while the object is referenced.
-func (o Object) Base() uintptr { return uintptr(unsafe.Pointer(o.from)) }
 
 func (o Object) isBase() bool { return o.data == "" && o.from != nil }
 

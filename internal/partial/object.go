@@ -30,23 +30,9 @@ func WithMetadata(t reflect.Type, f *Fields) *Object {
 	return &Object{Type: t, Fields: f, FieldsOffset: fields.Offset, HasMetadata: true, MetadataOffset: metadata.Offset}
 }
 
-// OnlyMetadata returns an Object that is a metav1.PartialObjectMetadata, of objects of any type.
-func OnlyMetadata() Object {
-	t := reflect.TypeFor[metav1.PartialObjectMetadata]()
-	metadata, _ := t.FieldByName("ObjectMeta")
-	return Object{Type: t, Fields: &Fields{Root: &Struct{Type: t, API: t}}, HasMetadata: true, MetadataOffset: metadata.Offset}
-}
-
 // metadataOf returns the metadata of an API object or an Object.
 func metadataOf(object reflect.Value) *metav1.ObjectMeta {
 	return object.Elem().FieldByName("ObjectMeta").Addr().Interface().(*metav1.ObjectMeta)
-}
-
-// CopyMetadata copies an object's metadata without managedFields.
-func CopyMetadata(to *metav1.ObjectMeta, object any) {
-	metadata := *metadataOf(reflect.ValueOf(object))
-	metadata.ManagedFields = nil
-	metadata.DeepCopyInto(to)
 }
 
 // typeMetaOf returns apiVersion and kind of an API object or an Object.
@@ -54,12 +40,14 @@ func typeMetaOf(object reflect.Value) *metav1.TypeMeta {
 	return object.Elem().FieldByName("TypeMeta").Addr().Interface().(*metav1.TypeMeta)
 }
 
-// Of returns a new Object with the fields, the metadata, apiVersion and kind of an API object, of
-// which it shares nothing but strings. All are pointers. It must not be called for unstructured
-// objects.
+// Of returns a new Object with the fields, the metadata without managedFields, apiVersion and kind
+// of an API object, of which it shares nothing but strings. All are pointers. It must not be called
+// for unstructured objects.
 func (o *Object) Of(object any) any {
 	result, from := reflect.New(o.Type), reflect.ValueOf(object)
-	CopyMetadata(metadataOf(result), object)
+	metadata := *metadataOf(from)
+	metadata.ManagedFields = nil
+	metadata.DeepCopyInto(metadataOf(result))
 	*typeMetaOf(result) = *typeMetaOf(from)
 	o.Fields.copier()(result.Elem().FieldByName("Fields"), from.Elem())
 	return result.Interface()

@@ -147,32 +147,27 @@ func newListable(t *testing.T, steps []string) (h *scopedHarness) {
 // An object exists while a scope is listed and removed. Between two reads of its key, a reader that
 // missed it would take it for deleted, as the scope was listed in between.
 func TestFindReadsAgainIfTheScopesHaveChanged(t *testing.T) {
-	for name, find := range map[string]func(h *scopedHarness) (bool, error){
-		"Find":       func(h *scopedHarness) (bool, error) { _, exists, err := h.Find("k"); return exists, err },
-		"FindStored": func(h *scopedHarness) (bool, error) { _, exists, err := h.FindStored("k"); return exists, err },
+	for _, row := range []struct {
+		name          string
+		before, after string // steps before and after Absent reads which scopes are listed
+		again         string // steps in its second call
+		exists        bool
+		err           error
+	}{
+		{"listed and removed", "a join; a list 11 k/1@11", "a leave", "", false, errNotListed},
+		{"listed with an event, and removed", "a join; a put k/1@11", "a leave", "", false, errNotListed},
+		{"listed, removed and listed", "a join; a list 11 k/1@11", "a leave; a join; a list 11 k/1@11", "", true, nil},
+		{"listed, removed, and listed again later", "a join; a list 11 k/1@11", "a leave", "a join; a list 12 k/1@11", true, nil},
+		{"listed later", "", "a join; a list 11 k/1@11", "", true, nil},
+		{"listed later without it", "", "a join", "", false, nil},
+		{"listed without it", "a join", "", "", false, nil},
 	} {
-		for _, row := range []struct {
-			name          string
-			before, after string // steps before and after Absent reads which scopes are listed
-			again         string // steps in its second call
-			exists        bool
-			err           error
-		}{
-			{"listed and removed", "a join; a list 11 k/1@11", "a leave", "", false, errNotListed},
-			{"listed with an event, and removed", "a join; a put k/1@11", "a leave", "", false, errNotListed},
-			{"listed, removed and listed", "a join; a list 11 k/1@11", "a leave; a join; a list 11 k/1@11", "", true, nil},
-			{"listed, removed, and listed again later", "a join; a list 11 k/1@11", "a leave", "a join; a list 12 k/1@11", true, nil},
-			{"listed later", "", "a join; a list 11 k/1@11", "", true, nil},
-			{"listed later without it", "", "a join", "", false, nil},
-			{"listed without it", "a join", "", "", false, nil},
-		} {
-			t.Run(name+", "+row.name, func(t *testing.T) {
-				h := newListable(t, []string{row.before, row.after, row.again})
-				if exists, err := find(h); exists != row.exists || !errors.Is(err, row.err) {
-					t.Errorf("exists %v, %v, want %v, %v", exists, err, row.exists, row.err)
-				}
-			})
-		}
+		t.Run(row.name, func(t *testing.T) {
+			h := newListable(t, []string{row.before, row.after, row.again})
+			if _, exists, err := h.Find("k"); exists != row.exists || !errors.Is(err, row.err) {
+				t.Errorf("exists %v, %v, want %v, %v", exists, err, row.exists, row.err)
+			}
+		})
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/kinformer/kinformer/internal/eventlog"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
@@ -122,19 +121,6 @@ func (s *published) Find(key string) (value any, exists bool, err error) {
 		}
 	}
 	return value, true, nil
-}
-
-// FindStored is Find without decoding.
-func (s *published) FindStored(key string) (stored pack.Stored, exists bool, err error) {
-	ref := s.entries.Get(key)
-	for ref == nil {
-		listing := s.Listing()
-		err = s.KeyError(key)
-		if ref = s.entries.Get(key); ref == nil && s.Listing() == listing {
-			return stored, false, err
-		}
-	}
-	return s.stored(ref), true, nil
 }
 
 // AnyKey returns the key of one entry or, if there is none, of one object that could not be stored.

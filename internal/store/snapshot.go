@@ -4,7 +4,6 @@
 package store
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
@@ -311,53 +309,4 @@ func (v *snapshotData) FindKeys(text string, limit int) (keys []string, found in
 func smallest(keys []string, limit int) []string {
 	slices.Sort(keys)
 	return keys[:min(len(keys), limit)]
-}
-
-// keyRef is a key and the reference of its value.
-type keyRef struct {
-	key string
-	ref *valueRef
-}
-
-// Stored returns an iterator over all keys and values as they are kept. Packed ones that share a
-// base follow one another, so that it is unpacked once.
-func (v *snapshotData) Stored() iter.Seq2[string, pack.Stored] {
-	refs := make([]keyRef, 0, v.entries.Len())
-	for key, item := range v.entries.All() {
-		refs = append(refs, keyRef{key, item.Value})
-	}
-	return v.byBase(refs)
-}
-
-// StoredByIndex is Stored for the entries that an index has under a value. It returns an error if
-// the index does not exist.
-func (v *snapshotData) StoredByIndex(name, value string) (iter.Seq2[string, pack.Stored], error) {
-	set, err := v.find(name, value)
-	if err != nil {
-		return nil, err
-	}
-	var refs []keyRef
-	if set != nil {
-		for key := range set.All() {
-			if ref := v.entries.Get(key); ref != nil {
-				refs = append(refs, keyRef{key, ref})
-			}
-		}
-	}
-	return v.byBase(refs), nil
-}
-
-func (v *snapshotData) byBase(refs []keyRef) iter.Seq2[string, pack.Stored] {
-	if v.codec.IsPacked() {
-		slices.SortFunc(refs, func(a, b keyRef) int {
-			return cmp.Compare(packedOf(a.ref).object.Base(), packedOf(b.ref).object.Base())
-		})
-	}
-	return func(yield func(string, pack.Stored) bool) {
-		for _, r := range refs {
-			if !yield(r.key, v.codec.stored(r.ref)) {
-				return
-			}
-		}
-	}
 }

@@ -284,18 +284,6 @@ func (e *Entry) packedSize() int64 {
 	return int64(packedOf(e.ref).object.Size())
 }
 
-// stored returns a reference's value as it is kept.
-func (v *valueCodec) stored(ref *valueRef) pack.Stored {
-	if v.config.Packer == nil {
-		return pack.Stored{Value: v.value(ref)}
-	}
-	p := packedOf(ref)
-	if value, ok := v.unpackedValue(p); ok {
-		return pack.Stored{Value: value}
-	}
-	return pack.Stored{Packed: p.object}
-}
-
 // Abandon prevents further calls of Decode and Report: Apply and replacements end their goroutine
 // instead, by runtime.Goexit, and change nothing. It is for an informer that has stopped while a
 // function of the program blocks. Writes of the program are not affected.

@@ -12,165 +12,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 )
-
-// TestProjectionEqualsObjects reads the fields of whole and of partial Pods, live and packed,
-// streamed and decoded by the client, and compares them with the Pods.
-func TestProjectionEqualsObjects(t *testing.T) {
-	config, client := startPodServer(t)
-	list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods := make(map[string]corev1.Pod)
-	for _, pod := range list.Items {
-		pods[pod.Namespace+"/"+pod.Name] = pod
-	}
-	forEachWay(t, config, func(t *testing.T, config *rest.Config, packed bool) {
-		lw := cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods(""))
-		t.Run("whole", func(t *testing.T) {
-			checkProjection(t, runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
-				Packed: packed, Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName")},
-			}), pods)
-		})
-		t.Run("partial", func(t *testing.T) {
-			checkProjection(t, runInformer(t, lw, &partialPod{}, cache.InformerOptions[*partialPod]{
-				Packed: packed, Indexers: cache.Indexers[*partialPod]{"node": cache.ByField[*partialPod]("spec.nodeName")},
-			}), pods)
-		})
-	})
-}
-
-// imageFields are fewer fields than podFields.
-type imageFields struct {
-	Spec struct {
-		NodeName   string `json:"nodeName"`
-		Containers []struct {
-			Image string `json:"image"`
-		} `json:"containers"`
-	} `json:"spec"`
-}
-
-func checkProjection[T cache.Object](t *testing.T, informer *cache.SharedInformer[T], pods map[string]corev1.Pod) {
-	t.Helper()
-	projection, err := cache.ProjectionOf[imageFields](informer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	check := func(got cache.Projected[imageFields], err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		pod := pods[got.Key]
-		metadata, err := got.Metadata()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := pod.ObjectMeta
-		want.ManagedFields = nil
-		if diff := cmp.Diff(want, metadata); diff != "" {
-			t.Errorf("metadata of %s: -want +got:\n%s", got.Key, diff)
-		}
-		if fields := got.Fields.Spec; fields.NodeName != pod.Spec.NodeName || len(fields.Containers) != 1 || fields.Containers[0].Image != pod.Spec.Containers[0].Image {
-			t.Errorf("%s has %+v", got.Key, fields)
-		}
-		got.Fields.Spec.Containers[0].Image = "mine" // the result is the caller's
-		metadata.Labels["app"] = "mine"
-	}
-	for range 2 {
-		all := 0
-		for got, err := range projection.All() {
-			check(got, err)
-			all++
-		}
-		byNode := 0
-		for got, err := range projection.ByIndex("node", "node-1") {
-			check(got, err)
-			byNode++
-		}
-		if all != len(pods) || byNode != 7 {
-			t.Errorf("read %d objects, %d of the node", all, byNode)
-		}
-		got, exists, err := projection.Get("ns1/pod-07")
-		check(got, err)
-		if !exists || got.Key != "ns1/pod-07" {
-			t.Errorf("got %q, %v", got.Key, exists)
-		}
-	}
-	if _, exists, err := projection.Get("ns/other"); exists || err != nil {
-		t.Errorf("an object that does not exist: %v, %v", exists, err)
-	}
-	for _, err := range projection.ByIndex("zone", "a") {
-		if err == nil || !strings.Contains(err.Error(), `"zone"`) {
-			t.Errorf("an unknown index: %v", err)
-		}
-	}
-}
-
-// TestInvalidProjectionIsRefused checks that ProjectionOf names the field that cannot be read.
-func TestInvalidProjectionIsRefused(t *testing.T) {
-	server := fake.NewListerWatcher(&corev1.Pod{})
-	whole := cache.NewSharedInformer(server, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{OmitFields: []string{"spec.containers.image", "status"}, NeverWritten: true})
-	if _, err := cache.ProjectionOf[imageFields](whole); err == nil || !strings.Contains(err.Error(), "spec.containers.image") {
-		t.Errorf("an omitted field: %v", err)
-	}
-	type wholeContainers struct {
-		Spec struct {
-			Containers []corev1.Container `json:"containers"`
-		} `json:"spec"`
-	}
-	if _, err := cache.ProjectionOf[wholeContainers](whole); err == nil || !strings.Contains(err.Error(), "spec.containers.image") {
-		t.Errorf("a field with an omitted part: %v", err)
-	}
-	type host struct {
-		Spec struct {
-			Hostname string `json:"hostname"`
-		} `json:"spec"`
-	}
-	if _, err := cache.ProjectionOf[host](whole); err != nil {
-		t.Errorf("a field that is not omitted: %v", err)
-	}
-	partial := cache.NewSharedInformer(server, &partialPod{}, cache.InformerOptions[*partialPod]{})
-	if _, err := cache.ProjectionOf[host](partial); err == nil || !strings.Contains(err.Error(), "Spec.Hostname") {
-		t.Errorf("a field that is not kept: %v", err)
-	}
-}
 
 // gadgetOf returns a custom resource with a spec.
 func gadgetOf(name string, spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": name}, "spec": spec,
 	}}
-}
-
-// TestProjectionOfUnreadableObjectIsAnError checks the error of an object that could never be
-// stored.
-func TestProjectionOfUnreadableObjectIsAnError(t *testing.T) {
-	gadgets := fake.NewListerWatcher(gadgetOf("", nil))
-	gadgets.Create(gadgetOf("bad", nil))
-	informer := runInformer(t, gadgets, &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{
-		Transform: func(*unstructured.Unstructured) (*unstructured.Unstructured, error) {
-			return nil, fmt.Errorf("refused")
-		},
-	})
-	projection, err := cache.ProjectionOf[sizeFields](informer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, exists, err := projection.Get("bad"); exists || err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("got %v, %v", exists, err)
-	}
 }
 
 // TestFieldIndexDecodesNothing counts the decoded objects of a packed informer with an index by a
@@ -314,30 +170,17 @@ type moodyFields struct {
 	} `json:"spec"`
 }
 
-// TestUnreadableFieldsAreErrorsWithoutValues reads fields whose decoder fails, by a Projection and
-// by the wait for a write.
+// TestUnreadableFieldsAreErrorsWithoutValues reads fields whose decoder fails.
 func TestUnreadableFieldsAreErrorsWithoutValues(t *testing.T) {
 	type gadget = cache.PartialObject[*unstructured.Unstructured, moodyFields]
 	for mood, want := range map[string]string{"panic": "panic: moody", "hunter2": "parsing time"} {
 		gadgets := fake.NewListerWatcher(gadgetOf("", nil))
 		written := gadgets.Create(gadgetOf("a", map[string]any{"mood": mood}))
-		whole := runInformer(t, gadgets, &unstructured.Unstructured{}, cache.InformerOptions[*unstructured.Unstructured]{Packed: true})
 		partial := runInformer(t, gadgets, &gadget{}, cache.InformerOptions[*gadget]{ErrorHandler: func(context.Context, error) {}})
-		projection, err := cache.ProjectionOf[moodyFields](whole)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, exists, err := projection.Get("a")
-		if !exists || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("a projection of %s returned %v, %v", mood, exists, err)
-		}
-		err = cache.WaitForAPIObject(testContext(t), partial, written)
+		err := cache.WaitForAPIObject(testContext(t), partial, written)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("the wait for %s returned %v", mood, err)
 		}
-	}
-	if _, err := (cache.Projected[moodyFields]{}).Metadata(); err == nil {
-		t.Error("the zero Projected has metadata")
 	}
 }
 
