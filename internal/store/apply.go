@@ -15,7 +15,6 @@ import (
 
 // event is a watch event of a feed.
 type event struct {
-	progress  *progress // of the feed
 	scope     *Scope
 	eventType watch.EventType
 	item      feed.Item
@@ -43,9 +42,9 @@ func (s *Store) apply(e event) feed.Outcome {
 	switch {
 	case e.item.Unordered:
 	case e.item.InOrder && version != "":
-		e.progress.version = version
+		e.scope.feed.version = version
 	default:
-		e.progress.version = newer(e.progress.version, version)
+		e.scope.feed.version = newer(e.scope.feed.version, version)
 	}
 	w.by = e.scope
 	s.publish(w)
@@ -172,8 +171,7 @@ func (s *Store) keepLastGood(key string, f failure, old *Entry, t *tombstone) wr
 		if f.skipped() || f.scope != nil { // the states of other scopes are compared with the entry
 			kept.forgetVersion(f.identity())
 		}
-		w = keeping(key, old, &kept)
-		w.by, w.tombstone = f.scope, t
+		w.keep(&kept)
 	case !s.renames.Load():
 		w.kind, w.server = deletion, true
 	}
@@ -201,7 +199,7 @@ func (s *Store) decideDeletion(e *event, id identity, old, last *Entry) (feed.Ou
 // has no entry, or that of another scope, which stays. The entry of the final state is stored in
 // *last.
 func (s *Store) recordDeletion(e *event, id identity, last *Entry) write {
-	w := write{key: e.item.Key, server: true, tombstone: e.tombstone()}
+	w := write{key: e.item.Key, tombstone: e.tombstone()}
 	if f, _ := s.quarantine.failed(e.itemKey); e.scope.whole || f.scope == e.scope && (f.uid == id.uid || f.uid == 0) {
 		w.release = []string{e.itemKey, e.item.Key}
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 var errNotServed = errors.New("not served")
@@ -371,4 +372,21 @@ func TestClearWhileRead(t *testing.T) {
 		}
 	})
 	group.Wait()
+}
+
+// The program writes into a scope that is not added yet, and the store is cleared. Reads wait for
+// the lists of the scopes that were added before, and not for that of this one.
+func TestReadsDoNotWaitForAScopeThatIsAddedAfterClear(t *testing.T) {
+	for _, writes := range []string{"", "program put b/k/1@5"} {
+		h := newHarnessOf(t, scope.Scope{Namespace: "a"}, scope.Scope{Namespace: "b"}, "a")
+		if writes != "" {
+			h.run(t, writes)
+		}
+		h.run(t, "clear")
+		h.add("b", scope.Scope{Namespace: "b"})
+		h.run(t, "a list 11 a/k/1@11")
+		if err := h.Absence(); err != nil {
+			t.Errorf("after %q: %v", writes, err)
+		}
+	}
 }

@@ -21,9 +21,10 @@ type commit struct {
 	// unordered reports whether the version cannot be compared. Only versions of one object are
 	// compared then, and nothing is remembered of objects that are gone.
 	unordered bool
-	exist     bool            // the objects of a commit without a list exist
-	replaced  map[*Scope]bool // the scopes whose entries are replaced; nil for all entries
-	failed    map[string]bool // the keys of the list's states that could not be stored
+	exist     bool               // the objects of a commit without a list exist
+	replaced  map[*Scope]bool    // the scopes whose entries are replaced; nil for all entries
+	failed    map[string]bool    // the keys of the list's states that could not be stored
+	renamed   map[uint64]failure // by UID, the same of objects that a transform may have renamed; nil until renamedTo
 }
 
 // Commit implements feed.Replacement. The changes of a whole collection are one batch of the log,
@@ -179,7 +180,7 @@ func (c *commit) removedWrite(key string, old *Entry) write {
 // restore of the server has undone a version that is newer than the list's: it is forgotten then,
 // and any older state may exist.
 func (c *commit) missingWrite(key string, old *Entry) write {
-	if f, renamed := c.renamed(old); renamed {
+	if f, renamed := c.renamedTo(old); renamed {
 		w := c.keepLastGood(key, f, old, nil)
 		w.failed = nil // it is one of another key
 		return w
@@ -188,7 +189,9 @@ func (c *commit) missingWrite(key string, old *Entry) write {
 	if c.list.unidentified && !refused {
 		kept := *old
 		kept.forgetVersion(identityOf("", c.version))
-		return keeping(key, old, &kept)
+		w := write{key: key, old: old}
+		w.keep(&kept)
+		return w
 	}
 	w := write{kind: deletion, key: key, old: old, by: old.scope(), server: true, leftScope: refused}
 	if old.common().written { // the server may never have had it
@@ -200,18 +203,23 @@ func (c *commit) missingWrite(key string, old *Entry) write {
 	return w
 }
 
-// renamed returns the state of an entry's object that the list has under another key, if a
-// transform has renamed the object, and fails.
-func (c *commit) renamed(old *Entry) (f failure, ok bool) {
+// renamedTo returns the state of an entry's object that the list has under another key, if a
+// transform has renamed the object, and fails. An object of which the list or the store has an
+// entry under the own key of that state was not renamed.
+func (c *commit) renamedTo(old *Entry) (f failure, ok bool) {
 	if !c.renames.Load() || old.uid == 0 {
 		return f, false
 	}
-	for _, f := range c.list.rejected {
-		if f.uid == old.uid {
-			return f, true
+	if c.renamed == nil {
+		c.renamed = make(map[uint64]failure)
+		for key, f := range c.list.rejected {
+			if c.list.next.entries.Item(key).Meta.uid != f.uid && c.entries.Item(key).Meta.uid != f.uid {
+				c.renamed[f.uid] = f
+			}
 		}
 	}
-	return f, false
+	f, ok = c.renamed[old.uid]
+	return f, ok
 }
 
 // listedWrite returns the write of an entry of the list.
@@ -223,9 +231,8 @@ func (c *commit) listedWrite(key string, old, entry *Entry, made bool) write {
 	switch {
 	case old == nil:
 	case c.sameState(c.list, key, old, entry, made):
-		by := w.by
-		w = keeping(key, old, entry)
-		w.by, w.unchanged = by, c.config.EmitUnchanged
+		w.kind, w.server, w.unchanged = nothing, false, c.config.EmitUnchanged
+		w.keep(entry)
 		if _, recovered := c.list.recovered[key]; recovered {
 			w.release = []string{key}
 		}

@@ -24,6 +24,7 @@ type pieces struct {
 	sets   []*snapmap.Set // the keys of the entries of the scopes before the first piece
 	writes []write        // of the piece
 	batch  []Change       // the first lists of scopes, which are logged at the end; later lists are logged by pieces
+	at     map[string]int // where batch has a key; nil unless others have changed entries of these scopes
 }
 
 func newPieces(of commit) *pieces {
@@ -73,16 +74,28 @@ func (c *pieces) run() error {
 	for key, made := range c.keys(c.before(), true) {
 		if n++; n > c.pieceSize {
 			c.publishPiece()
-			reports := c.endWriteSilently() // reported once the commit has released its locks
-			c.yield()
-			c.writer.Lock()
-			c.reports, n = reports, 1
+			c.pause(c.yield)
+			n = 1
 		}
 		c.add(c.decide(key, made))
 	}
 	c.publishPiece()
+	if c.list != nil && c.isOverwritten() {
+		c.pause(func() {
+			c.findPositions()
+			c.yield()
+		})
+	}
 	c.end()
 	return nil
+}
+
+// pause calls a function without the writer's lock.
+func (c *pieces) pause(between func()) {
+	reports := c.endWriteSilently() // reported once the commit has released its locks
+	between()
+	c.writer.Lock()
+	c.reports = reports
 }
 
 // begin finds the scopes to replace, and their keys.
@@ -96,7 +109,7 @@ func (c *pieces) begin() error {
 	}
 	live := c.live.Load()
 	for scope := range c.replaced {
-		scope.committing, scope.overwritten = true, false
+		scope.committing = true
 		if keys := live.indexes.ofScope(scope); keys != nil {
 			c.sets = append(c.sets, keys)
 		}
@@ -185,21 +198,20 @@ func (c *pieces) publishPiece() {
 // end makes the scopes listed, or removes them. The changes of scopes that were not listed before
 // are logged in the hold of mu that makes them listed.
 func (c *pieces) end() {
-	var changes []Change
-	if c.list != nil {
-		changes = c.initialChanges()
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.list != nil {
+		c.updateBatch()
+	}
 	for scope := range c.replaced {
-		scope.committing = false
+		scope.committing, scope.overwritten = false, nil
 	}
 	if c.list == nil {
 		c.forget()
 		return
 	}
-	c.recordChanges(changes)
-	c.finish(maps.Keys(c.replaced), changes)
+	c.recordChanges(c.batch)
+	c.finish(maps.Keys(c.replaced), c.batch)
 }
 
 // recordChanges remembers changes for Replacement.Differs.
@@ -209,26 +221,52 @@ func (c *pieces) recordChanges(changes []Change) {
 	}
 }
 
-// initialChanges returns the additions of the scopes that were not listed before, in the order of
-// the list unless others have changed entries of these scopes. The caller holds the writer's lock.
-func (c *pieces) initialChanges() (changes []Change) {
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.replaced)), func(scope *Scope) bool { return scope.overwritten }) {
-		return c.batch
-	}
+// isOverwritten reports whether others have changed entries of a first list. The caller holds the
+// writer's lock.
+func (c *pieces) isOverwritten() bool {
 	for scope := range c.replaced {
-		if keys := c.live.Load().indexes.ofScope(scope); keys != nil && scope.isUnlisted() {
-			for key := range keys.All() {
-				changes = append(changes, Change{Key: key, New: new(Entry).fromMap(c.entries.Item(key)), Initial: true})
+		if len(scope.overwritten) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// findPositions finds the keys in the batch, so that updateBatch takes no time for the others.
+func (c *pieces) findPositions() {
+	c.at = make(map[string]int, len(c.batch))
+	for i := range c.batch {
+		c.at[c.batch[i].Key] = i
+	}
+}
+
+// updateBatch makes the batch that of the entries as they are now. The caller holds both locks.
+func (c *pieces) updateBatch() {
+	for scope := range c.replaced {
+		for key := range scope.overwritten {
+			entry := new(Entry).fromMap(c.entries.Item(key))
+			i, known := c.at[key]
+			switch isNew := entry != nil && entry.scope().isUnlisted() && c.replaced[entry.scope()]; {
+			case isNew && known:
+				c.batch[i].New = entry
+			case isNew:
+				c.at[key] = len(c.batch)
+				c.batch = append(c.batch, Change{Key: key, New: entry, Initial: true})
+			case known: // the last one takes its place
+				last := len(c.batch) - 1
+				c.batch[i], c.batch[last] = c.batch[last], Change{}
+				c.at[c.batch[i].Key] = i
+				c.batch = c.batch[:last]
+				delete(c.at, key)
 			}
 		}
 	}
-	return changes
 }
 
 // forget removes the scopes from the store. The caller holds both locks.
 func (c *pieces) forget() {
 	c.scopes.forget(slices.Collect(maps.Keys(c.replaced)))
-	c.quarantine.releaseScopes(func(scope *Scope) bool { return scope != nil && scope.isRemoved() })
+	c.quarantine.releaseScopes((*Scope).isRemoved)
 	c.endAbsence()
 	c.settle()
 }

@@ -304,6 +304,47 @@ func TestPiecesAreBounded(t *testing.T) {
 	}
 }
 
+// Others replace twenty objects of a first list while it is published, and the last one at its end.
+// It is delivered without these: the last ones take their places, and the others are in the order
+// of the list.
+func TestFirstListOfWhichSomeObjectsAreGoneKeepsItsOrder(t *testing.T) {
+	const objects, gone = 2000, 20
+	h := newScopedHarness()
+	h.add("c", scope.Scope{})
+	next := h.feeds["c"].Begin()
+	var listed []string
+	for i := range objects {
+		next.Add(stateOf(fmt.Sprintf("c%04d/u%d@15", i, i)))
+		listed = append(listed, fmt.Sprintf("add c%04d/u%d@15 (initial)", i, i))
+	}
+	pieces := 0
+	h.Store.yield = func() {
+		switch pieces++; pieces {
+		case 3:
+			for i := range gone {
+				h.run(t, fmt.Sprintf("b put c%04d/z@25", i))
+			}
+		case 4:
+			h.run(t, fmt.Sprintf("b put c%04d/z@26", objects-1))
+		}
+	}
+	if err := next.Commit("30"); err != nil {
+		t.Fatal(err)
+	}
+	batches := h.batches()
+	first := strings.Split(batches[len(batches)-1], ", ")
+	if rest := listed[gone : objects-1-gone]; len(first) != objects-gone-1 || !slices.Equal(first[gone:], rest) {
+		t.Errorf("the last batch has %d changes: %q", len(first), first)
+	}
+	slices.Sort(first)
+	if !slices.Equal(first, listed[gone:objects-1]) {
+		t.Errorf("the last batch has %q", first)
+	}
+	if err := h.validate(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTakeWaitsForACommit lets a feed receive an event while the feed before commits a list that is
 // later: the event is applied after the list, and dropped.
 func TestTakeWaitsForACommit(t *testing.T) {

@@ -25,11 +25,11 @@ type swap struct {
 func (c *swap) run() error {
 	c.lockCommit()
 	defer c.unlockCommit()
-	if set := c.live.Load().indexes.set; c.list.next.indexes.set != set {
-		c.list.next = c.reindexed(c.list.next, set) // indexes were added since Begin
-	}
 	if c.list.clears != c.clears {
 		return feed.ErrOutdated
+	}
+	if set := c.live.Load().indexes.set; c.list.next.indexes.set != set {
+		c.list.next = c.reindexed(c.list.next, set) // indexes were added since Begin
 	}
 	c.next = c.list.next
 	c.decideAll()
@@ -70,13 +70,14 @@ func (s *Store) Clear(ctx context.Context, why error, confirmed bool) bool {
 func (c *swap) isFromServer() bool { return c.list != nil && c.list.feed != nil }
 
 // decideAll decides on the keys that may change. These are all if the live state has changed since
-// Begin, the list ends a failure, the program writes, or each object is to be an update.
+// Begin, the list ends a failure or has a later state that could not be stored, the program writes,
+// or each object is to be an update.
 func (c *swap) decideAll() {
 	var all bool
 	var entries iter.Seq[string]
 	c.withMu(func() {
 		live := c.live.Load()
-		all = c.config.EmitUnchanged || !c.isFromServer() || live.writes != c.list.writes || len(c.list.recovered) > 0
+		all = c.config.EmitUnchanged || !c.isFromServer() || live.writes != c.list.writes || len(c.list.recovered) > 0 || c.list.keepsEarlier()
 		view := live.entries.View()
 		live.pages.Advance()
 		entries = func(yield func(string) bool) {

@@ -167,3 +167,30 @@ func TestFailureIsVisibleWithItsVersion(t *testing.T) {
 		}
 	}
 }
+
+// A list, or the initial events of a WatchList, has the stored state of an object, and a later one
+// that cannot be stored: the key is quarantined, although the entry is as it was.
+func TestLaterStateOfAnUnchangedObjectFails(t *testing.T) {
+	stored, later := obj("a/1@5"), obj("a/1@7").with("decode")
+	for name, add := range map[string]func(r feed.Replacement){
+		"list":           func(r feed.Replacement) { r.Add(stored.item()); r.Add(later.item()) },
+		"initial events": func(r feed.Replacement) { r.Add(stored.item()); r.Update(later.item()) },
+		"later first":    func(r feed.Replacement) { r.Add(later.item()); r.Add(stored.item()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness()
+			h.relist("5", obj("a/1@5"), obj("b/1@5"))
+			h.batches()
+			list := h.Begin()
+			add(list)
+			list.Add(obj("b/1@5").item())
+			if err := list.Commit("8"); err != nil {
+				t.Fatal(err)
+			}
+			h.expect(t, nil, "a/1@5", "b/1@5")
+			if h.Quarantined() != 1 || h.KeyError("a") == nil {
+				t.Errorf("%d quarantined, a: %v", h.Quarantined(), h.KeyError("a"))
+			}
+		})
+	}
+}

@@ -226,7 +226,7 @@ func (f *Feed) Apply(eventType watch.EventType, item feed.Item) feed.Outcome {
 	defer f.config.Progressed()
 	f.Take()
 	s := f.store
-	e := event{progress: &f.progress, scope: f.scopeOf(item), eventType: eventType, item: item}
+	e := event{scope: f.scopeOf(item), eventType: eventType, item: item}
 	switch {
 	case e.scope == nil:
 		f.countOutOfScope(item)

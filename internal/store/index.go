@@ -130,19 +130,19 @@ func (ix *indexes) moveScope(key string, old, entry *Entry) {
 		return
 	}
 	if old != nil {
-		ix.remove(ix.scopes, old.scope().setID(), key)
+		ix.remove(ix.scopes, old.scope().id, key)
 	}
 	if entry != nil {
-		ix.add(ix.scopes, entry.scope().setID(), key)
+		ix.add(ix.scopes, entry.scope().id, key)
 	}
 }
 
-// ofScope returns the keys of a scope, nil if it has none; c may be nil.
+// ofScope returns the keys of a scope, nil if it has none or the store has the whole collection.
 func (ix *indexes) ofScope(c *Scope) *snapmap.Set {
 	if ix.scopes == nil {
 		return nil
 	}
-	return ix.scopes.Get(c.setID())
+	return ix.scopes.Get(c.id)
 }
 
 // scopeSize returns the number of keys of a scope.

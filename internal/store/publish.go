@@ -26,14 +26,12 @@ type write struct {
 	failed    *failure   // with which key enters the quarantine
 }
 
-// keeping returns the write that replaces an entry by one of the same state, which may differ in
-// its version alone.
-func keeping(key string, old, entry *Entry) write {
-	w := write{key: key, old: old, next: entry}
-	if *old != *entry {
+// keep makes the write replace the old entry by one of the same state, which may differ in its
+// version alone.
+func (w *write) keep(entry *Entry) {
+	if w.next = entry; *w.old != *entry {
 		w.kind = silent
 	}
-	return w
 }
 
 // writeKind is what a write does to the entry and the log.
@@ -47,14 +45,28 @@ const (
 	unstoredDeletion // of an object that is not stored: logged alone
 )
 
+// changesEntry reports whether the write changes the entry.
+func (w *write) changesEntry() bool { return w.kind != nothing && w.kind != unstoredDeletion }
+
+// noteOverwritten records that others have changed an entry of the scope, which may be nil, while
+// its first list is published. The caller holds both locks.
+func (c *Scope) noteOverwritten(key string) {
+	if !c.isUnlisted() || !c.committing {
+		return
+	}
+	if c.overwritten == nil {
+		c.overwritten = make(map[string]struct{})
+	}
+	c.overwritten[key] = struct{}{}
+}
+
 // publish makes a write visible: first in the entries, then in the log. The caller holds both
 // locks.
 func (s *published) publish(w write) {
 	var room [2]Change
-	for _, c := range [...]*Scope{scopeOf(w.old), scopeOf(w.next)} {
-		if c.isUnlisted() {
-			c.overwritten = true
-		}
+	if w.changesEntry() {
+		scopeOf(w.old).noteOverwritten(w.key)
+		scopeOf(w.next).noteOverwritten(w.key)
 	}
 	changes := s.publishWrite(&w, room[:0])
 	switch log := s.config.Log; {
@@ -75,7 +87,7 @@ func (s *published) publishWrite(w *write, changes []Change) []Change {
 	if w.tombstone != nil {
 		s.record(w.tombstone, w.by)
 	}
-	if w.kind != nothing && w.kind != unstoredDeletion {
+	if w.changesEntry() {
 		s.dropSnapshot()
 		s.live.Load().replace(w.key, w.old, w.next)
 		if w.server {

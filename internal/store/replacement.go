@@ -19,7 +19,6 @@ type Replacement struct {
 	feed            *Feed                   // nil for a write of the program
 	next            *state                  // the list; without indexes if the store has scopes
 	maker           maker                   // of the entries; its scope is that of the item that is being added
-	scope           *Scope                  // of the same item
 	made            []string                // keys of the entries made for this state, in list order
 	compareContents bool                    // see CompareContents
 	compareWrites   bool                    // the same
@@ -58,17 +57,13 @@ func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	live := s.live.Load()
-	set := live.indexes.set
-	if f != nil && s.isScoped() {
-		set = &indexSet{} // the indexes of the live state are changed instead
-	}
-	comparesContents, reached := false, ""
-	if f != nil && s.isScoped() {
-		comparesContents, reached = f.isOutdated(), f.newestReached()
+	set, comparesContents, reached := live.indexes.set, false, ""
+	if s.isScoped() { // the indexes of the live state are changed instead
+		set, comparesContents, reached = &indexSet{}, f.isOutdated(), f.newestReached()
 	}
 	return &Replacement{
 		compareContents: comparesContents, reached: reached,
-		store: s, feed: f, next: newState(set, s.isScoped() && f == nil, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, clears: s.clears,
+		store: s, feed: f, next: newState(set, false, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, clears: s.clears,
 		rejected: make(map[string]failure), recovered: make(map[string]struct{}), duplicates: make(map[string]struct{}),
 		refused: make(map[string]refusedState), passed: make(map[string]struct{}),
 	}
@@ -168,15 +163,16 @@ const (
 // enter sets the scope of the entries that are made next to that of an item. It returns false if
 // the item is out of scope.
 func (r *Replacement) enter(item feed.Item) bool {
+	var scope *Scope
 	if found, ok := item.Known.(*foundItem); ok {
-		r.scope = found.scope
+		scope = found.scope
 	} else {
-		r.scope = r.feed.scopeOf(item)
+		scope = r.feed.scopeOf(item)
 	}
-	if r.scope == nil {
+	if scope == nil {
 		return false
 	}
-	r.maker.scope = r.scope.mark()
+	r.maker.scope = scope.mark()
 	return true
 }
 
@@ -324,7 +320,7 @@ const maxUnnamedReports = 10
 // determines which good state it keeps, if there is one. effect is what the live state makes of it.
 func (r *Replacement) reject(item feed.Item, effect feed.Effect, err error, kind itemKind) {
 	id := identityOf(item.UID, item.ResourceVersion)
-	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.scope.mark()}
+	f := failure{version: item.ResourceVersion, uid: id.uid, err: err, scope: r.maker.scope}
 	if item.UID == "" && item.IsUnreadable() && (r.feed.isOfUIDs() || r.store.renames.Load()) { // the key leads to no scope, or to no entry
 		item.Key = ""
 	}
@@ -354,6 +350,17 @@ func (r *Replacement) reject(item feed.Item, effect feed.Effect, err error, kind
 
 func (r *Replacement) report(key string, effect feed.Effect, err error) {
 	r.maker.report(key, &feed.EffectError{Effect: effect, Err: err})
+}
+
+// keepsEarlier reports whether the list has a state of a key beside a later one that could not be
+// stored.
+func (r *Replacement) keepsEarlier() bool {
+	for key := range r.rejected {
+		if r.next.entries.Get(key) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // reportDuplicate reports, once, that the list holds several states under a key.

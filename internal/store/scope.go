@@ -28,15 +28,15 @@ type Scope struct {
 	listed, removed atomic.Uint64
 
 	// The fields below are guarded by the store's mu, and written under both of its locks.
-	version     string    // that the scope has reached by feeds that it no longer has
-	feed        *progress // of the feed that it has, nil if it has none
-	minVersion  string    // no state of it that is older is stored; see Feed.NotOlderThan
-	epoch       uint64    // that of the store when it was last listed
-	outdated    bool      // it must be listed, as a scope that shares keys has noticed a restore of the server
-	cleared     bool      // it has not been listed since Clear
-	pending     bool      // it was not added, but the program has written into it
-	committing  bool      // its list is being published, in pieces
-	overwritten bool      // others have changed entries of it, before it was listed
+	version     string              // that the scope has reached by feeds that it no longer has
+	feed        *progress           // of the feed that it has, nil if it has none
+	minVersion  string              // no state of it that is older is stored; see Feed.NotOlderThan
+	epoch       uint64              // that of the store when it was last listed
+	outdated    bool                // it must be listed, as a scope that shares keys has noticed a restore of the server
+	cleared     bool                // it has not been listed since Clear
+	pending     bool                // it was not added, but the program has written into it
+	committing  bool                // its list is being published, in pieces
+	overwritten map[string]struct{} // keys of entries of it that others have changed while its first list is published
 }
 
 // progress is the version that a feed has reached.
@@ -63,7 +63,7 @@ func (s *Store) AddScope(name scope.Scope) *Scope {
 	if c == nil {
 		c = s.scopes.add(&Scope{Name: name})
 	}
-	c.pending, c.epoch = false, s.scopes.epoch
+	c.pending, c.cleared, c.epoch = false, false, s.scopes.epoch // reads do not wait for a scope that is added after Clear
 	return c
 }
 
@@ -111,17 +111,15 @@ func (k *scopes) forget(gone []*Scope) {
 func (k *scopes) holding(key string) iter.Seq[*Scope] {
 	return func(yield func(*Scope) bool) {
 		namespace := namespaceOf(key)
-		for _, c := range k.byNamespace[""] {
-			if c.Name.HasNamespace(namespace) && !yield(c) {
-				return
-			}
-		}
+		own := k.byNamespace[namespace]
 		if namespace == "" {
-			return
+			own = nil // those of all namespaces
 		}
-		for _, c := range k.byNamespace[namespace] {
-			if c.Name.HasNamespace(namespace) && !yield(c) {
-				return
+		for _, scopes := range [...][]*Scope{k.byNamespace[""], own} {
+			for _, c := range scopes {
+				if c.Name.HasNamespace(namespace) && !yield(c) {
+					return
+				}
 			}
 		}
 	}
@@ -214,12 +212,4 @@ func newer(current, version string) string {
 		return current
 	}
 	return version
-}
-
-// setID returns the id of the scope's keys in indexes.scopes; c may be nil.
-func (c *Scope) setID() string {
-	if c == nil {
-		return ""
-	}
-	return c.id
 }

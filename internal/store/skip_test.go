@@ -262,3 +262,23 @@ func (h *harness) restore(version string, objects ...*object) {
 	}
 	next.Commit(version)
 }
+
+// TestObjectOfTwoNamesHasOneEntry stores an object under two names: the transform renamed one of
+// its states, and not the other. A list in which its newest state fails keeps that of its own name.
+func TestObjectOfTwoNamesHasOneEntry(t *testing.T) {
+	renamed := true
+	h := newHarness(func(c *Config) {
+		c.ItemKeys, c.Key = false, func(o any) (string, error) {
+			if renamed {
+				return "renamed", nil
+			}
+			return o.(*object).Key, nil
+		}
+	})
+	h.relist("10", obj("a/1@9"))
+	renamed = false
+	h.Put(obj("a/1@8"))
+	h.batches()
+	h.relist("12", obj("a/1@11").with("decode"))
+	h.expect(t, []string{"delete renamed/1@9"}, "a/1@8")
+}

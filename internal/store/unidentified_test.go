@@ -130,3 +130,18 @@ func TestEntryThatIsKeptStaysQuarantined(t *testing.T) {
 		})
 	}
 }
+
+// An object was recreated in a state that cannot be stored, and the list also has an item that
+// cannot be identified: it is not the object before, whose key the list has.
+func TestRecreatedObjectThatFailsReplacesTheOneBefore(t *testing.T) {
+	h := newHarness()
+	h.relist("5", obj("a/1@1"), obj("b/1@5"))
+	h.batches()
+	list := h.Begin()
+	list.Add(obj("a/2@6").with("decode").item())
+	list.Add(unidentified(""))
+	if err := list.Commit("8"); err != nil {
+		t.Fatal(err)
+	}
+	h.expect(t, []string{"delete a/1@1"}, "b/1@5")
+}

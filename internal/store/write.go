@@ -65,7 +65,7 @@ func (s *Store) Replace(values []any, resourceVersion string) error {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
 		r.repeats = r.next.put(key, &pair.next) != nil || r.repeats
-		r.record(key, true)
+		r.made = append(r.made, key)
 	}
 	c := &swap{commit: commit{Store: s, list: r, version: resourceVersion}, next: r.next}
 	if s.config.Log != nil {
