@@ -29,8 +29,20 @@ const inner = "SIMULATED_INNER"
 // process of its own.
 func Finds(t *testing.T, test simulate.Test, texts ...string) {
 	t.Helper()
+	fails(t, func() { simulate.Run(t, test) }, texts)
+}
+
+// FailsWith is Finds for one run, of a program that another fault makes depend on the order of
+// events: a simulation would find that first.
+func FailsWith(t *testing.T, test simulate.Test, disturbance simulate.Disturbance, texts ...string) {
+	t.Helper()
+	fails(t, func() { simulate.Replay(t, test, 0, disturbance) }, texts)
+}
+
+func fails(t *testing.T, run func(), texts []string) {
+	t.Helper()
 	if os.Getenv(inner) != "" {
-		simulate.Run(t, test)
+		run()
 		return
 	}
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-simulate.runs", "300")

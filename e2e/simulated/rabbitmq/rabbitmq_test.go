@@ -97,9 +97,9 @@ func TestDeletedClusterIsCreatedAgain(t *testing.T) {
 }
 
 // The ConfigMap of a changed configuration is annotated by a second write. If the first one is the
-// last before a crash, no Pod is restarted.
+// last before a crash, no Pod is restarted. How many revisions the StatefulSet has had depends on
+// the order of the events.
 func TestPodsKeepOldConfiguration(t *testing.T) {
-	test := clusters(t, reconfigure)
-	test.Disturb = []simulate.Disturbance{simulate.Crash{Before: "2nd update of configmaps default/queue-server-conf"}}
-	simulated.Finds(t, test, "StatefulSet default/queue-server: no spec.template.metadata.annotations.rabbitmq.com/lastRestartAt")
+	simulated.FailsWith(t, clusters(t, reconfigure), simulate.Crash{Before: "2nd update of configmaps default/queue-server-conf"},
+		"StatefulSet default/queue-server: no spec.template.metadata.annotations.rabbitmq.com/lastRestartAt")
 }
