@@ -69,7 +69,7 @@ func runNotStored(t *testing.T, test func(r *notStoredReader)) {
 		for _, by := range []string{"list", "WatchList", "watch"} {
 			t.Run(name+" by "+by, func(t *testing.T) {
 				if by == "WatchList" {
-					options.ListMode = cache.ListModeWatchList
+					options.WatchList = true
 				}
 				r := &notStoredReader{options: options, events: &eventRecorder{}}
 				create := func(s *sharedHarness) { s.Create(cachetest.Pod("d", broken)) }

@@ -112,8 +112,13 @@ type InformerOptions[T Object] struct {
 	// itself.
 	DetectMutations bool
 
-	// ListMode selects the request that fetches the complete state, initially and for a relist.
-	ListMode ListMode
+	// WatchList requests the complete state, initially and for a relist, as the first events of the
+	// watch (WatchList, or streaming lists: KEP-3157). The default is a list, and a watch from its
+	// resourceVersion; docs/benchmarks.md compares the two. If a WatchList fails, the collection is
+	// listed instead. After a 429, the WatchList is requested again; after a stream that ends
+	// early, once more. The informer stops using WatchList if the server does not support it. It
+	// also stops, and reports that, if the server does not end the initial events.
+	WatchList bool
 	// Start selects how recent the first list is. The zero value selects StartConsistent.
 	Start Start
 	// PageSize is the limit parameter of list requests, in objects. With zero, consistent reads
@@ -157,7 +162,7 @@ type TransformFunc[T Object] func(obj T) (T, error)
 func (o InformerOptions[T]) reflectorOptions() ReflectorOptions {
 	return ReflectorOptions{
 		Name:         o.Name,
-		ListMode:     o.ListMode,
+		WatchList:    o.WatchList,
 		Start:        o.Start,
 		PageSize:     o.PageSize,
 		Limits:       o.Limits,
@@ -249,7 +254,7 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		{"DetectMutations", o.DetectMutations, other.DetectMutations},
 		{"OmitFields", strings.Join(o.OmitFields, ", "), strings.Join(other.OmitFields, ", ")},
 		{"NeverWritten", o.NeverWritten, other.NeverWritten},
-		{"ListMode", o.ListMode, other.ListMode},
+		{"WatchList", o.WatchList, other.WatchList},
 		{"Start", o.Start, other.Start},
 		{"PageSize", o.PageSize, other.PageSize},
 		{"Limits", o.Limits, other.Limits},

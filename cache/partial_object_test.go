@@ -94,7 +94,7 @@ func TestPartialObjectHasTheFields(t *testing.T) {
 			"Transform":   {Transform: func(pod *partialPod) (*partialPod, error) { return pod, nil }},
 			"OmitFields":  {OmitFields: []string{"metadata.annotations", "spec.hostname"}},
 			"in scopes":   {Scopes: cache.NewScopes(cache.Scope{Namespace: "ns0"}, cache.Scope{Namespace: "ns1"})},
-			"from a list": {ListMode: cache.ListModeWatchList},
+			"from a list": {WatchList: true},
 		} {
 			t.Run(name, func(t *testing.T) {
 				options.Packed = packed

@@ -41,22 +41,6 @@ type ReflectorStore[T Object] interface {
 	Replace(objs []T, resourceVersion string) error
 }
 
-// ListMode selects the request that fetches the complete state of a collection.
-type ListMode string
-
-// The values of ListMode. The zero value selects ListModeList.
-const (
-	// ListModeList lists, then watches from the list's resourceVersion. docs/benchmarks.md compares
-	// it with ListModeWatchList.
-	ListModeList ListMode = "List"
-	// ListModeWatchList requests the state as the first events of the watch (WatchList, or
-	// streaming lists: KEP-3157). If that fails, the collection is listed instead. After a 429, the
-	// WatchList is requested again; after a stream that ends early, once more. The reflector stops
-	// using WatchList if the server does not support it. It also stops, and reports that, if the
-	// server does not end the initial events.
-	ListModeWatchList ListMode = "WatchList"
-)
-
 // Start selects how recent the first list is. It has no effect on a WatchList, which always shows
 // the most recent state.
 type Start string
@@ -113,7 +97,7 @@ type Limits struct {
 // InformerOptions describes the fields.
 type ReflectorOptions struct {
 	Name         string
-	ListMode     ListMode
+	WatchList    bool
 	Start        Start
 	PageSize     int64
 	Limits       Limits
@@ -130,11 +114,8 @@ func (o ReflectorOptions) reporter(objects codec.ObjectType, example Object) *re
 
 // check returns an error for options that are out of range.
 func (o ReflectorOptions) check() (err error) {
-	if !slices.Contains([]ListMode{"", ListModeList, ListModeWatchList}, o.ListMode) {
-		err = fmt.Errorf("unknown ListMode %q: want %q or %q", o.ListMode, ListModeList, ListModeWatchList)
-	}
 	if !slices.Contains([]Start{"", StartConsistent, StartAny}, o.Start) {
-		err = errors.Join(err, fmt.Errorf("unknown Start %q: want %q or %q", o.Start, StartConsistent, StartAny))
+		err = fmt.Errorf("unknown Start %q: want %q or %q", o.Start, StartConsistent, StartAny)
 	}
 	return errors.Join(err, reflector.CheckBackoff(o.Backoff))
 }
@@ -147,7 +128,7 @@ func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType,
 	return engine.Collection{
 		Source: sourceConfig(lw, objects),
 		Reflector: reflector.Config{
-			WatchList: func() bool { return o.ListMode == ListModeWatchList && knowsWatchList(lw) },
+			WatchList: func() bool { return o.WatchList && knowsWatchList(lw) },
 			Start:     start,
 			PageSize:  o.PageSize,
 			Backoff:   o.Backoff,

@@ -41,7 +41,7 @@ func runSkipping(t *testing.T, test func(s *sharedHarness, recorder *eventRecord
 	byNode := cache.ByObject(func(p *corev1.Pod) ([]string, error) { return []string{p.Spec.NodeName}, nil })
 	for name, options := range map[string]cache.InformerOptions[*corev1.Pod]{
 		"list":      {},
-		"WatchList": {ListMode: cache.ListModeWatchList},
+		"WatchList": {WatchList: true},
 		"packed":    {Packed: true},
 		"filter":    {Packed: true, Filter: filter},
 		"index":     {Indexers: cache.Indexers[*corev1.Pod]{"node": byNode}, Filter: filter},

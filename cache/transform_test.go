@@ -65,14 +65,14 @@ func TestInformerFilter(t *testing.T) {
 // TestFilterIsNotCalledForUnchangedObjects relists. The filter has passed the objects in their
 // versions before.
 func TestFilterIsNotCalledForUnchangedObjects(t *testing.T) {
-	for name, mode := range map[string]cache.ListMode{"list": cache.ListModeList, "WatchList": cache.ListModeWatchList} {
+	for name, watchList := range map[string]bool{"list": false, "WatchList": true} {
 		t.Run(name, func(t *testing.T) {
 			var filtered []string
 			accept := func(p *corev1.Pod) bool {
 				filtered = append(filtered, cachetest.NameAtVersion(p))
 				return true
 			}
-			runShared(t, cache.InformerOptions[*corev1.Pod]{Filter: accept, ListMode: mode}, func(s *sharedHarness) {
+			runShared(t, cache.InformerOptions[*corev1.Pod]{Filter: accept, WatchList: watchList}, func(s *sharedHarness) {
 				s.Expire()
 				s.Update(cachetest.Pod("a"))
 				cachetest.Advance(2 * time.Minute)

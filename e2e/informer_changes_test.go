@@ -80,7 +80,7 @@ func TestInformerDeliversEveryChangeOfNodes(t *testing.T) {
 }
 
 // TestInformerInitialSync checks that the initial state is fetched by a list or a WatchList,
-// according to the ListMode, and delivered with InInitialList set.
+// according to the option WatchList, and delivered with InInitialList set.
 func TestInformerInitialSync(t *testing.T) {
 	t.Parallel()
 	pods := newPodCollection(t, shared(t), 700) // more than a page
@@ -105,7 +105,7 @@ func TestInformerInitialSync(t *testing.T) {
 	})
 }
 
-// checkRequests returns an error if the requests are not those of the ListMode.
+// checkRequests returns an error if the requests are not those of the option WatchList.
 func (s *subject) checkRequests(context.Context) error {
 	lists, watches, watchLists := s.requests.count()
 	if s.watchList && (lists != 0 || watches != 0 || watchLists != 1) || !s.watchList && (lists == 0 || watches != 1 || watchLists != 0) {

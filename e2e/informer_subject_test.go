@@ -48,17 +48,17 @@ type subject struct {
 // listWatchFunc returns the ListerWatcher of a test's collection, with a client of config.
 type listWatchFunc func(t *testing.T, config *rest.Config) cache.ListerWatcher
 
-// startSubjects runs an informer, a reflector in ListModeList and one in ListModeWatchList, each
-// with and without streaming, on one collection. They are stopped, and checked for leaks, at the
-// end of the test. configure, if given, changes the configuration of their clients.
+// startSubjects runs an informer, a reflector that lists and one with WatchList, each with and
+// without streaming, on one collection. They are stopped, and checked for leaks, at the end of the
+// test. configure, if given, changes the configuration of their clients.
 func startSubjects[T cache.Object](t *testing.T, c *cluster.Cluster, example T, list listWatchFunc, configure ...func(*rest.Config)) []*subject {
 	t.Helper()
 	var all []*subject
 	for _, streaming := range []bool{true, false} {
 		all = append(all,
 			startInformer(t, c, streaming, example, list, configure...),
-			startReflector(t, c, streaming, example, list, cache.ListModeList, configure...),
-			startReflector(t, c, streaming, example, list, cache.ListModeWatchList, configure...))
+			startReflector(t, c, streaming, example, list, false, configure...),
+			startReflector(t, c, streaming, example, list, true, configure...))
 	}
 	return all
 }
@@ -72,14 +72,14 @@ func startInformer[T cache.Object](t *testing.T, c *cluster.Cluster, streaming b
 	return s
 }
 
-func startReflector[T cache.Object](t *testing.T, c *cluster.Cluster, streaming bool, example T, list listWatchFunc, sync cache.ListMode,
+func startReflector[T cache.Object](t *testing.T, c *cluster.Cluster, streaming bool, example T, list listWatchFunc, watchList bool,
 	configure ...func(*rest.Config)) *subject {
 	t.Helper()
-	s := newSubject(fmt.Sprintf("reflector with %s", sync), streaming, c)
-	s.watchList = sync == cache.ListModeWatchList
+	s := newSubject("reflector with "+listName(watchList), streaming, c)
+	s.watchList = watchList
 	store := &recordingStore[T]{Store: cache.NewStore[T](nil, nil), recorder: s.recorder}
 	reflector := cache.NewReflector(list(t, s.connect(c, configure...)), example, store,
-		cache.ReflectorOptions{ListMode: sync, ErrorHandler: s.errors.add})
+		cache.ReflectorOptions{WatchList: watchList, ErrorHandler: s.errors.add})
 	s.version, s.content = reflector.LastSyncResourceVersion, contentOf(store.Reader)
 	s.start(t, reflector.Run)
 	return s
@@ -97,6 +97,13 @@ func modeName(streaming bool) string {
 		return "streaming"
 	}
 	return "not streaming"
+}
+
+func listName(watchList bool) string {
+	if watchList {
+		return "WatchList"
+	}
+	return "List"
 }
 
 // connect returns the configuration of the subject's client, whose requests are recorded.

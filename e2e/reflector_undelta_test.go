@@ -26,13 +26,13 @@ import (
 func TestUndeltaStorePushesAllPodsOfNode(t *testing.T) {
 	t.Parallel()
 	for _, streaming := range []bool{true, false} {
-		for _, sync := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
-			t.Run(modeName(streaming)+" by "+string(sync), func(t *testing.T) { testPushes(t, streaming, sync) })
+		for _, watchList := range []bool{false, true} {
+			t.Run(modeName(streaming)+" by "+listName(watchList), func(t *testing.T) { testPushes(t, streaming, watchList) })
 		}
 	}
 }
 
-func testPushes(t *testing.T, streaming bool, sync cache.ListMode) {
+func testPushes(t *testing.T, streaming, watchList bool) {
 	t.Helper()
 	c := shared(t)
 	clientset := clientsetFor(t, c)
@@ -50,7 +50,7 @@ func testPushes(t *testing.T, streaming bool, sync cache.ListMode) {
 	store := cache.NewUndeltaStore(pushed.push, cache.MetaNamespaceKeyFunc[*corev1.Pod])
 	lw := cache.NewListWatchFromClient(kubernetes.NewForConfigOrDie(s.connect(c)).CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
 		fields.OneTermEqualSelector("spec.nodeName", here.node))
-	reflector := cache.NewReflector(lw, &corev1.Pod{}, store, cache.ReflectorOptions{ListMode: sync, ErrorHandler: s.errors.add})
+	reflector := cache.NewReflector(lw, &corev1.Pod{}, store, cache.ReflectorOptions{WatchList: watchList, ErrorHandler: s.errors.add})
 	s.version, s.content = reflector.LastSyncResourceVersion, contentOf(store.Reader)
 	s.start(t, reflector.Run)
 	pushed.await(t, 1)

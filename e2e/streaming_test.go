@@ -299,11 +299,11 @@ func TestRunReturnsPromptlyOnCancel(t *testing.T) {
 			s.expectSettled(t, pods.truth(t))
 			s.expectPromptStop(t)
 		})
-		for _, sync := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
-			t.Run(modeName(streaming)+" during a stalled "+string(sync), func(t *testing.T) {
+		for _, watchList := range []bool{false, true} {
+			t.Run(modeName(streaming)+" during a stalled "+listName(watchList), func(t *testing.T) {
 				network := &stallingNetwork{reached: make(chan struct{}), ended: make(chan struct{})}
 				t.Cleanup(func() { close(network.ended) })
-				s := startReflector(t, pods.cluster, streaming, &corev1.Pod{}, pods.list, sync, func(config *rest.Config) {
+				s := startReflector(t, pods.cluster, streaming, &corev1.Pod{}, pods.list, watchList, func(config *rest.Config) {
 					config.Dial, config.DisableCompression = network.dial, true
 				})
 				select {

@@ -117,7 +117,7 @@ func TestResourceThatComesAndGoesKeepsTheLimits(t *testing.T) {
 		run    func(h *harness) (state func() string)
 	}{
 		"an informer":               {4 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{})},
-		"a WatchList":               {4 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{ListMode: cache.ListModeWatchList})},
+		"a WatchList":               {4 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{WatchList: true})},
 		"a first list of any state": {2 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{Start: cache.StartAny})},
 		"scopes":                    {4 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{Scopes: cache.NewScopes(cache.Scope{Namespace: "ns"}, cache.Scope{Namespace: "other"})})},
 		"all":                       {4 * time.Second, redefine, runAll(nil)},

@@ -39,8 +39,8 @@ func syncInformers() map[string]newSyncInformer {
 		ClientGoWatchList: sharedIndexInformer(newFactory), // RunSync sets the feature gate
 		Adapter:           streaming(sharedIndexInformer(newAdapterFactory(clientgo.Options{}))),
 		AdapterPacked:     streaming(sharedIndexInformer(newAdapterFactory(clientgo.Options{Packed: true}))),
-		List:              streaming(withEventHandlers(options{ListMode: cache.ListModeList})),
-		WatchList:         streaming(withEventHandlers(options{ListMode: cache.ListModeWatchList})),
+		List:              streaming(withEventHandlers(options{})),
+		WatchList:         streaming(withEventHandlers(options{WatchList: true})),
 
 		PackedByNode: streaming(withKeyHandlers(options{Packed: true, Indexers: byNode()})),
 

@@ -48,7 +48,7 @@ var informerOptions = map[string]cache.InformerOptions[*corev1.Pod]{
 	"fields omitted":      {OmitFields: []string{"metadata.managedFields"}},
 	"packed and omitted":  {Packed: true, OmitFields: []string{"metadata.managedFields"}},
 	"transformed":         {Transform: func(p *corev1.Pod) (*corev1.Pod, error) { p.ManagedFields = nil; return p, nil }},
-	"initial events":      {ListMode: cache.ListModeWatchList},
+	"initial events":      {WatchList: true},
 	"every update wanted": {PageSize: 1},
 }
 
@@ -73,7 +73,7 @@ func TestKindOfItemsIsNoUpdate(t *testing.T) {
 					if n := pods.updates; n != received {
 						t.Errorf("%d updates, want none", n-received)
 					}
-					if n := wholeLists(h.Requests()) - lists; n > 1 && options.ListMode != cache.ListModeWatchList && options.PageSize == 0 {
+					if n := wholeLists(h.Requests()) - lists; n > 1 && !options.WatchList && options.PageSize == 0 {
 						t.Errorf("%d lists, want one", n)
 					}
 				})

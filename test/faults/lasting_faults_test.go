@@ -253,7 +253,7 @@ var lastingFaults = map[string]lastingFault{
 // initial list, and checks the rate of requests during the failure, and that of lists if
 // limitsLists is true. Once the source is repaired, the store becomes equal to the server's state
 // within some time.
-func runFaulty(t *testing.T, mode cache.ListMode, synced, limitsLists bool, lasting, within time.Duration, faults ...lastingFault) {
+func runFaulty(t *testing.T, watchList, synced, limitsLists bool, lasting, within time.Duration, faults ...lastingFault) {
 	t.Helper()
 	var source *faultySource
 	begin := func(h *cachetest.Harness) {
@@ -262,7 +262,7 @@ func runFaulty(t *testing.T, mode cache.ListMode, synced, limitsLists bool, last
 		}
 		h.UpdateEverySecond(int(lasting / time.Second))
 	}
-	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{ListMode: mode}, func(h *cachetest.Harness) {
+	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{WatchList: watchList}, func(h *cachetest.Harness) {
 		if synced {
 			h.ExpectSynced()
 			cachetest.Advance(time.Minute)
@@ -314,11 +314,11 @@ func recoveryFrom(names ...string) time.Duration {
 func TestRequestRateIsBoundedForEachLastingFault(t *testing.T) {
 	for kind, faults := range map[string]map[string]lastingFault{"lists": lastingListFaults, "watches": lastingWatchFaults, "both": lastingFaults} {
 		for name, fault := range faults {
-			for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
+			for _, watchList := range []bool{false, true} {
 				for _, synced := range []bool{true, false} {
-					t.Run(fmt.Sprintf("%s: %s, by %s, synced before: %v", kind, name, mode, synced), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%s: %s, WatchList %v, synced before: %v", kind, name, watchList, synced), func(t *testing.T) {
 						limitsLists := !strings.Contains(name, "token") // each page is a list request
-						runFaulty(t, mode, synced, limitsLists, 12*time.Minute, recoveryFrom(name), fault)
+						runFaulty(t, watchList, synced, limitsLists, 12*time.Minute, recoveryFrom(name), fault)
 					})
 				}
 			}
@@ -332,12 +332,12 @@ func TestRequestRateIsBoundedForPairsOfFaults(t *testing.T) {
 	i := 0
 	for listName, list := range lastingListFaults {
 		for watchName, watch := range lastingWatchFaults {
-			for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
+			for _, watchList := range []bool{false, true} {
 				if i++; !sampled(i) { // in the random order of the maps
 					continue
 				}
-				t.Run(fmt.Sprintf("lists: %s, watches: %s, by %s", listName, watchName, mode), func(t *testing.T) {
-					runFaulty(t, mode, true, false, 5*time.Minute, recoveryFrom(listName, watchName), list, watch)
+				t.Run(fmt.Sprintf("lists: %s, watches: %s, WatchList %v", listName, watchName, watchList), func(t *testing.T) {
+					runFaulty(t, watchList, true, false, 5*time.Minute, recoveryFrom(listName, watchName), list, watch)
 				})
 			}
 		}

@@ -102,7 +102,7 @@ func TestUndecodableObjectDoesNotLookDeleted(t *testing.T) {
 					s := notStoredScript(t, f, arrival, repaired)
 					options := cache.InformerOptions[*corev1.Node]{Packed: packed}
 					if arrival == "WatchList" {
-						options.ListMode = cache.ListModeWatchList
+						options.WatchList = true
 					}
 					h := runNodes(t, s, options)
 					h.expectEvent(t, "A a@1")

@@ -52,7 +52,7 @@ func TestRestoreThatReusesAVersionUpdatesTheObject(t *testing.T) {
 			p.UID, p.ManagedFields = "", nil
 			return p, nil
 		}},
-		"WatchList": {ListMode: cache.ListModeWatchList},
+		"WatchList": {WatchList: true},
 	} {
 		t.Run(name, func(t *testing.T) { expectReuseIsDelivered(t, options, restoreAndReuse) })
 	}

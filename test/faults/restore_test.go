@@ -4,6 +4,7 @@
 package faults_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -79,9 +80,9 @@ func TestProbeDetectsRestore(t *testing.T) {
 // A watch that is quiet for two minutes is probed within another half minute, whatever its timeout,
 // and again if the probe fails. A list confirms the history meanwhile if the question failed.
 func TestProbeDetectsRestoreWithinMinutes(t *testing.T) {
-	for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
-		t.Run(string(mode), func(t *testing.T) {
-			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{ListMode: mode}, func(h *cachetest.Harness) {
+	for _, watchList := range []bool{false, true} {
+		t.Run(fmt.Sprintf("WatchList %v", watchList), func(t *testing.T) {
+			cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{WatchList: watchList}, func(h *cachetest.Harness) {
 				advanceBeyondRestore(h)
 				h.InjectListFault(1, fake.Fault{Err: apierrors.NewServiceUnavailable("starting")})
 				h.Restore("4")

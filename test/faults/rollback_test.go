@@ -62,8 +62,8 @@ func TestRelistFindsAVersionThatWasUsedTwice(t *testing.T) {
 		"filtered":           {Filter: func(p *corev1.Pod) bool { return p.Name == "a" || p.Labels["epoch"] == "" }},
 		"transformed":        {Transform: transform},
 		"transformed packed": {Packed: true, Transform: transform},
-		"WatchList":          {ListMode: cache.ListModeWatchList},
-		"WatchList packed":   {ListMode: cache.ListModeWatchList, Packed: true},
+		"WatchList":          {WatchList: true},
+		"WatchList packed":   {WatchList: true, Packed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			expectReuseIsDelivered(t, options, func(h *cachetest.Harness) {

@@ -63,13 +63,13 @@ func TestRunReturnsAtEveryStage(t *testing.T) {
 			cachetest.Advance(2*time.Minute + 15*time.Second)
 		}},
 	} {
-		for _, mode := range []cache.ListMode{cache.ListModeList, cache.ListModeWatchList} {
-			t.Run(fmt.Sprintf("%s, by %s", name, mode), func(t *testing.T) {
+		for _, watchList := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, WatchList %v", name, watchList), func(t *testing.T) {
 				before := c.before
 				if before == nil {
 					before = func(*cachetest.Harness) {}
 				}
-				cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{ListMode: mode, PageSize: 2}, c.test, before)
+				cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{WatchList: watchList, PageSize: 2}, c.test, before)
 			})
 		}
 	}

@@ -144,7 +144,7 @@ func TestUnreachableServerLeavesStreamingUnknown(t *testing.T) {
 
 // TestStreamedWatchList reads the initial state from the stream of a watch.
 func TestStreamedWatchList(t *testing.T) {
-	watchList := func(o *cache.ReflectorOptions) { o.ListMode = cache.ListModeWatchList }
+	watchList := func(o *cache.ReflectorOptions) { o.WatchList = true }
 	t.Run("from an API server", func(t *testing.T) {
 		f, config := cachetest.NewProxy(t, false)
 		a := cachetest.Node("a", "")

@@ -170,7 +170,7 @@ func TestStreamedInitialEventWithoutVersionIsStored(t *testing.T) {
 			s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, slices.Concat(
 				f.Event(watch.Added, cachetest.Node("a", "0")), f.Event(watch.Bookmark, end), f.Event(watch.Modified, cachetest.Node("a", "6"))))}
 			h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{}, func(o *cache.ReflectorOptions) {
-				o.ListMode = cache.ListModeWatchList
+				o.WatchList = true
 			})
 			h.Expect("A a@0", "U a@0→6")
 			cachetest.ExpectNext(t, s.Requests, "watch@")

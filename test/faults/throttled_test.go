@@ -34,7 +34,7 @@ func (o throttling) String() string {
 
 func (o throttling) options() cache.ReflectorOptions {
 	if o.verb == "WatchList" {
-		return cache.ReflectorOptions{ListMode: cache.ListModeWatchList}
+		return cache.ReflectorOptions{WatchList: true}
 	}
 	return cache.ReflectorOptions{}
 }

@@ -289,7 +289,7 @@ func TestStoreOfAnUnorderedCollectionReceivesRecreatedObjects(t *testing.T) {
 func TestUnorderedCollectionDoesNotGoBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{list: func(string) string { return listText("21", widgetText("a", "8"), widgetText("b", "19")) }}
-		informer, stop := widgetInformer(t, s, widgetOptions{ListMode: cache.ListModeWatchList})
+		informer, stop := widgetInformer(t, s, widgetOptions{WatchList: true})
 		defer stop()
 		s.send(eventText("ADDED", widgetText("a", "8")), bookmarkText("", endAnnotation), eventText("ADDED", widgetText("b", "19")), bookmarkText("20", ""))
 		if got := informer.Status().Freshness.ResourceVersion; got != "20" {

@@ -318,7 +318,7 @@ func TestUnreadableInitialDeletionIsFollowedByAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const odd = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"namespace":"ns","name":"odd","uid":5,"resourceVersion":"7"}}`
 		s := &scripted{list: func(string) string { return listText("10") }}
-		informer, stop := widgetInformer(t, s, widgetOptions{ListMode: cache.ListModeWatchList})
+		informer, stop := widgetInformer(t, s, widgetOptions{WatchList: true})
 		defer stop()
 		initial := func(events ...string) {
 			s.send(append(events, bookmarkText("10", endAnnotation))...)

@@ -22,7 +22,7 @@ import (
 // byWatchList is InBubble with an informer that gets its initial state by a WatchList.
 func byWatchList(t *testing.T, test func(h *cachetest.Harness), before ...func(h *cachetest.Harness)) {
 	t.Helper()
-	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{ListMode: cache.ListModeWatchList}, test, before...)
+	cachetest.InBubbleWithOptions(t, cache.ReflectorOptions{WatchList: true}, test, before...)
 }
 
 // One request delivers the initial state and continues as the watch. A relist is a WatchList at the

@@ -106,7 +106,7 @@ func testStreamedEnd(t *testing.T, f cachetest.Format, version string) {
 	s.Watches = []http.HandlerFunc{s.ServeOpen(f.WatchType, slices.Concat(
 		f.Event(watch.Added, cachetest.Node("a", "3")), f.Event(watch.Bookmark, bookmark), f.Event(watch.Added, cachetest.Node("b", "4"))))}
 	h := cachetest.RunOverNetwork(t, cachetest.NodesOf(s.Config()), &corev1.Node{},
-		func(o *cache.ReflectorOptions) { o.ListMode = cache.ListModeWatchList })
+		func(o *cache.ReflectorOptions) { o.WatchList = true })
 	h.Expect("A a@3", "A b@4")
 	h.ExpectStreaming()
 }

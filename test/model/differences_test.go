@@ -186,7 +186,7 @@ var differences = []difference{
 		"Run waits until the backoff of a WatchList ends.",
 		"Run returns when its context ends.",
 		regexp.MustCompile(`^stop: Run returned <nil> after`),
-		func(p *program) { p.Options.ListMode = "" },
+		func(p *program) { p.Options.WatchList = false },
 	},
 }
 

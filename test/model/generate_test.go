@@ -63,7 +63,7 @@ const overHTTP = 0.15
 func (g *generator) options() options {
 	o := options{
 		Adapter: g.chance(0.3), Packed: g.chance(0.3), ShareEqual: g.chance(0.2),
-		ListMode: pick(g, cache.ListModeList, cache.ListModeWatchList), PageSize: pick[int64](g, 0, 0, 2, 3, -1),
+		WatchList: pick(g, false, true), PageSize: pick[int64](g, 0, 0, 2, 3, -1),
 		Functions: g.chance(0.5),
 		Start:     pick[uint64](g, 1, 8, 95, 997, 1<<53-3, 1e18-5),
 		Bookmarks: pick(g, 0, time.Minute, time.Minute, 7*time.Minute),
@@ -72,7 +72,7 @@ func (g *generator) options() options {
 	}
 	o.Omit = o.Start == 8 || o.Start == 997 // not drawn: a seed is to stand for the same program
 	if o.PageSize > 0 && g.chance(0.7) {
-		o.ListMode = ""
+		o.WatchList = false
 	}
 	if g.chance(0.2) {
 		o.Resync = pick(g, 20*time.Second, 5*time.Minute)

@@ -32,8 +32,8 @@ type legalProgram struct {
 	EmptyPages int    `json:",omitempty"` // before each page with items
 	Streaming  bool
 	Packed     bool
-	ListMode   cache.ListMode `json:",omitempty"`
-	PageSize   int64          `json:",omitempty"`
+	WatchList  bool  `json:",omitempty"`
+	PageSize   int64 `json:",omitempty"`
 	Steps      []legalStep
 }
 
@@ -56,7 +56,7 @@ func drawLegal(r *rapid.T) legalProgram {
 		EmptyPages: rapid.SampledFrom([]int{0, 0, 1, 30}).Draw(r, "empty pages"),
 		Streaming:  rapid.IntRange(0, 3).Draw(r, "streaming") > 0,
 		Packed:     rapid.Bool().Draw(r, "packed"),
-		ListMode:   rapid.SampledFrom([]cache.ListMode{"", "", cache.ListModeWatchList}).Draw(r, "list mode"),
+		WatchList:  rapid.SampledFrom([]bool{false, false, true}).Draw(r, "WatchList"),
 		PageSize:   rapid.SampledFrom([]int64{0, 0, 1, 3}).Draw(r, "page size"),
 	}
 	ops := []string{opPut, opPut, opPut, opPut, opDelete, opRecreate, opBookmark, opClose, opClose, opCompact, opAdvance}
@@ -176,7 +176,7 @@ func (x *legalExecution) newInformer() *cache.SharedInformer[*unstructured.Unstr
 	widgets := dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"})
 	example := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget"}}
 	return cache.NewSharedInformer(cache.ListWatchOf(widgets), example, cache.InformerOptions[*unstructured.Unstructured]{
-		Packed: x.program.Packed, ListMode: x.program.ListMode, PageSize: x.program.PageSize, Logger: logr.Discard(),
+		Packed: x.program.Packed, WatchList: x.program.WatchList, PageSize: x.program.PageSize, Logger: logr.Discard(),
 	})
 }
 

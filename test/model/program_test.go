@@ -19,35 +19,35 @@ type program struct {
 
 // options are those of the informer and of the server.
 type options struct {
-	Adapter       bool           `json:",omitempty"` // of package clientgo
-	Reference     bool           `json:",omitempty"` // client-go's informer, not this module's; Adapter is set too
-	Idempotent    bool           `json:",omitempty"` // with Reference: Transform may be called several times for an object
-	SameUID       bool           `json:",omitempty"` // with Reference: an object keeps its UID when it is recreated
-	RelistUpdates bool           `json:",omitempty"` // of the adapter
-	Coalesce      bool           `json:",omitempty"` // the adapter's Delivery is CoalesceWhenBehind
-	Partial       bool           `json:",omitempty"` // not the adapter: a PartialObject of Pods
-	Packed        bool           `json:",omitempty"`
-	ShareEqual    bool           `json:",omitempty"`
-	Omit          bool           `json:",omitempty"` // managedFields
-	Resync        time.Duration  `json:",omitempty"`
-	ListMode      cache.ListMode `json:",omitempty"`
-	PageSize      int64          `json:",omitempty"`
-	Functions     bool           `json:",omitempty"` // Filter and index function that may fail, and Transform
-	NoTransform   bool           `json:",omitempty"` // without Functions: the store may keep the bytes of the wire
-	Report        string         `json:",omitempty"` // what the ErrorHandler does: reportPanics, ...
-	ReportAt      int            `json:",omitempty"` // in which call
-	Start         uint64         // the first version of the server
-	Bookmarks     time.Duration  `json:",omitempty"` // how often the server sends them
-	Replicas      int            `json:",omitempty"` // the number of API servers, at least one
-	Procs         int            `json:",omitempty"` // GOMAXPROCS, as it is if zero
-	Wire          string         `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
-	HTTP2         bool           `json:",omitempty"`
-	Gzip          bool           `json:",omitempty"` // of lists
-	NoMatch       bool           `json:",omitempty"` // the server refuses lists with resourceVersionMatch
-	VersionBase   string         `json:",omitempty"` // is added to all versions; see versionBases
-	Served        bool           `json:",omitempty"` // the informer follows whether the resource is served
-	Pending       bool           `json:",omitempty"` // with Served: that is not known at first
-	Skewed        bool           `json:",omitempty"` // the replicas are of two minor versions
+	Adapter       bool          `json:",omitempty"` // of package clientgo
+	Reference     bool          `json:",omitempty"` // client-go's informer, not this module's; Adapter is set too
+	Idempotent    bool          `json:",omitempty"` // with Reference: Transform may be called several times for an object
+	SameUID       bool          `json:",omitempty"` // with Reference: an object keeps its UID when it is recreated
+	RelistUpdates bool          `json:",omitempty"` // of the adapter
+	Coalesce      bool          `json:",omitempty"` // the adapter's Delivery is CoalesceWhenBehind
+	Partial       bool          `json:",omitempty"` // not the adapter: a PartialObject of Pods
+	Packed        bool          `json:",omitempty"`
+	ShareEqual    bool          `json:",omitempty"`
+	Omit          bool          `json:",omitempty"` // managedFields
+	Resync        time.Duration `json:",omitempty"`
+	WatchList     bool          `json:",omitempty"`
+	PageSize      int64         `json:",omitempty"`
+	Functions     bool          `json:",omitempty"` // Filter and index function that may fail, and Transform
+	NoTransform   bool          `json:",omitempty"` // without Functions: the store may keep the bytes of the wire
+	Report        string        `json:",omitempty"` // what the ErrorHandler does: reportPanics, ...
+	ReportAt      int           `json:",omitempty"` // in which call
+	Start         uint64        // the first version of the server
+	Bookmarks     time.Duration `json:",omitempty"` // how often the server sends them
+	Replicas      int           `json:",omitempty"` // the number of API servers, at least one
+	Procs         int           `json:",omitempty"` // GOMAXPROCS, as it is if zero
+	Wire          string        `json:",omitempty"` // over HTTP, in this format: JSON or protobuf
+	HTTP2         bool          `json:",omitempty"`
+	Gzip          bool          `json:",omitempty"` // of lists
+	NoMatch       bool          `json:",omitempty"` // the server refuses lists with resourceVersionMatch
+	VersionBase   string        `json:",omitempty"` // is added to all versions; see versionBases
+	Served        bool          `json:",omitempty"` // the informer follows whether the resource is served
+	Pending       bool          `json:",omitempty"` // with Served: that is not known at first
+	Skewed        bool          `json:",omitempty"` // the replicas are of two minor versions
 }
 
 // Values of options.Report.

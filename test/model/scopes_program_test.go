@@ -34,11 +34,11 @@ type scopedProgram struct {
 	Served      bool   `json:",omitempty"` // the resource comes and goes
 	Pending     bool   `json:",omitempty"` // with Served: that is not known at first
 	// How scopes are listed.
-	ListMode cache.ListMode `json:",omitempty"`
-	PageSize int64          `json:",omitempty"`
-	Gate     bool           // the server knows shard selectors at first
-	Start    []int          // of the family
-	Steps    []scopedStep
+	WatchList bool  `json:",omitempty"`
+	PageSize  int64 `json:",omitempty"`
+	Gate      bool  // the server knows shard selectors at first
+	Start     []int // of the family
+	Steps     []scopedStep
 }
 
 // scopedStep is one step of a scopedProgram. Which fields count depends on Op.
@@ -200,9 +200,9 @@ func drawScoped(t *rapid.T) scopedProgram {
 	p := scopedProgram{
 		Family: rapid.SampledFrom(sortedKeys(families)).Draw(t, "family"), Packed: rapid.Bool().Draw(t, "packed"), Filter: rapid.Bool().Draw(t, "filter"),
 		Gate: rapid.Bool().Draw(t, "gate"), Bad: rapid.Bool().Draw(t, "bad"),
-		ListMode: rapid.SampledFrom([]cache.ListMode{"", cache.ListModeWatchList}).Draw(t, "list mode"),
-		PageSize: rapid.SampledFrom([]int64{0, 0, 1, 2, -1}).Draw(t, "page size"),
-		Wire:     rapid.SampledFrom([]string{"", "", "", "", "JSON", "protobuf"}).Draw(t, "wire"),
+		WatchList: rapid.SampledFrom([]bool{false, true}).Draw(t, "WatchList"),
+		PageSize:  rapid.SampledFrom([]int64{0, 0, 1, 2, -1}).Draw(t, "page size"),
+		Wire:      rapid.SampledFrom([]string{"", "", "", "", "JSON", "protobuf"}).Draw(t, "wire"),
 	}
 	p.ShareEqual = rapid.IntRange(0, 4).Draw(t, "share equal") == 4
 	p.Omit = rapid.Bool().Draw(t, "omit")

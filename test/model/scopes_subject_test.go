@@ -69,7 +69,7 @@ func wholeConfigMap(obj *partialConfigMap) *corev1.ConfigMap {
 func newTypedScopes[T cache.Object](x *scopedExecution, example T, whole func(T) *corev1.ConfigMap) typedScopes[T] {
 	options := cache.InformerOptions[T]{
 		Scopes: x.scopes, Packed: x.program.Packed, ShareEqual: x.program.ShareEqual, OmitFields: omitted(x.program.Omit), Logger: logr.Discard(),
-		ListMode: x.program.ListMode, PageSize: x.program.PageSize, Served: x.server.availability.option(),
+		WatchList: x.program.WatchList, PageSize: x.program.PageSize, Served: x.server.availability.option(),
 		Indexers: cache.Indexers[T]{"env": cache.ByObject(func(obj T) ([]string, error) { return indexEnv(whole(obj)) })},
 		Transform: func(obj T) (T, error) {
 			changed, err := transformScoped(whole(obj))
@@ -141,7 +141,7 @@ func (x *scopedExecution) newAdapter() adapterScopes {
 		leaveSelectors := func(*metav1.ListOptions) {} // NewListWatchFromClient replaces those of the scopes
 		source = clientcache.NewFilteredListWatchFromClient(client, "configmaps", metav1.NamespaceAll, leaveSelectors)
 	}
-	watchListClient.enabled.Store(x.program.ListMode == cache.ListModeWatchList)
+	watchListClient.enabled.Store(x.program.WatchList)
 	informer := options.NewInformer(source, &corev1.ConfigMap{}, 0, clientcache.Indexers{
 		"env": func(obj any) ([]string, error) { return indexEnv(obj.(*corev1.ConfigMap)) },
 	})

@@ -122,7 +122,7 @@ func (s *server) listerWatcher(o options) clientcache.ListerWatcher {
 	if s.network != nil {
 		lw = clientcache.NewListWatchFromClient(s.network.client(), cachetest.PodResource.Resource, metav1.NamespaceAll, fields.Everything())
 	}
-	watchListClient.enabled.Store(o.ListMode == cache.ListModeWatchList)
+	watchListClient.enabled.Store(o.WatchList)
 	return lw
 }
 

@@ -47,7 +47,7 @@ func (i partial) waitForDelete(ctx context.Context, pod *corev1.Pod) error {
 
 func newTyped[T pod](s *server, o options, report cache.ErrorHandler, example T) typed[T] {
 	options := cache.InformerOptions[T]{
-		ResyncPeriod: o.Resync, Packed: o.Packed, ShareEqual: o.ShareEqual, ListMode: o.ListMode, PageSize: o.PageSize,
+		ResyncPeriod: o.Resync, Packed: o.Packed, ShareEqual: o.ShareEqual, WatchList: o.WatchList, PageSize: o.PageSize,
 		ErrorHandler: report, Logger: logr.Discard(), OmitFields: omitted(o.Omit), Served: s.availability.option(),
 		Indexers: cache.Indexers[T]{nodeIndex: cache.ByObject(func(pod T) ([]string, error) { return s.functions.indexNode(pod) })},
 	}

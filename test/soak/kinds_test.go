@@ -35,7 +35,7 @@ var kinds = []kind{
 	{"live", true, typed(cache.InformerOptions[*corev1.Pod]{})},
 	{"packed", true, typed(cache.InformerOptions[*corev1.Pod]{Packed: true})},
 	{"share-equal", true, typed(cache.InformerOptions[*corev1.Pod]{ShareEqual: true, Transform: dropAnnotations})},
-	{"watch-list", true, typed(cache.InformerOptions[*corev1.Pod]{ListMode: cache.ListModeWatchList})},
+	{"watch-list", true, typed(cache.InformerOptions[*corev1.Pod]{WatchList: true})},
 	{"client-decoded", false, typed(cache.InformerOptions[*corev1.Pod]{})},
 	{"unstructured", true, newUnstructured},
 	{"metadata", true, newMetadata},

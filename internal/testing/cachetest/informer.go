@@ -26,7 +26,7 @@ func NewInformer[T cache.Object](
 	shared := cache.NewSharedInformer(lw, example, cache.InformerOptions[T]{
 		Name:         options.Name,
 		ResyncPeriod: resyncPeriod,
-		ListMode:     options.ListMode,
+		WatchList:    options.WatchList,
 		Start:        cmp.Or(options.Start, cache.StartAny),
 		PageSize:     options.PageSize,
 		Limits:       options.Limits,
