@@ -49,7 +49,6 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 		return controller
 	}
 	_, ofInterface := cache.NewInformer[cache.Object](lw, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs[cache.Object]{})
-	_, badStart := cachetest.NewInformer(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{Start: "Soon"})
 	_, badBackoff := cachetest.NewInformer(lw, &corev1.Pod{}, 0, podFuncs{}, cache.ReflectorOptions{Backoff: wait.Backoff{Factor: 2, Steps: 3}})
 	for name, c := range map[string]struct {
 		controller runner
@@ -74,7 +73,6 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 			FilterFunc: func(*corev1.Pod) bool { return true }, Handler: cache.FilteringResourceEventHandler[*corev1.Pod]{Handler: podFuncs{}},
 		}), []string{"has no FilterFunc"}},
 		"an interface as T": {ofInterface, []string{"type argument cache.Object is an interface", "*v1.Pod"}},
-		"unknown Start":     {badStart, []string{`unknown Start "Soon"`}},
 		"no delay":          {badBackoff, []string{"Backoff.Duration 0s is not positive, with Steps 3"}},
 		"several errors":    {pods(nil, -1, nil), []string{"the ListerWatcher is nil", "negative", "the handler is nil"}},
 	} {
@@ -101,10 +99,10 @@ func TestInvalidInformerReturnsError(t *testing.T) {
 // TestInvalidOptionsAreReportedInOrder checks that the error lists invalid options in one order, as
 // it is logged and compared as a text.
 func TestInvalidOptionsAreReportedInOrder(t *testing.T) {
-	options := cache.InformerOptions[*corev1.Pod]{Start: "Soon", Backoff: wait.Backoff{Steps: 3}, ResyncPeriod: -1}
+	options := cache.InformerOptions[*corev1.Pod]{Backoff: wait.Backoff{Steps: 3}, ResyncPeriod: -1}
 	err := cache.NewSharedInformer(nil, &corev1.Pod{}, options).Run(t.Context())
 	at := -1
-	for _, text := range []string{"the ListerWatcher is nil", "unknown Start", "Backoff.Duration", "ResyncPeriod"} {
+	for _, text := range []string{"the ListerWatcher is nil", "Backoff.Duration", "ResyncPeriod"} {
 		next := strings.Index(err.Error(), text)
 		if next <= at {
 			t.Errorf("%q is missing or out of order in %q", text, err)

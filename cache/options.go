@@ -119,8 +119,17 @@ type InformerOptions[T Object] struct {
 	// early, once more. The informer stops using WatchList if the server does not support it. It
 	// also stops, and reports that, if the server does not end the initial events.
 	WatchList bool
-	// Start selects how recent the first list is. The zero value selects StartConsistent.
-	Start Start
+	// StartAny makes the first list at resourceVersion=0, which an API server answers from its
+	// watch cache, however old that is: an API server that lags, or is disconnected from etcd, has
+	// an older state than another. It is for programs that must start while etcd is not available,
+	// such as node agents and DNS. It has no effect on a WatchList, which always shows the most
+	// recent state.
+	//
+	// By default, the first list is not older than the server's most recent state when the informer
+	// starts, so that a program that restarts never sees an older state than before. A list with
+	// limit=1 first requests the version of that state; API servers then answer the first list from
+	// their watch cache. While the API server cannot read from etcd, the informer does not sync.
+	StartAny bool
 	// PageSize is the limit parameter of list requests, in objects. With zero, consistent reads
 	// (resourceVersion="") have pages of 500, and so has the first list with StartAny. Other lists
 	// are requested whole: API servers answer them from their watch cache. A negative value
@@ -163,7 +172,7 @@ func (o InformerOptions[T]) reflectorOptions() ReflectorOptions {
 	return ReflectorOptions{
 		Name:         o.Name,
 		WatchList:    o.WatchList,
-		Start:        o.Start,
+		StartAny:     o.StartAny,
 		PageSize:     o.PageSize,
 		Limits:       o.Limits,
 		Backoff:      o.Backoff,
@@ -255,7 +264,7 @@ func (o InformerOptions[T]) sameAs(other InformerOptions[T]) error {
 		{"OmitFields", strings.Join(o.OmitFields, ", "), strings.Join(other.OmitFields, ", ")},
 		{"NeverWritten", o.NeverWritten, other.NeverWritten},
 		{"WatchList", o.WatchList, other.WatchList},
-		{"Start", o.Start, other.Start},
+		{"StartAny", o.StartAny, other.StartAny},
 		{"PageSize", o.PageSize, other.PageSize},
 		{"Limits", o.Limits, other.Limits},
 		{"Backoff", o.Backoff, other.Backoff},

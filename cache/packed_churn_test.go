@@ -96,7 +96,7 @@ func runChurnInformer(t *testing.T, c *churn) *churnInformer {
 	r := &churnInformer{t: t, churn: c, requests: make(chan int), delivered: make(chan struct{}, 1)}
 	c.codec = protobufPods().For(&wire.Item{Format: wire.Protobuf})
 	options := InformerOptions[*corev1.Pod]{
-		Packed: true, Start: StartAny, Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)},
+		Packed: true, StartAny: true, Indexers: Indexers[*corev1.Pod]{NamespaceIndex: ByMetadata[*corev1.Pod](MetaNamespaceIndexFunc)},
 		ErrorHandler: func(_ context.Context, err error) { t.Error(err) },
 	}
 	indexers, err := options.Indexers.resolve(objects)

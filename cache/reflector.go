@@ -41,25 +41,6 @@ type ReflectorStore[T Object] interface {
 	Replace(objs []T, resourceVersion string) error
 }
 
-// Start selects how recent the first list is. It has no effect on a WatchList, which always shows
-// the most recent state.
-type Start string
-
-// The values of Start.
-const (
-	// StartConsistent, the default, makes the first list not older than the server's most recent
-	// state when the informer starts, so that a program that restarts never sees an older state
-	// than before. A list with limit=1 first requests the version of that state; API servers then
-	// answer the first list from their watch cache. While the API server cannot read from etcd, the
-	// informer does not sync.
-	StartConsistent Start = "Consistent"
-	// StartAny makes the first list at resourceVersion=0, which an API server answers from its
-	// watch cache, however old that is: an API server that lags, or is disconnected from etcd, has
-	// an older state than another. It is for programs that must start while etcd is not available,
-	// such as node agents and DNS.
-	StartAny Start = "Any"
-)
-
 // Limits bound the size of objects and responses, in bytes, against a broken or hostile server.
 // Zero, and every negative value, selects the default. If a limit is exceeded, the error names it,
 // for instance "Limits.Object", and the store keeps its last good state.
@@ -98,7 +79,7 @@ type Limits struct {
 type ReflectorOptions struct {
 	Name         string
 	WatchList    bool
-	Start        Start
+	StartAny     bool
 	PageSize     int64
 	Limits       Limits
 	Backoff      wait.Backoff
@@ -113,16 +94,11 @@ func (o ReflectorOptions) reporter(objects codec.ObjectType, example Object) *re
 }
 
 // check returns an error for options that are out of range.
-func (o ReflectorOptions) check() (err error) {
-	if !slices.Contains([]Start{"", StartConsistent, StartAny}, o.Start) {
-		err = fmt.Errorf("unknown Start %q: want %q or %q", o.Start, StartConsistent, StartAny)
-	}
-	return errors.Join(err, reflector.CheckBackoff(o.Backoff))
-}
+func (o ReflectorOptions) check() error { return reflector.CheckBackoff(o.Backoff) }
 
 func (o ReflectorOptions) collection(lw ListerWatcher, objects codec.ObjectType, report *reporter) engine.Collection {
 	var start *reflector.Start // nil: the first list may be of any version
-	if o.Start != StartAny && !isMostRecent(lw) {
+	if !o.StartAny && !isMostRecent(lw) {
 		start = reflector.NewStart(asListWatch(lw).probes)
 	}
 	return engine.Collection{

@@ -19,7 +19,7 @@ import (
 // period, and makes no request.
 func TestResyncUpdatesStoredObjects(t *testing.T) {
 	recorder := &eventRecorder{}
-	options := cache.InformerOptions[*corev1.Pod]{ResyncPeriod: time.Minute, Start: cache.StartAny}
+	options := cache.InformerOptions[*corev1.Pod]{ResyncPeriod: time.Minute, StartAny: true}
 	runShared(t, options, func(s *sharedHarness) {
 		recorder.take()
 		for range 5 {

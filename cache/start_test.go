@@ -72,13 +72,13 @@ func TestStartOverKindsOfServers(t *testing.T) {
 	byFields := cache.WithFieldSelector(fields.ParseSelectorOrDie("metadata.name=a,status.phase!=Running"))
 	byLabel := cache.WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "rare"}))
 	for name, c := range map[string]struct {
-		start  cache.Start
+		any    bool
 		modify []func(*metav1.ListOptions)
 		list   func(*metav1.ListOptions, func() (*corev1.PodList, error)) (*corev1.PodList, error)
 		want   []string
 	}{
 		"API server": {want: []string{"list@ limit=1", "list@4 limit=0"}},
-		"any state":  {start: cache.StartAny, want: []string{"list@0 limit=500"}},
+		"any state":  {any: true, want: []string{"list@0 limit=500"}},
 		"a label that few objects have": {
 			modify: []func(*metav1.ListOptions){byLabel},
 			want:   []string{"list@ limit=1", "list@4 limit=0 app=rare"},
@@ -143,7 +143,7 @@ func TestStartOverKindsOfServers(t *testing.T) {
 	} {
 		cachetest.RunInBubble(t, name, func(t *testing.T) {
 			client := &startClient{server: cachetest.New(t).ListerWatcher, list: c.list}
-			pods := cache.NewSharedInformer(cache.ListWatchOf(client, c.modify...), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Start: c.start})
+			pods := cache.NewSharedInformer(cache.ListWatchOf(client, c.modify...), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{StartAny: c.any})
 			start(t, pods)
 			synctest.Wait()
 			if !pods.HasSynced() || !slices.Equal(client.lists, c.want) {

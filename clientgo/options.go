@@ -62,11 +62,15 @@ type Options struct {
 	// Limits bound the size of objects and responses, in bytes, while the informer streams. The
 	// zero value is right for production.
 	Limits cache.Limits
-	// Start selects how recent the first list is. It has no effect on a WatchList, which always
-	// has the most recent state. The default is cache.StartAny, as in client-go, which lists at
-	// resourceVersion=0. With cache.StartConsistent, the informer first asks for the most recent
-	// version. That request has no selectors but those of the list function.
-	Start cache.Start
+	// StartConsistent makes the first list not older than the server's most recent state when the
+	// informer starts. A list with limit=1 first requests the version of that state. That request
+	// has no selectors but those of the list function. While the API server cannot read from etcd,
+	// the informer does not sync. The option has no effect on a WatchList, which always shows the
+	// most recent state.
+	//
+	// By default, the first list is at resourceVersion=0, as in client-go: it may be of any state
+	// that the server has, as with StartAny of cache.InformerOptions.
+	StartConsistent bool
 	// RelistUpdates makes a relist emit an update for each unchanged object, as client-go does.
 	RelistUpdates bool
 	// Filter selects the objects to store, as in cache.InformerOptions. In a factory, it is called
@@ -191,7 +195,7 @@ func (s settings) collection(lw clientcache.ListerWatcher, objects codec.ObjectT
 		ShareEqual:         s.ShareEqual,
 		OnlyStreamsOverlap: true,
 	}
-	if s.Start == cache.StartConsistent { // client-go's first list may be of any version
+	if s.StartConsistent { // client-go's first list may be of any version
 		collection.Reflector.Start = s.tap.start(objects, s.resource)
 	}
 	if s.Served != nil {

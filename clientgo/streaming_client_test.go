@@ -435,7 +435,7 @@ func TestFactoriesOfOneClientShareProbes(t *testing.T) {
 			}
 			return next.RoundTrip(r)
 		})
-		client, constructors := kubernetes.NewForConfigOrDie(config), clientgo.With(clientgo.Options{Start: cache.StartConsistent})
+		client, constructors := kubernetes.NewForConfigOrDie(config), clientgo.With(clientgo.Options{StartConsistent: true})
 		for i := range 10 {
 			namespace := constructors.WithNamespace(fmt.Sprintf("ns-%d", i))
 			informer := constructors.NewSharedInformerFactoryWithOptions(client, 0, namespace).Core().V1().Pods().Informer()
@@ -595,7 +595,7 @@ func TestProbesOfOtherResourcesAreNotShared(t *testing.T) {
 		client := kubernetes.NewForConfigOrDie(config)
 		generated := &Clientset{client.DiscoveryClient, &ExampleV1Client{client.CoreV1().RESTClient()}}
 		for _, resource := range []string{"pods", "pods", "podtemplates"} { // the second one waits to send its probe
-			informer := clientgo.Generated(&exampleFactory{client: generated}, clientgo.Options{Start: cache.StartConsistent}).
+			informer := clientgo.Generated(&exampleFactory{client: generated}, clientgo.Options{StartConsistent: true}).
 				InformerFor(&corev1.Pod{}, func(client exampleClient, resync time.Duration) clientcache.SharedIndexInformer {
 					return newInformerOf(client, resource, &corev1.Pod{}, resync)
 				})

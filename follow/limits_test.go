@@ -118,7 +118,7 @@ func TestResourceThatComesAndGoesKeepsTheLimits(t *testing.T) {
 	}{
 		"an informer":               {4 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{})},
 		"a WatchList":               {4 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{WatchList: true})},
-		"a first list of any state": {2 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{Start: cache.StartAny})},
+		"a first list of any state": {2 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{StartAny: true})},
 		"scopes":                    {4 * time.Second, redefine, runInformer(cache.InformerOptions[metaObject]{Scopes: cache.NewScopes(cache.Scope{Namespace: "ns"}, cache.Scope{Namespace: "other"})})},
 		"all":                       {4 * time.Second, redefine, runAll(nil)},
 		"all, a second each":        {time.Second, redefine, runAll(nil)},

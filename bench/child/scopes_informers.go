@@ -68,8 +68,8 @@ func scopesInformers() map[string]newScopesInformer {
 		AdapterInformers:  informerOfEach(false, sharedIndexInformerOf(clientgo.With(clientgo.Options{}).NewSharedInformerFactoryWithOptions, nil)),
 		ClientGoInformers: informerOfEach(false, sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions, nil)),
 
-		InformersStartAny:       informerOfEach(true, sharedInformerOf(options{Start: cache.StartAny}, addEventHandler)),
-		PackedInformersStartAny: informerOfEach(true, sharedInformerOf(options{Packed: true, Start: cache.StartAny}, addKeyHandler)),
+		InformersStartAny:       informerOfEach(true, sharedInformerOf(options{StartAny: true}, addEventHandler)),
+		PackedInformersStartAny: informerOfEach(true, sharedInformerOf(options{Packed: true, StartAny: true}, addKeyHandler)),
 		PackedInformersByNode:   informerOfEach(true, sharedInformerOf(options{Packed: true, Indexers: byNamespaceAndNode()}, addKeyHandler)),
 		ClientGoInformersByNode: informerOfEach(false, sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions, clientGoByNode())),
 	}

@@ -49,11 +49,7 @@ func startTraffic(informers int, ignoresLimit bool, metric harness.Metric) harne
 		Row: "start-requests", Setup: setup, Sides: sides, Metrics: []harness.Metric{metric}, MaxRounds: 3,
 		Prepare: func() ([]harness.Measure, error) {
 			return measureEach(sides, func(side string) ([]float64, error) {
-				start := cache.StartConsistent
-				if side == startsAny {
-					start = cache.StartAny
-				}
-				traffic, err := trafficOfStart(informers, ignoresLimit, start)
+				traffic, err := trafficOfStart(informers, ignoresLimit, side == startsAny)
 				return []float64{figure(traffic)}, err
 			}), nil
 		},
@@ -61,7 +57,7 @@ func startTraffic(informers int, ignoresLimit bool, metric harness.Metric) harne
 }
 
 // trafficOfStart runs informers until all of them watch.
-func trafficOfStart(informers int, ignoresLimit bool, start cache.Start) (traffic *listserver.Traffic, err error) {
+func trafficOfStart(informers int, ignoresLimit, startAny bool) (traffic *listserver.Traffic, err error) {
 	traffic = &listserver.Traffic{}
 	var namespaces []string
 	for n := range informers {
@@ -81,7 +77,7 @@ func trafficOfStart(informers int, ignoresLimit bool, start cache.Start) (traffi
 	factory := cache.NewFactory(cache.FactoryOptions{})
 	for _, namespace := range namespaces {
 		lw := cache.ListWatchOf(clientset.CoreV1().Pods(namespace))
-		if _, err := cache.InformerFor(factory, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Start: start}); err != nil {
+		if _, err := cache.InformerFor(factory, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{StartAny: startAny}); err != nil {
 			return traffic, err
 		}
 	}

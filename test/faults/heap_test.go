@@ -46,7 +46,7 @@ func TestLastObjectOfAListPinsNoOther(t *testing.T) {
 					}
 					before := process.LiveHeap()
 					nodes := cache.NewSharedInformer(cache.ListWatchOf(corev1client.NewForConfigOrDie(config).Nodes()), &corev1.Node{},
-						cache.InformerOptions[*corev1.Node]{Packed: packed, Start: cache.StartAny, ErrorHandler: func(context.Context, error) {}})
+						cache.InformerOptions[*corev1.Node]{Packed: packed, StartAny: true, ErrorHandler: func(context.Context, error) {}})
 					runUntilCleanup(t, nodes)
 					expectNodes(t, nodes, "100000", heapNodes)
 					full := process.LiveHeap() - before

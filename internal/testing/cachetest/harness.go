@@ -117,7 +117,7 @@ func (h *Harness) Stopped() <-chan error { return h.stopped }
 
 // RunReflector runs a reflector that writes to store, instead of an informer, until stop.
 func (h *Harness) RunReflector(store cache.ReflectorStore[*corev1.Pod]) (stop func()) {
-	reflector := cache.NewReflector(h.Source, &corev1.Pod{}, store, cache.ReflectorOptions{Start: cache.StartAny, ErrorHandler: h.Report})
+	reflector := cache.NewReflector(h.Source, &corev1.Pod{}, store, cache.ReflectorOptions{StartAny: true, ErrorHandler: h.Report})
 	ctx, cancel := context.WithCancel(h.T.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- reflector.Run(ctx) }()

@@ -4,7 +4,6 @@
 package cachetest
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -18,8 +17,8 @@ type Informer[T cache.Object] struct {
 }
 
 // NewInformer returns an informer with one handler. Run returns an error for invalid arguments.
-// Unless the options have a Start, its first request is a list at version 0, as tests of what
-// follows count requests.
+// Its first list is at version 0, as if the options had StartAny, as tests of what follows count
+// requests.
 func NewInformer[T cache.Object](
 	lw cache.ListerWatcher, example T, resyncPeriod time.Duration, handler cache.EventHandler[T], options cache.ReflectorOptions,
 ) (cache.Reader[T], *Informer[T]) {
@@ -27,7 +26,7 @@ func NewInformer[T cache.Object](
 		Name:         options.Name,
 		ResyncPeriod: resyncPeriod,
 		WatchList:    options.WatchList,
-		Start:        cmp.Or(options.Start, cache.StartAny),
+		StartAny:     true,
 		PageSize:     options.PageSize,
 		Limits:       options.Limits,
 		Backoff:      options.Backoff,
