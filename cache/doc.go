@@ -80,8 +80,8 @@
 //
 //   - The store has a change before a handler receives it.
 //   - A handler is called by one goroutine at a time, with the events of each object in order, and
-//     delays no other handler. A handler that is far behind receives coalesced updates
-//     ([CoalesceWhenBehind]) unless it asks for every event.
+//     delays no other handler. A handler that is far behind receives coalesced updates unless it
+//     asks for every event (HandlerOptions.EveryEvent).
 //   - A deletion carries the object's last known state (Event.Final), never a tombstone
 //     (client-go's DeletedFinalStateUnknown).
 //   - An object that was deleted and recreated under its name is delivered as a deletion and an

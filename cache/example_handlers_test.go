@@ -108,7 +108,7 @@ func ExampleSharedInformer_AddKeyHandler() {
 
 // This example is a handler that must see every state, such as an audit log. With the default,
 // updates are coalesced once it is far behind.
-func ExampleDelivery() {
+func ExampleHandlerOptions() {
 	server := fake.NewListerWatcher(&corev1.Node{})
 	nodes := cache.NewSharedInformer(server, &corev1.Node{}, cache.InformerOptions[*corev1.Node]{})
 	zones := make(chan string)
@@ -117,7 +117,7 @@ func ExampleDelivery() {
 		UpdateFunc: func(_, node *corev1.Node) { zones <- node.Labels[corev1.LabelTopologyZone] },
 	}, cache.HandlerOptions{
 		Name:       "audit",
-		Delivery:   cache.EveryEvent,
+		EveryEvent: true,
 		WithoutOld: true, // UpdateFunc does not read the old object
 	})
 	if err != nil {

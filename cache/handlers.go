@@ -55,7 +55,7 @@ type Event[T Object] struct {
 	// deletion.
 	LeftScope bool
 	// Coalesced is the number of later changes of the object that this event includes because the
-	// handler was behind; see CoalesceWhenBehind.
+	// handler was behind; see HandlerOptions.EveryEvent.
 	Coalesced int
 }
 
@@ -98,7 +98,7 @@ func eventOf[T Object](e *informer.Event) Event[T] {
 //
 // OnEvent is called for one event at a time, in order for each object, after the store has the
 // change (and perhaps later ones). It may block, which delays no other handler. See
-// HandlerOptions.Delivery for the events that arrive meanwhile, and ContinueOnPanic for panics.
+// HandlerOptions.EveryEvent for the events that arrive meanwhile, and ContinueOnPanic for panics.
 type EventHandler[T Object] interface {
 	OnEvent(event Event[T])
 }
@@ -191,30 +191,22 @@ var (
 	errNoFilterFunc = errors.New("the FilteringResourceEventHandler has no FilterFunc")
 )
 
-// Delivery selects which events a handler receives if they arrive faster than it returns.
-type Delivery string
-
-const (
-	// CoalesceWhenBehind, the default, delivers every event until the handler is more than 10,000
-	// events behind, or more than twice the number of objects if that is larger. Then the waiting
-	// events of one object are coalesced: updates with updates, updates with the deletion, and an
-	// addition with updates unless one of them sets deletionTimestamp. An addition and a deletion
-	// are both delivered, and an object that was recreated is never an update of its predecessor.
-	// The backlog of a blocked handler is thus bounded by two states of each object that existed
-	// meanwhile.
-	CoalesceWhenBehind Delivery = "CoalesceWhenBehind"
-	// EveryEvent never coalesces events. The backlog is not bounded.
-	EveryEvent Delivery = "EveryEvent"
-)
-
 // HandlerOptions are the options of a handler. The zero value is right for production.
 type HandlerOptions struct {
 	// Name identifies the handler in logs, errors and Status. The default is its Go type
 	// without type arguments.
 	Name string
-	// Delivery selects which events a slow handler receives. The default is CoalesceWhenBehind. For
-	// AddKeyHandler, which always coalesces, EveryEvent is an error.
-	Delivery Delivery
+	// EveryEvent never coalesces events, however slow the handler is. The backlog is not bounded.
+	// For AddKeyHandler, which always coalesces, EveryEvent is an error.
+	//
+	// By default, every event is delivered until the handler is more than 10,000 events behind, or
+	// more than twice the number of objects if that is larger. Then the waiting events of one
+	// object are coalesced: updates with updates, updates with the deletion, and an addition with
+	// updates unless one of them sets deletionTimestamp. An addition and a deletion are both
+	// delivered, and an object that was recreated is never an update of its predecessor. The
+	// backlog of a blocked handler is thus bounded by two states of each object that existed
+	// meanwhile.
+	EveryEvent bool
 	// ResyncPeriod is the time from the end of one resync to the start of the next. A resync
 	// delivers every stored object as an update in which Old and New are the same, or to a key
 	// handler its key. It waits while the handler is so far behind that its events are coalesced.

@@ -53,7 +53,7 @@ func TestCoalesceWhenBehind(t *testing.T) {
 	recorder := &eventRecorder{}
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
 		resume = make(chan struct{})
-		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(*corev1.Pod, *corev1.Pod) { <-resume }}, cache.HandlerOptions{Delivery: cache.EveryEvent})
+		s.add(cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(*corev1.Pod, *corev1.Pod) { <-resume }}, cache.HandlerOptions{EveryEvent: true})
 		first := true
 		r := s.add(eventFunc(func(e cache.Event[*corev1.Pod]) {
 			recorder.OnEvent(e)
@@ -264,11 +264,8 @@ func TestAddHandlerRejectsInvalidArguments(t *testing.T) {
 		"handler is nil":  func() (*cache.Registration, error) { return s.AddEventHandler(nil, cache.HandlerOptions{}) },
 		"handler is nil ": func() (*cache.Registration, error) { return s.AddKeyHandler(nil, cache.HandlerOptions{}) },
 		" handler is nil": func() (*cache.Registration, error) { return s.AddBatchHandler(nil, cache.HandlerOptions{}) },
-		"unknown Delivery \"Some\"": func() (*cache.Registration, error) {
-			return s.AddEventHandler(&eventRecorder{}, cache.HandlerOptions{Delivery: "Some"})
-		},
 		"keys are always coalesced": func() (*cache.Registration, error) {
-			return s.AddKeyHandler(func(cache.KeyEvent) {}, cache.HandlerOptions{Delivery: cache.EveryEvent})
+			return s.AddKeyHandler(func(cache.KeyEvent) {}, cache.HandlerOptions{EveryEvent: true})
 		},
 		"WithoutOld must not": func() (*cache.Registration, error) {
 			return s.AddEventHandler(cache.FilteringResourceEventHandler[*corev1.Pod]{FilterFunc: accept, Handler: &eventRecorder{}}, cache.HandlerOptions{WithoutOld: true})

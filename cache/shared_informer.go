@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -139,8 +138,8 @@ func (s *SharedInformer[T]) keptOf(obj Object) (kept T, err error) {
 // AddEventHandler adds a handler, and does not block. A handler that is added before Run receives
 // all events. One that is added while the informer runs first receives an addition of each stored
 // object, with InInitialList set, and then every later change. For events that arrive faster than
-// the handler returns, see HandlerOptions.Delivery. After the informer has stopped, AddEventHandler
-// returns ErrStopped.
+// the handler returns, see HandlerOptions.EveryEvent. After the informer has stopped,
+// AddEventHandler returns ErrStopped.
 func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options HandlerOptions) (*Registration, error) {
 	err := checkHandler(handler)
 	if _, filters := asFiltering(handler); filters && options.WithoutOld {
@@ -186,7 +185,7 @@ func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options 
 	switch {
 	case handler == nil:
 		err = errNoHandler
-	case options.Delivery == EveryEvent:
+	case options.EveryEvent:
 		err = errKeysCoalesce
 	}
 	return s.addHandler(err, "func(cache.KeyEvent)", options, func(config *informer.HandlerConfig) {
@@ -198,14 +197,11 @@ func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options 
 
 var (
 	errFilterNeedsOld = errors.New("WithoutOld must not be set: a FilteringResourceEventHandler reads the old state")
-	errKeysCoalesce   = errors.New("Delivery must not be EveryEvent: keys are always coalesced")
+	errKeysCoalesce   = errors.New("EveryEvent must not be set: keys are always coalesced")
 )
 
 func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOptions, set func(*informer.HandlerConfig)) (*Registration, error) {
 	name = cmp.Or(options.Name, name)
-	if !slices.Contains([]Delivery{"", CoalesceWhenBehind, EveryEvent}, options.Delivery) {
-		err = errors.Join(err, fmt.Errorf("unknown Delivery %q: want %q or %q", options.Delivery, CoalesceWhenBehind, EveryEvent))
-	}
 	switch {
 	case s.core.invalid != nil:
 		return nil, s.core.invalid
@@ -217,7 +213,7 @@ func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOp
 	config := informer.HandlerConfig{
 		Name:            name,
 		Resync:          cmp.Or(options.ResyncPeriod, s.options.ResyncPeriod),
-		Delivery:        informer.Delivery(options.Delivery),
+		EveryEvent:      options.EveryEvent,
 		WithoutOld:      options.WithoutOld,
 		ContinueOnPanic: options.ContinueOnPanic,
 		OnPanic: func(ctx context.Context, key string, recovered any) {

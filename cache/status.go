@@ -160,7 +160,8 @@ type HandlerStatus struct {
 	Backlog uint64
 	// Lag is an upper bound of the time that the oldest event of the backlog has waited.
 	Lag time.Duration
-	// Coalesced is the number of events that were coalesced into others; see CoalesceWhenBehind.
+	// Coalesced is the number of events that were coalesced into others; see
+	// HandlerOptions.EveryEvent.
 	Coalesced uint64
 	// Calls is the number of calls of the handler that have returned, and CallTime the time that
 	// these calls and the one in progress took.

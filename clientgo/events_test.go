@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	clientcache "k8s.io/client-go/tools/cache"
 
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/clientgo"
 	"github.com/kinformer/kinformer/internal/testing/cachetest"
 )
@@ -54,12 +53,12 @@ func TestStoreChangesBeforeDelivery(t *testing.T) {
 // the options ask for coalescing.
 func TestEveryEventIsDelivered(t *testing.T) {
 	const updates = 12_000
-	for _, delivery := range []cache.Delivery{"", cache.EveryEvent, cache.CoalesceWhenBehind} {
-		cachetest.RunInBubble(t, string(delivery), func(t *testing.T) {
+	for _, coalesces := range []bool{false, true} {
+		cachetest.RunInBubble(t, fmt.Sprintf("CoalesceWhenBehind %v", coalesces), func(t *testing.T) {
 			source := newScriptedServer()
 			resume := make(chan struct{})
 			var adds, updated atomic.Int64
-			run(t, source, clientgo.Options{Delivery: delivery}, withHandler(t, clientcache.ResourceEventHandlerFuncs{
+			run(t, source, clientgo.Options{CoalesceWhenBehind: coalesces}, withHandler(t, clientcache.ResourceEventHandlerFuncs{
 				AddFunc:    func(any) { <-resume; adds.Add(1) },
 				UpdateFunc: func(any, any) { updated.Add(1) },
 			}))
@@ -70,7 +69,7 @@ func TestEveryEventIsDelivered(t *testing.T) {
 			synctest.Wait()
 			close(resume)
 			synctest.Wait()
-			if coalesced := updated.Load() < updates; adds.Load() != 1 || coalesced != (delivery == cache.CoalesceWhenBehind) {
+			if coalesced := updated.Load() < updates; adds.Load() != 1 || coalesced != coalesces {
 				t.Errorf("received %d additions and %d of %d updates", adds.Load(), updated.Load(), updates)
 			}
 		})

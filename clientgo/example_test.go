@@ -72,9 +72,9 @@ func ExampleOptions() {
 	clientset := kubernetes.NewForConfigOrDie(config)
 
 	informers := clientgo.With(clientgo.Options{
-		Packed:     true,
-		OmitFields: []string{"metadata.managedFields"},
-		Delivery:   cache.CoalesceWhenBehind,
+		Packed:             true,
+		OmitFields:         []string{"metadata.managedFields"},
+		CoalesceWhenBehind: true,
 		Filter: func(obj any) bool {
 			pod, ok := obj.(*corev1.Pod)
 			return !ok || pod.Status.Phase != corev1.PodFailed

@@ -4,7 +4,6 @@
 package clientgo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +60,7 @@ func (s *sharedIndexInformer) addHandler(handler clientcache.ResourceEventHandle
 			logger.Error(nil, "Handler failed on an object", "handler", name, "key", key)
 		},
 		OnEvent:    deliverTo(handler),
-		Delivery:   cmp.Or(informer.Delivery(s.options.Delivery), informer.EveryEvent),
+		EveryEvent: !s.options.CoalesceWhenBehind,
 		Resync:     resync,
 		PanicDelay: panicDelay,
 

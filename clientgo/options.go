@@ -56,9 +56,11 @@ type Options struct {
 	// passed to [Adopt], or a function of [Generated], filters or changes the server's response.
 	// The client then repeats some failed requests by itself; see cache.EnableStreaming.
 	DisableStreaming bool
-	// Delivery selects which events a slow handler receives. The default is cache.EveryEvent, as
-	// client-go never coalesces events: the backlog of a blocked handler is not bounded.
-	Delivery cache.Delivery
+	// CoalesceWhenBehind coalesces the events of a handler that is far behind, as package cache
+	// does by default, so that the backlog of a blocked handler is bounded; see EveryEvent of
+	// cache.HandlerOptions. By default, handlers receive every event, as client-go never coalesces
+	// events: the backlog of a blocked handler is not bounded.
+	CoalesceWhenBehind bool
 	// Limits bound the size of objects and responses, in bytes, while the informer streams. The
 	// zero value is right for production.
 	Limits cache.Limits

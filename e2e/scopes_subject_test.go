@@ -37,7 +37,7 @@ func startScoped[T cache.Object](t *testing.T, name string, c *cluster.Cluster, 
 		synced: func(ctx context.Context, scope cache.Scope) error { return informer.InScope(scope).WaitForSync(ctx) },
 	}
 	handler := scopedHandler[T]{recordingHandler[T]{s.recorder}, scoped.scopes}
-	if _, err := informer.AddEventHandler(handler, cache.HandlerOptions{Delivery: cache.EveryEvent}); err != nil {
+	if _, err := informer.AddEventHandler(handler, cache.HandlerOptions{EveryEvent: true}); err != nil {
 		t.Fatal(err)
 	}
 	s.version, s.content = func() string { return informer.Status().Freshness.ResourceVersion }, contentOf(informer.Store())

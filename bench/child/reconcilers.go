@@ -36,7 +36,7 @@ func withReconciler(options options) newSyncInformer {
 		_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs[*corev1.Pod]{
 			AddFunc:    func(*corev1.Pod) { count.add() },
 			UpdateFunc: func(_, pod *corev1.Pod) { keys <- keyOf(pod) },
-		}, cache.HandlerOptions{Delivery: cache.EveryEvent})
+		}, cache.HandlerOptions{EveryEvent: true})
 		return err
 	})
 }

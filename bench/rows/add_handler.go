@@ -112,7 +112,7 @@ func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 func startWithAddShared(lw listWatch, onUpdate func()) (runningInformer, addFunc, error) {
 	shared := newSharedInformer(lw, cache.InformerOptions[*corev1.Pod]{})
 	handler := cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { onUpdate() }}
-	first, err := shared.AddEventHandler(handler, cache.HandlerOptions{Delivery: cache.EveryEvent})
+	first, err := shared.AddEventHandler(handler, cache.HandlerOptions{EveryEvent: true})
 	if err != nil {
 		return runningInformer{}, nil, err
 	}

@@ -49,7 +49,7 @@ func blockedHandler(scale Scale) []harness.Experiment {
 						return []float64{growth * float64(share) / 1e6, growth * float64(share) / bound}, err
 					}
 				}
-				coalescing := startBlockingShared(cache.InformerOptions[*corev1.Pod]{}, cache.CoalesceWhenBehind)
+				coalescing := startBlockingShared(cache.InformerOptions[*corev1.Pod]{}, false)
 				return []harness.Measure{growth(coalescing, 1), growth(startBlockingClientGo, clientGoShare)}, nil
 			},
 		},
@@ -66,8 +66,8 @@ func everyEvent(n int, pods string, goal harness.Goal, newSource func() podSourc
 		Metrics: []harness.Metric{{Name: "heap growth per update", Unit: "B", Goal: goal}},
 		Prepare: func() (measures []harness.Measure, err error) {
 			for _, start := range []startBlockingFunc{
-				startBlockingShared(cache.InformerOptions[*corev1.Pod]{Packed: true}, cache.EveryEvent), startBlockingClientGo,
-				startBlockingShared(cache.InformerOptions[*corev1.Pod]{}, cache.EveryEvent),
+				startBlockingShared(cache.InformerOptions[*corev1.Pod]{Packed: true}, true), startBlockingClientGo,
+				startBlockingShared(cache.InformerOptions[*corev1.Pod]{}, true),
 			} {
 				measures = append(measures, func() ([]float64, error) {
 					growth, err := heapGrowth(n, newSource(), start)
@@ -185,11 +185,11 @@ func sendUpdates(watcher *watch.FakeWatcher, source podSource, first, n int) (la
 	return last, nil
 }
 
-func startBlockingShared(options cache.InformerOptions[*corev1.Pod], delivery cache.Delivery) startBlockingFunc {
+func startBlockingShared(options cache.InformerOptions[*corev1.Pod], everyEvent bool) startBlockingFunc {
 	return func(lw listWatch, block func()) (runningInformer, func(string) error, error) {
 		shared := newSharedInformer(lw, options)
 		handler := cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { block() }}
-		registration, err := shared.AddEventHandler(handler, cache.HandlerOptions{Delivery: delivery})
+		registration, err := shared.AddEventHandler(handler, cache.HandlerOptions{EveryEvent: everyEvent})
 		if err != nil {
 			return runningInformer{}, nil, err
 		}

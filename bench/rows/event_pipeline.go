@@ -45,7 +45,7 @@ func pushItems(scale Scale) ([]harness.Measure, error) {
 		source := itemSource{initial, items, make(chan struct{})}
 		engine := newEngine(source)
 		count := newCountdown(len(items))
-		handler := informer.HandlerConfig{Name: "bench", Delivery: informer.EveryEvent}
+		handler := informer.HandlerConfig{Name: "bench", EveryEvent: true}
 		handler.OnEvent = func(e informer.Event) {
 			if e.Type == informer.Update {
 				count.count()

@@ -136,7 +136,7 @@ func startSharedInformer(byNamespace bool) startFunc {
 func addHandlers(shared *cache.SharedInformer[*corev1.Pod], onUpdate []func()) (registrations []*cache.Registration, err error) {
 	for _, call := range onUpdate {
 		handler := cache.ResourceEventHandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { call() }}
-		registration, err := shared.AddEventHandler(handler, cache.HandlerOptions{Delivery: cache.EveryEvent})
+		registration, err := shared.AddEventHandler(handler, cache.HandlerOptions{EveryEvent: true})
 		if err != nil {
 			return nil, err
 		}

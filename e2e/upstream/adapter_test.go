@@ -27,7 +27,7 @@ func newSubject[T cache.Object](lw cache.ListerWatcher, example T, d delivery, g
 	}
 	source := &clientcache.ListWatch{ListWithContextFunc: lw.List, WatchFuncWithContext: lw.Watch}
 	indexers := clientcache.Indexers{clientcache.NamespaceIndex: clientcache.MetaNamespaceIndexFunc}
-	return &adapterInformer{clientgo.With(clientgo.Options{Delivery: d.mode}).NewSharedIndexInformer(source, example, 0, indexers), gate}
+	return &adapterInformer{clientgo.With(clientgo.Options{CoalesceWhenBehind: !d.every}).NewSharedIndexInformer(source, example, 0, indexers), gate}
 }
 
 // adapterInformer is an informer of package clientgo whose handlers are behind a gate.

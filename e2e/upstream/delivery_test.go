@@ -16,7 +16,7 @@ import (
 // events, correctly or incorrectly, to show the effect on the controller.
 type delivery struct {
 	name               string
-	mode               cache.Delivery
+	every              bool                                   // HandlerOptions.EveryEvent
 	adapter            bool                                   // with an informer of package clientgo
 	keys               bool                                   // a key handler, for a controller that reads only keys
 	rule               func(first, second eventInfo) decision // if not nil, how the test coalesces events before the handler
@@ -27,18 +27,17 @@ type delivery struct {
 func (d delivery) isCorrect() bool { return !d.dropsAdds && !d.ignoresTermination }
 
 // coalesces reports whether events of a slow handler are coalesced.
-func (d delivery) coalesces() bool { return d.mode == cache.CoalesceWhenBehind || d.rule != nil }
+func (d delivery) coalesces() bool { return !d.every || d.rule != nil }
 
 func deliveries() []delivery {
-	every := cache.EveryEvent
 	return []delivery{
-		{name: "CoalesceWhenBehind", mode: cache.CoalesceWhenBehind},
-		{name: "EveryEvent", mode: every},
-		{name: "CoalesceWhenBehind with clientgo", mode: cache.CoalesceWhenBehind, adapter: true},
-		{name: "EveryEvent with clientgo", mode: every, adapter: true},
-		{name: "coalesced by the test", mode: every, rule: coalesceCorrectly},
-		{name: "incorrect, drops an Add with its Delete", mode: every, rule: dropAddAndDelete, dropsAdds: true},
-		{name: "incorrect, coalesces an Add with the deletionTimestamp", mode: every, rule: ignoreTermination, ignoresTermination: true},
+		{name: "CoalesceWhenBehind"},
+		{name: "EveryEvent", every: true},
+		{name: "CoalesceWhenBehind with clientgo", adapter: true},
+		{name: "EveryEvent with clientgo", every: true, adapter: true},
+		{name: "coalesced by the test", every: true, rule: coalesceCorrectly},
+		{name: "incorrect, drops an Add with its Delete", every: true, rule: dropAddAndDelete, dropsAdds: true},
+		{name: "incorrect, coalesces an Add with the deletionTimestamp", every: true, rule: ignoreTermination, ignoresTermination: true},
 	}
 }
 
@@ -82,7 +81,7 @@ func ignoreTermination(first, second eventInfo) decision {
 func addHandler[T cache.Object](ctx context.Context, informer *cache.SharedInformer[T],
 	handler clientcache.ResourceEventHandler, d delivery,
 ) (*cache.Registration, error) {
-	options := cache.HandlerOptions{Delivery: d.mode}
+	options := cache.HandlerOptions{EveryEvent: d.every}
 	switch {
 	case d.keys:
 		return informer.AddKeyHandler(func(event cache.KeyEvent) {

@@ -23,7 +23,6 @@ import (
 	"k8s.io/kubernetes/pkg/controller/endpointslice"
 	"k8s.io/utils/ptr"
 
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -80,7 +79,7 @@ func startEndpointSlices(t *testing.T, services, others delivery) *endpointSlice
 	informers := []subject{
 		newSubject(s.pods, &corev1.Pod{}, others, s.podsGate),
 		newSubject(s.services, &corev1.Service{}, services, s.servicesGate),
-		newSubject(nodes, &corev1.Node{}, delivery{mode: cache.EveryEvent, adapter: others.adapter}, newGate()),
+		newSubject(nodes, &corev1.Node{}, delivery{every: true, adapter: others.adapter}, newGate()),
 		newSubject(s.slices, &discoveryv1.EndpointSlice{}, others, s.slicesGate),
 	}
 	const endpointsPerSlice = 2

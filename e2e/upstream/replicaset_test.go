@@ -25,7 +25,6 @@ import (
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 	"k8s.io/utils/ptr"
 
-	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
 )
 
@@ -123,7 +122,7 @@ func startReplicaSets(t *testing.T, d delivery) *replicaSets {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	pods := newSubject(s.pods, &corev1.Pod{}, d, s.gate)
-	sets := newSubject(s.replicaSets, &appsv1.ReplicaSet{}, delivery{mode: cache.EveryEvent, adapter: d.adapter}, newGate())
+	sets := newSubject(s.replicaSets, &appsv1.ReplicaSet{}, delivery{every: true, adapter: d.adapter}, newGate())
 	controller := replicaset.NewReplicaSetController(ctx, replicaSetInformer{sets}, podInformer{pods}, s.client(), replicaset.BurstReplicas)
 	stopped := []<-chan struct{}{
 		pods.start(ctx, t),

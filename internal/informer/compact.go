@@ -59,7 +59,7 @@ func (i *Informer) threshold() uint64 {
 // current end of the log. It returns the log length at which to call it again, which is interval
 // events later while the handler is behind. Only the compactor calls it.
 func (h *Handler) compact(threshold, interval uint64) uint64 {
-	if !h.config.Delivery.coalesces() && h.config.OnKey == nil {
+	if h.config.EveryEvent && h.config.OnKey == nil {
 		return noPosition
 	}
 	end := h.informer.log.Appended()

@@ -34,8 +34,8 @@ func TestHandlersAddedConcurrentlyMissNoEvent(t *testing.T) {
 			for k := range 20 {
 				last := make(map[string]int)
 				h, err := i.Add(HandlerConfig{
-					Name:     fmt.Sprint(worker, k),
-					Delivery: []Delivery{CoalesceWhenBehind, EveryEvent}[worker%2],
+					Name:       fmt.Sprint(worker, k),
+					EveryEvent: worker%2 == 1,
 					OnEvent: func(e Event) {
 						version, _ := strconv.Atoi(e.New.(*corev1.Pod).ResourceVersion)
 						if before, ok := last[e.Key]; ok && version != before+pods*(1+e.Coalesced) {

@@ -52,14 +52,3 @@ const (
 	KeyInInitialList KeyReason = "InInitialList" // it belongs to the state with which the handler started
 	KeyResync        KeyReason = "Resync"        // it is delivered again by a resync
 )
-
-// Delivery controls which events a slow handler receives.
-type Delivery string
-
-const (
-	CoalesceWhenBehind Delivery = "CoalesceWhenBehind" // the default, also if empty
-	EveryEvent         Delivery = "EveryEvent"         // never coalesces: every undelivered event is kept in memory
-)
-
-// coalesces reports whether events may be coalesced. An unknown value keeps every event.
-func (d Delivery) coalesces() bool { return d == "" || d == CoalesceWhenBehind }

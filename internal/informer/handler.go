@@ -32,8 +32,10 @@ type HandlerConfig struct {
 	OnBatch func([]Event)
 	// OnKey receives the keys of changed objects. A key that changes again before it is delivered
 	// is delivered once.
-	OnKey    func(KeyEvent)
-	Delivery Delivery
+	OnKey func(KeyEvent)
+	// EveryEvent never coalesces events: every undelivered event is kept in memory. It has no
+	// effect on keys.
+	EveryEvent bool
 	// Resync is the time between updates of every object to itself. There are none if it is not
 	// positive.
 	Resync time.Duration

@@ -117,7 +117,7 @@ func coalescing(batchSize int) func(*Config) {
 
 // AddHandler adds a handler that receives every event.
 func (i *Informer) AddHandler(name string, onEvent func(Event), resync time.Duration) {
-	if _, err := i.Add(HandlerConfig{Name: name, OnEvent: onEvent, Delivery: EveryEvent, Resync: resync}); err != nil {
+	if _, err := i.Add(HandlerConfig{Name: name, OnEvent: onEvent, EveryEvent: true, Resync: resync}); err != nil {
 		panic(err)
 	}
 }

@@ -143,7 +143,7 @@ func TestCanceledHandlerReleasesLog(t *testing.T) {
 	i := startPodInformer(t, 10)
 	resume, blocked := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	h := add(t, i, HandlerConfig{Name: "blocked", Delivery: EveryEvent, OnEvent: func(Event) {
+	h := add(t, i, HandlerConfig{Name: "blocked", EveryEvent: true, OnEvent: func(Event) {
 		once.Do(func() { close(blocked) })
 		<-resume
 	}})

@@ -66,7 +66,7 @@ func (rec *recorder) config(name string) HandlerConfig {
 	config.OnEvent = func(e Event) { record(e) }
 	switch rec.variant {
 	case variantEveryEvent:
-		config.Delivery = EveryEvent
+		config.EveryEvent = true
 	case variantBatches:
 		config.OnEvent = nil
 		config.OnBatch = func(events []Event) { record(events...) }

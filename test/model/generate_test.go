@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	"github.com/kinformer/kinformer/cache"
 )
 
 // stepsPerProgram is the mean number of steps.
@@ -307,7 +305,7 @@ func (g *generator) handler() *handlerSpec {
 		h.Kind = pick(g, kindEvent, kindBatch, kindKey, kindFilter)
 	}
 	if h.Kind != kindKey {
-		h.Delivery = pick(g, "", cache.EveryEvent)
+		h.EveryEvent = pick(g, false, true)
 	}
 	if g.chance(0.2) {
 		h.Resync = pick(g, 15*time.Second, time.Minute)

@@ -145,7 +145,7 @@ func (x *legalExecution) run(t *testing.T) {
 	x.began = time.Now()
 	x.server = newLegalServer(x.program, x.note)
 	x.informer = x.newInformer()
-	if _, err := x.informer.AddEventHandler(cache.EventHandlerFunc[*unstructured.Unstructured](x.record), cache.HandlerOptions{Delivery: cache.EveryEvent}); err != nil {
+	if _, err := x.informer.AddEventHandler(cache.EventHandlerFunc[*unstructured.Unstructured](x.record), cache.HandlerOptions{EveryEvent: true}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -6,8 +6,6 @@ package model_test
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/kinformer/kinformer/cache"
 )
 
 // program is what a seed stands for. Running it makes no other choice, so that its parts can be
@@ -24,7 +22,7 @@ type options struct {
 	Idempotent    bool          `json:",omitempty"` // with Reference: Transform may be called several times for an object
 	SameUID       bool          `json:",omitempty"` // with Reference: an object keeps its UID when it is recreated
 	RelistUpdates bool          `json:",omitempty"` // of the adapter
-	Coalesce      bool          `json:",omitempty"` // the adapter's Delivery is CoalesceWhenBehind
+	Coalesce      bool          `json:",omitempty"` // CoalesceWhenBehind of the adapter
 	Partial       bool          `json:",omitempty"` // not the adapter: a PartialObject of Pods
 	Packed        bool          `json:",omitempty"`
 	ShareEqual    bool          `json:",omitempty"`
@@ -120,12 +118,12 @@ const (
 
 // handlerSpec is the kind and the pace of a handler.
 type handlerSpec struct {
-	Kind       string         // kindEvent, ...
-	Pace       string         // paceFast, ...
-	Every      int            `json:",omitempty"` // which calls are slow, block, panic or end their goroutine
-	Resync     time.Duration  `json:",omitempty"`
-	Delivery   cache.Delivery `json:",omitempty"`
-	WithoutOld bool           `json:",omitempty"`
+	Kind       string        // kindEvent, ...
+	Pace       string        // paceFast, ...
+	Every      int           `json:",omitempty"` // which calls are slow, block, panic or end their goroutine
+	Resync     time.Duration `json:",omitempty"`
+	EveryEvent bool          `json:",omitempty"`
+	WithoutOld bool          `json:",omitempty"`
 }
 
 // Kinds and paces of handlers.
@@ -147,7 +145,7 @@ func (h handlerSpec) coalesces(o options) bool {
 	if o.Adapter {
 		return o.Coalesce
 	}
-	return h.Delivery != cache.EveryEvent
+	return !h.EveryEvent
 }
 
 var keys = []string{"a/x", "a/y", "b/x", "b/y", "c/z"}

@@ -91,15 +91,12 @@ func (g *watchListGate) Enabled(feature features.Feature) bool {
 var watchListClient = watchListGate{Gates: features.FeatureGates()}
 
 func newAdapter(s *server, o options) adapter {
-	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != "", OmitFields: omitted(o.Omit)}
+	options := clientgo.Options{Packed: o.Packed, ShareEqual: o.ShareEqual, RelistUpdates: o.RelistUpdates, Streaming: o.Wire != "", OmitFields: omitted(o.Omit), CoalesceWhenBehind: o.Coalesce}
 	if o.Served {
 		options.Served = func(schema.GroupVersionResource) *cache.Served { return s.availability.option() }
 	}
 	if s.network != nil {
 		options.Limits.Object = maxObject
-	}
-	if o.Coalesce {
-		options.Delivery = cache.CoalesceWhenBehind
 	}
 	if o.Functions {
 		options.Filter = func(obj any) bool { return s.functions.filter(obj.(*corev1.Pod)) }

@@ -112,7 +112,7 @@ func objectEvent[T pod](e cache.Event[T]) cache.Event[cache.Object] {
 
 func (i typed[T]) add(r *recorder) (registration, error) {
 	options := cache.HandlerOptions{
-		Name: r.name, ResyncPeriod: r.spec.Resync, Delivery: r.spec.Delivery, WithoutOld: r.spec.WithoutOld, ContinueOnPanic: true,
+		Name: r.name, ResyncPeriod: r.spec.Resync, EveryEvent: r.spec.EveryEvent, WithoutOld: r.spec.WithoutOld, ContinueOnPanic: true,
 	}
 	batch := func(events []cache.Event[T]) {
 		all := make([]cache.Event[cache.Object], 0, len(events))

@@ -40,7 +40,7 @@ var kinds = []kind{
 	{"unstructured", true, newUnstructured},
 	{"metadata", true, newMetadata},
 	{"adapter", true, adapted(clientgo.Options{})},
-	{"adapter-packed", true, adapted(clientgo.Options{Packed: true, Delivery: cache.CoalesceWhenBehind})},
+	{"adapter-packed", true, adapted(clientgo.Options{Packed: true, CoalesceWhenBehind: true})},
 }
 
 // informer is an informer of Pods of any type.
