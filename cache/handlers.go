@@ -59,24 +59,17 @@ type Event[T Object] struct {
 	Coalesced int
 }
 
-// KeyEvent is the key of one object, as delivered to a key handler.
+// KeyEvent is the key of one object, as delivered to a key handler. If neither InInitialList nor
+// Resync is set, the object was added, changed or deleted. A work queue may give such keys
+// priority. If an object of the initial list changes before its key is delivered, InInitialList is
+// not set, or the key is delivered twice, once with InInitialList and once without.
 type KeyEvent struct {
-	Key    string
-	Reason KeyReason
+	Key           string
+	InInitialList bool // see Event.InInitialList
+	Resync        bool // see HandlerOptions.ResyncPeriod
 	// LeftScope is that of the object's last change; see Event.LeftScope.
 	LeftScope bool
 }
-
-// KeyReason is why a key is delivered. A work queue may give changes priority.
-type KeyReason string
-
-// The reasons of a KeyEvent. If an object of the initial list changes before its key is delivered,
-// the reason is KeyChanged, or the key is delivered twice, once for each reason.
-const (
-	KeyChanged       KeyReason = "Changed"       // the object was added, changed or deleted
-	KeyInInitialList KeyReason = "InInitialList" // see Event.InInitialList
-	KeyResync        KeyReason = "Resync"        // see HandlerOptions.ResyncPeriod
-)
 
 // Object returns the latest state: Final of a deletion, otherwise New.
 func (e Event[T]) Object() T {

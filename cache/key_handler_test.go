@@ -25,9 +25,16 @@ type keyRecorder struct {
 }
 
 func (r *keyRecorder) handle(event cache.KeyEvent) {
+	reason := "Changed"
+	switch {
+	case event.InInitialList:
+		reason = "InInitialList"
+	case event.Resync:
+		reason = "Resync"
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events = append(r.events, fmt.Sprintf("%s %s", event.Reason, strings.TrimPrefix(event.Key, "ns/")))
+	r.events = append(r.events, fmt.Sprintf("%s %s", reason, strings.TrimPrefix(event.Key, "ns/")))
 }
 
 // expect checks the events since its last call, in any order.

@@ -179,7 +179,7 @@ func (s *SharedInformer[T]) AddBatchHandler(handler func(events []Event[T]), opt
 
 // AddKeyHandler is AddEventHandler for a function that receives only the keys of changed objects,
 // to add them to a work queue. A key that changes again before it is delivered is delivered once
-// (but see KeyReason), so the backlog is bounded by the number of keys, and no object is decoded.
+// (but see KeyEvent), so the backlog is bounded by the number of keys, and no object is decoded.
 func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options HandlerOptions) (*Registration, error) {
 	var err error
 	switch {
@@ -189,9 +189,7 @@ func (s *SharedInformer[T]) AddKeyHandler(handler func(event KeyEvent), options 
 		err = errKeysCoalesce
 	}
 	return s.addHandler(err, "func(cache.KeyEvent)", options, func(config *informer.HandlerConfig) {
-		config.OnKey = func(event informer.KeyEvent) {
-			handler(KeyEvent{Key: event.Key, Reason: KeyReason(event.Reason), LeftScope: event.LeftScope})
-		}
+		config.OnKey = func(event informer.KeyEvent) { handler(KeyEvent(event)) }
 	})
 }
 

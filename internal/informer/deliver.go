@@ -195,20 +195,9 @@ func (h *Handler) invokeCallback(ctx context.Context, event *Event) {
 	case h.config.OnBatch != nil:
 		h.config.OnBatch(h.events)
 	default:
-		h.config.OnKey(KeyEvent{event.Key, keyReason(event), event.LeftScope})
+		isResync := event.Type == Update // a key handler's event has a type only if it is of a snapshot
+		h.config.OnKey(KeyEvent{event.Key, event.InInitialList, isResync, event.LeftScope})
 	}
-}
-
-// keyReason returns the reason of a key handler's event, which has a type only if it is of a
-// snapshot.
-func keyReason(event *Event) KeyReason {
-	switch {
-	case event.InInitialList:
-		return KeyInInitialList
-	case event.Type == Update:
-		return KeyResync
-	}
-	return KeyChanged
 }
 
 func (h *Handler) recoverPanic(ctx context.Context) {

@@ -36,19 +36,11 @@ type Event struct {
 	FinalStateUnknown bool
 }
 
-// KeyEvent is what a key handler receives.
+// KeyEvent is what a key handler receives. If neither InInitialList nor Resync is set, the object
+// was added, changed or deleted. At most one of the two is set.
 type KeyEvent struct {
-	Key       string
-	Reason    KeyReason
-	LeftScope bool // as in Event
+	Key           string
+	InInitialList bool // the key belongs to the state with which the handler started
+	Resync        bool // the key is delivered again by a resync
+	LeftScope     bool // as in Event
 }
-
-// KeyReason is why a key is delivered to a key handler.
-type KeyReason string
-
-// The reasons of a key. A key that waits for several of them has the first that applies.
-const (
-	KeyChanged       KeyReason = "Changed"       // the object was added, changed or deleted
-	KeyInInitialList KeyReason = "InInitialList" // it belongs to the state with which the handler started
-	KeyResync        KeyReason = "Resync"        // it is delivered again by a resync
-)

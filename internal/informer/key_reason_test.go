@@ -12,12 +12,12 @@ import (
 )
 
 // TestChangeOfPendingKeyIsItsReason changes an object of the initial list whose key waits in the
-// backlog of a blocked handler. Its reason is the change, and that of the others the initial list.
+// backlog of a blocked handler. InInitialList is set for the other keys, and not for this one.
 func TestChangeOfPendingKeyIsItsReason(t *testing.T) {
 	var keys []string
 	runInformer(t, []string{"a=1", "b=1", "c=1", "d=1"}, coalescing(1), func(h *harness) {
 		h.add(HandlerConfig{Name: "blocked", OnKey: func(event KeyEvent) {
-			keys = append(keys, fmt.Sprintf("%s %s", event.Reason, event.Key))
+			keys = append(keys, fmt.Sprintf("%s %v", event.Key, event.InInitialList))
 			<-h.resume
 		}})
 	}, func(h *harness) {
@@ -26,6 +26,6 @@ func TestChangeOfPendingKeyIsItsReason(t *testing.T) {
 		}
 		close(h.resume)
 		synctest.Wait()
-		h.expect("the handler", keys, "InInitialList a", "InInitialList b", "Changed c", "InInitialList d")
+		h.expect("the handler", keys, "a true", "b true", "c false", "d true")
 	})
 }
