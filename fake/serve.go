@@ -47,13 +47,13 @@ func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (
 // page returns the requested page, as served at replicaVersion unless that is empty.
 func (lw *ListerWatcher[T]) page(opts metav1.ListOptions, replicaVersion string) (*history.Page, error) {
 	if replicaVersion == "" {
-		return lw.objects.List("", opts)
+		return lw.objects.List("", opts, 0)
 	}
 	version, err := history.ParseVersion(replicaVersion)
 	if err != nil {
 		return nil, err
 	}
-	return lw.objects.ListAt("", opts, version)
+	return lw.objects.List("", opts, history.Replica(version))
 }
 
 // Watch opens a watch. It ends when ctx is done, after TimeoutSeconds, by Stop, CloseWatches or
@@ -72,7 +72,7 @@ func (lw *ListerWatcher[T]) Watch(ctx context.Context, opts metav1.ListOptions) 
 	if err := fault.admit(ctx, opts); err != nil {
 		return nil, err
 	}
-	cursor, err := lw.objects.Watch("", opts)
+	cursor, err := lw.objects.Watch("", opts, 0)
 	if err != nil && !history.IsStreamError(err) {
 		return nil, err
 	}

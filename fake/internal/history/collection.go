@@ -75,9 +75,14 @@ func (c *Collection) Len() int {
 	return len(c.items)
 }
 
-// GetAt returns the object with the key as it was at an older version. The error is 410 Expired if
-// the log does not reach back to that version. The object is shared and must not be modified.
-func (c *Collection) GetAt(key string, version uint64) (Object, bool, error) {
+// GetAt is like Get from a replica. The error is 410 Expired if the log does not reach back to the
+// replica's version.
+func (c *Collection) GetAt(key string, replica Replica) (Object, bool, error) {
+	if replica == 0 {
+		obj, ok := c.Get(key)
+		return obj, ok, nil
+	}
+	version := uint64(replica)
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()
 	if version < c.log.floor {

@@ -18,6 +18,10 @@ type Page struct {
 	ShardInfo *metav1.ShardInfo // nil without a shard selector
 }
 
+// Replica is the server that answers a read. The zero value is an up-to-date server, any other
+// value a lagging replica that stays at that resourceVersion.
+type Replica uint64
+
 // List answers a list request for a namespace ("" for all) as the real server does:
 //
 //   - resourceVersion "" lists at the current version, and so does "0", which also ignores the
@@ -26,24 +30,19 @@ type Page struct {
 //     ResourceVersionMatch Exact or with a limit;
 //   - all pages of a list have the version of its first page;
 //   - a version that the log no longer covers is 410 Expired, one in the future 504.
-func (c *Collection) List(namespace string, opts metav1.ListOptions) (*Page, error) {
+//
+// A lagging replica lists at its version, whatever version the request asks for.
+func (c *Collection) List(namespace string, opts metav1.ListOptions, replica Replica) (*Page, error) {
 	r, err := c.parse(namespace, opts, false)
 	if err != nil {
 		return nil, err
 	}
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()
-	return c.list(r)
-}
-
-// ListAt answers like List, but as a lagging replica whose newest version is the given one.
-func (c *Collection) ListAt(namespace string, opts metav1.ListOptions, version uint64) (*Page, error) {
-	r, err := c.parse(namespace, opts, false)
-	if err != nil {
-		return nil, err
+	if replica == 0 {
+		return c.list(r)
 	}
-	c.memory.mu.Lock()
-	defer c.memory.mu.Unlock()
+	version := uint64(replica)
 	if version < c.log.floor || version > c.memory.version {
 		return nil, expired(version, c.log.floor)
 	}

@@ -158,7 +158,7 @@ func (h *harness) list(t *random.T, version uint64, value string, limit int64) {
 	}
 	got := state{}
 	for {
-		page, err := h.objects.List("", opts)
+		page, err := h.objects.List("", opts, 0)
 		switch {
 		case version > h.version:
 			if !apierrors.IsTimeout(err) {
@@ -195,7 +195,7 @@ func (h *harness) list(t *random.T, version uint64, value string, limit int64) {
 
 // open starts a watcher at a version.
 func (h *harness) open(t *random.T, version uint64, value string) {
-	watcher, err := h.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(version), LabelSelector: selector(value)})
+	watcher, err := h.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(version), LabelSelector: selector(value)}, 0)
 	if version < h.window {
 		if !IsStreamError(err) || !apierrors.IsResourceExpired(err) {
 			t.Fatalf("watch at %d, oldest version %d: got %v, want expired", version, h.window, err)

@@ -33,7 +33,7 @@ func TestReplicaAgainstModel(t *testing.T) {
 func (h *harness) compareReplica(t *random.T, version uint64, keys []string) {
 	known := version >= h.floor
 	for _, key := range keys {
-		obj, ok, err := h.objects.GetAt(key, version)
+		obj, ok, err := h.objects.GetAt(key, Replica(version))
 		if known != (err == nil) || (err != nil && !apierrors.IsResourceExpired(err)) {
 			t.Fatalf("GetAt(%s, %d), oldest version %d: %v", key, version, h.floor, err)
 		}
@@ -53,7 +53,7 @@ func (h *harness) compareReplica(t *random.T, version uint64, keys []string) {
 // compareReplicaWatch applies the events of a replica's watch from a version on, 0 for the initial
 // state, and compares the resulting state with the model.
 func (h *harness) compareReplicaWatch(t *random.T, version, from uint64) {
-	watcher, err := h.objects.WatchAt("", metav1.ListOptions{ResourceVersion: FormatVersion(from), AllowWatchBookmarks: true}, version)
+	watcher, err := h.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(from), AllowWatchBookmarks: true}, Replica(version))
 	if version < h.floor {
 		if !IsStreamError(err) {
 			t.Fatalf("watch of replica at %d, oldest version %d: got %v, want StreamError", version, h.floor, err)
@@ -97,7 +97,7 @@ func TestRemovedCollectionSendsLastChangesBeforeEndingWatches(t *testing.T) {
 	h := newHarness(10)
 	h.write(t, "a", "x")
 	h.write(t, "b", "x")
-	watcher, err := h.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(h.version)})
+	watcher, err := h.objects.Watch("", metav1.ListOptions{ResourceVersion: FormatVersion(h.version)}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

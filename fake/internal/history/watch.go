@@ -40,9 +40,20 @@ type Watcher struct {
 //     are allowed, a bookmark at the version of those objects with the annotation
 //     k8s.io/initial-events-end; a future version is 504.
 //
+// To a watch of a lagging replica, the current objects are those at the replica's version, and it
+// sends nothing beyond that version.
+//
 // 410 and 504 are returned as a StreamError, which the caller must send as an ERROR event on an
 // open stream, as the real server does. For any other error no stream must be opened.
-func (c *Collection) Watch(namespace string, opts metav1.ListOptions) (*Watcher, error) {
+func (c *Collection) Watch(namespace string, opts metav1.ListOptions, replica Replica) (*Watcher, error) {
+	w, err := c.watch(namespace, opts)
+	if err != nil || replica == 0 {
+		return w, err
+	}
+	return w, w.limitTo(uint64(replica))
+}
+
+func (c *Collection) watch(namespace string, opts metav1.ListOptions) (*Watcher, error) {
 	r, err := c.parse(namespace, opts, true)
 	if err != nil {
 		return nil, err
@@ -65,17 +76,13 @@ func (c *Collection) Watch(namespace string, opts metav1.ListOptions) (*Watcher,
 	return w, nil
 }
 
-// WatchAt answers like Watch, but as a lagging replica that stays at the given version.
-func (c *Collection) WatchAt(namespace string, opts metav1.ListOptions, version uint64) (*Watcher, error) {
-	w, err := c.Watch(namespace, opts)
-	if err != nil {
-		return nil, err
-	}
-	m := c.memory
+// limitTo makes the new watcher one of a lagging replica at a version.
+func (w *Watcher) limitTo(version uint64) error {
+	c, m := w.c, w.c.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if version < c.log.floor || version > m.version {
-		return nil, &StreamError{expired(version, c.log.floor)}
+		return &StreamError{expired(version, c.log.floor)}
 	}
 	w.limit = version
 	if w.sendsInitialEvents {
@@ -85,7 +92,7 @@ func (c *Collection) WatchAt(namespace string, opts metav1.ListOptions, version 
 	if w.initialEventsEnd != nil {
 		w.initialEventsEnd = c.bookmark(version, true)
 	}
-	return w, nil
+	return nil
 }
 
 // startWithInitialEvents prepares the initial events of a watch list. The caller must hold mu.

@@ -17,7 +17,7 @@ func TestNoBookmarkBeforeWatcherHasCaughtUp(t *testing.T) {
 	yes := true
 	cursor, err := h.objects.Watch("", metav1.ListOptions{
 		AllowWatchBookmarks: true, SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-	})
+	}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

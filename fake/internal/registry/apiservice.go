@@ -65,7 +65,7 @@ func (r *Registry) registerBuiltIn() {
 // removes those of versions that are no longer served. The caller must hold reconciling.
 func (r *Registry) registerCustom() error {
 	services := r.apiServices()
-	page, err := services.objects.List("", metav1.ListOptions{})
+	page, err := services.objects.List("", metav1.ListOptions{}, 0)
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func (r *Registry) terminate(definition history.Object, objects *Store) error {
 
 // deleteAll deletes the objects that are not marked for deletion.
 func (s *Store) deleteAll() error {
-	page, err := s.objects.List("", metav1.ListOptions{})
+	page, err := s.objects.List("", metav1.ListOptions{}, 0)
 	if err != nil {
 		return err
 	}

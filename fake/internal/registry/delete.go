@@ -263,7 +263,7 @@ func (d *deletion) gcFinalizer(obj history.Object) (string, bool) {
 // DeleteCollection deletes all objects that a list request selects. It returns them as they were
 // before.
 func (s *Store) DeleteCollection(namespace string, list metav1.ListOptions, opts *metav1.DeleteOptions) (*history.Page, error) {
-	page, err := s.objects.List(namespace, list)
+	page, err := s.objects.List(namespace, list, 0)
 	if err != nil {
 		return nil, err
 	}

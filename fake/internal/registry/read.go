@@ -15,17 +15,13 @@ import (
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
-// Replica is the server that answers a read. The zero value is an up-to-date server, any other
-// value a lagging replica whose newest resourceVersion is that value.
-type Replica uint64
-
 // Get returns one object. If version is not empty and the server has not reached it, the error is
 // 504 Timeout.
-func (s *Store) Get(namespace, name, version string, replica Replica) (history.Object, error) {
+func (s *Store) Get(namespace, name, version string, replica history.Replica) (history.Object, error) {
 	if err := s.checkVersionReached(version, replica); err != nil {
 		return nil, err
 	}
-	obj, ok, err := s.get(history.Key(namespace, name), replica)
+	obj, ok, err := s.objects.GetAt(history.Key(namespace, name), replica)
 	if err != nil {
 		return nil, err
 	}
@@ -35,15 +31,7 @@ func (s *Store) Get(namespace, name, version string, replica Replica) (history.O
 	return s.Present(obj), nil
 }
 
-func (s *Store) get(key string, replica Replica) (history.Object, bool, error) {
-	if replica > 0 {
-		return s.objects.GetAt(key, uint64(replica))
-	}
-	obj, ok := s.objects.Get(key)
-	return obj, ok, nil
-}
-
-func (s *Store) checkVersionReached(version string, replica Replica) error {
+func (s *Store) checkVersionReached(version string, replica history.Replica) error {
 	if version == "" {
 		return nil
 	}
@@ -63,11 +51,8 @@ func (s *Store) checkVersionReached(version string, replica Replica) error {
 
 // Page answers a list request. The items are in the stored version; see
 // [resource.Resource.Present].
-func (s *Store) Page(namespace string, opts metav1.ListOptions, replica Replica) (*history.Page, error) {
-	if replica > 0 {
-		return s.objects.ListAt(namespace, opts, uint64(replica))
-	}
-	return s.objects.List(namespace, opts)
+func (s *Store) Page(namespace string, opts metav1.ListOptions, replica history.Replica) (*history.Page, error) {
+	return s.objects.List(namespace, opts, replica)
 }
 
 // ListOf returns the list object for a page. It shares the page's items and must not be modified.
@@ -82,11 +67,8 @@ func (s *Store) ListOf(page *history.Page) (runtime.Object, error) {
 
 // Watch answers a watch request. The objects are in the stored version; see
 // [resource.Resource.Present].
-func (s *Store) Watch(namespace string, opts metav1.ListOptions, replica Replica) (*history.Watcher, error) {
-	if replica > 0 {
-		return s.objects.WatchAt(namespace, opts, uint64(replica))
-	}
-	return s.objects.Watch(namespace, opts)
+func (s *Store) Watch(namespace string, opts metav1.ListOptions, replica history.Replica) (*history.Watcher, error) {
+	return s.objects.Watch(namespace, opts, replica)
 }
 
 // Objects yields all stored objects, sorted by group, resource and key. They must not be modified.

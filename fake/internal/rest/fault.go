@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/fake/internal/history"
-	"github.com/kinformer/kinformer/fake/internal/registry"
 )
 
 // Request describes a request. For paths that are not those of a resource, only HTTP is set.
@@ -45,12 +44,12 @@ func (c *call) request() Request {
 }
 
 // replica returns the replica that answers the request. Package fake has validated the version.
-func (f Fault) replica() registry.Replica {
+func (f Fault) replica() history.Replica {
 	version, err := history.ParseVersion(f.ResourceVersion)
 	if err != nil {
 		return 0
 	}
-	return registry.Replica(version)
+	return history.Replica(version)
 }
 
 // applyFault injects the fault before the request is served. It reports whether the request is
