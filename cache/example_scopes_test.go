@@ -87,7 +87,7 @@ func ExampleListWatchByNamespace() {
 		log.Fatal(err)
 	}
 	defer func() { _ = server.Close(context.Background()) }()
-	server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Namespace == "" }, fake.RequestFault{Err: fake.Forbidden()})
+	server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Namespace == "" }, fake.Fault{Err: fake.Forbidden()})
 	for _, namespace := range []string{"blue", "green", "red"} {
 		if err := server.Create(podIn(namespace, "web")); err != nil {
 			log.Fatal(err)

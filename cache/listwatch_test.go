@@ -46,7 +46,7 @@ func serveUpdatedPod(t *testing.T) (server *fake.APIServer, urls func() []string
 		defer mu.Unlock()
 		requested = append(requested, r.HTTP.URL.RequestURI())
 		return false
-	}, fake.RequestFault{})
+	}, fake.Fault{})
 	return server, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -151,7 +151,7 @@ func TestListWatchOf(t *testing.T) {
 // TestListWatchReturnsServerErrors checks that errors of the server are returned unchanged.
 func TestListWatchReturnsServerErrors(t *testing.T) {
 	server := cachetest.StartAPIServer(t, fake.APIServerOptions{})
-	server.InjectFault(-1, func(fake.APIRequest) bool { return true }, fake.RequestFault{Err: fake.Forbidden()})
+	server.InjectFault(-1, func(fake.APIRequest) bool { return true }, fake.Fault{Err: fake.Forbidden()})
 	client := kubernetes.NewForConfigOrDie(server.Config())
 	for name, lw := range map[string]cache.ListerWatcher{
 		"from a REST client": cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "", nil),

@@ -95,7 +95,7 @@ func TestUnchangedObjectsAreNotEdited(t *testing.T) {
 	objects := codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}
 	for _, packed := range []bool{false, true} {
 		t.Run(fmt.Sprint("packed ", packed), func(t *testing.T) {
-			server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{Err: apierrors.NewResourceExpired("too old")})
+			server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.Fault{Err: apierrors.NewResourceExpired("too old")})
 			options := InformerOptions[*corev1.Pod]{Packed: packed, StartAny: true, OmitFields: []string{"metadata.managedFields"}}
 			counter := &editCounter{listed: make(chan editCounts, 10)}
 			spec := options.spec(lw, objects, nil, options.reflectorOptions().reporter(objects, nil))

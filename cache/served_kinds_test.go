@@ -83,7 +83,7 @@ func followPartialObjects(t *testing.T, packed bool) {
 	create(2)
 	resource.Set(served.Served, nil)
 	expect("served again", true, "Add a 2 left false")
-	server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+	server.InjectFault(-1, isWidgets, fake.Fault{Err: errNoWidgets})
 	resource.Set(served.NotServed, served.ErrNotServed)
 	expect("not served", false, "Delete a 2 left true")
 }
@@ -103,7 +103,7 @@ func TestNamespaceScopesFollowTheirResource(t *testing.T) {
 			lw.Update(namespace("other", "blue"))
 			h.expect("create", "")
 			h.expect("served", "Add a, Add b")
-			h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+			h.server.InjectFault(-1, isWidgets, fake.Fault{Err: errNoWidgets})
 			h.expect("not served", "Delete a left, Delete b left")
 			lw.Update(namespace("other", "red")) // its objects have left before
 			lw.Delete("ns")

@@ -53,10 +53,10 @@ func TestDeletionIsKnownAlthoughAnotherInformerListsOn(t *testing.T) {
 		<-time.After(time.Second)
 		// One error makes the second informer ask later than the first one, which is answered three
 		// times.
-		servers[1].InjectFault(1, isWidgets, fake.RequestFault{Err: apierrors.NewServiceUnavailable("x")})
+		servers[1].InjectFault(1, isWidgets, fake.Fault{Err: apierrors.NewServiceUnavailable("x")})
 		resource.Set(served.Gone, fmt.Errorf("deleted: %w", served.ErrNotServed))
 		<-time.After(750 * time.Millisecond)
-		servers[1].InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+		servers[1].InjectFault(-1, isWidgets, fake.Fault{Err: errNoWidgets})
 		<-time.After(5 * time.Minute)
 		synctest.Wait()
 		if !slices.Equal(events, []string{"Add left=false", "Delete left=false"}) {
@@ -79,7 +79,7 @@ func TestScopeWhoseStateAnotherOneCleardIsListedAgain(t *testing.T) {
 		<-time.After(time.Minute)
 		h.server.InjectFault(-1, func(r fake.APIRequest) bool {
 			return strings.Contains(r.HTTP.URL.RawQuery, "limit=1") || r.Namespace == "other"
-		}, fake.RequestFault{Err: errNoWidgets})
+		}, fake.Fault{Err: errNoWidgets})
 		h.must(scopes.Add(cache.Scope{Namespace: "other"}))
 		<-time.After(time.Minute)
 		h.server.ClearFaults()
@@ -108,7 +108,7 @@ func TestScopeOfDeletedNamespaceIsRemovedFromCleardStore(t *testing.T) {
 			if statuses := h.ScopeStatus(); len(statuses) != 1 || statuses[0].Store.Objects != 1 {
 				h.Errorf("got scopes %+v, want one with an object", statuses)
 			}
-			h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+			h.server.InjectFault(-1, isWidgets, fake.Fault{Err: errNoWidgets})
 			h.do("gone")
 			if statuses := h.ScopeStatus(); len(statuses) > 0 {
 				h.Errorf("got scopes %+v, want none", statuses)

@@ -220,7 +220,7 @@ func TestServed(t *testing.T) {
 				expect("not served", "", readsServed) // the server says the opposite
 				<-time.After(time.Minute)             // until requests have tokens again
 				expect("served", "", readsServed)
-				h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+				h.server.InjectFault(-1, isWidgets, fake.Fault{Err: errNoWidgets})
 				expect("not served", "Delete a left, Delete b left", readsAbsent)
 				registration := h.handle()
 				h.server.ClearFaults()
@@ -253,7 +253,7 @@ func TestWaitsEndWithService(t *testing.T) {
 					object := startWait(func() error { return h.WaitForObject(h.Context(), newWidget("ns", "a", "1000000")) })
 					version := startWait(func() error { return h.WaitForResourceVersion(h.Context(), "1000000") })
 					deletion := startWait(func() error { return h.WaitForDelete(h.Context(), newWidget("ns", "a", "")) })
-					h.server.InjectFault(-1, isWidgets, fake.RequestFault{Err: errNoWidgets})
+					h.server.InjectFault(-1, isWidgets, fake.Fault{Err: errNoWidgets})
 					h.do(step)
 					for what, wait := range map[string]waiter{"object": object, "version": version, "deletion": deletion} {
 						if err, ended := wait.result(); !ended || errors.Is(err, cache.ErrNotServed) == (isDeleted && what == "deletion") {
@@ -263,7 +263,7 @@ func TestWaitsEndWithService(t *testing.T) {
 					// Waits that begin while the objects are listed again wait for the list.
 					release := make(chan struct{})
 					h.server.ClearFaults()
-					h.server.InjectFault(-1, func(r fake.APIRequest) bool { return isWidgets(r) && r.Verb == "list" }, fake.RequestFault{Hold: release})
+					h.server.InjectFault(-1, func(r fake.APIRequest) bool { return isWidgets(r) && r.Verb == "list" }, fake.Fault{Hold: release})
 					h.do("served")
 					reached := startWait(func() error { return h.WaitForResourceVersion(h.Context(), h.Status().Freshness.ResourceVersion) })
 					deletion = startWait(func() error { return h.WaitForDelete(h.Context(), newWidget("ns", "a", "")) })

@@ -103,7 +103,7 @@ func TestInformersFollowAggregatedAPI(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = backend.Close(context.Background()) })
 	isWatch := func(r fake.APIRequest) bool { return r.Verb == "watch" }
-	backend.InjectFault(-1, isWatch, fake.RequestFault{CloseIn: 5 * time.Second})
+	backend.InjectFault(-1, isWatch, fake.Fault{CloseIn: 5 * time.Second})
 	h := startServed(t, c.Config(), gadgets)
 	services := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 	service := aggregated(t, client, backend.URL(), gadgets.GroupVersion())
@@ -124,7 +124,7 @@ func TestInformersFollowAggregatedAPI(t *testing.T) {
 	}
 
 	backend.ClearFaults()
-	backend.InjectFault(-1, nil, fake.RequestFault{Err: apierrors.NewServiceUnavailable("the backend")})
+	backend.InjectFault(-1, nil, fake.Fault{Err: apierrors.NewServiceUnavailable("the backend")})
 	await(t, "the API is unavailable", func(ctx context.Context) error {
 		got, err := client.Resource(services).Get(ctx, service.GetName(), metav1.GetOptions{})
 		if err != nil {

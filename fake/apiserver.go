@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/fake/internal/codec"
+	"github.com/kinformer/kinformer/fake/internal/fault"
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/registry"
 	"github.com/kinformer/kinformer/fake/internal/resource"
@@ -147,7 +148,7 @@ type APIServer struct {
 	options   APIServerOptions
 	ca        []byte          // PEM of the server's certificate; nil without TLS
 	transport *http.Transport // of the clients; nil unless the server is in memory
-	faults    requestFaults
+	faults    fault.Queue
 	closing   chan struct{} // closed at the start of Close, to end the watches
 	close     sync.Once
 	serveErr  chan error // receives the result of http.Server.Serve
@@ -188,7 +189,7 @@ func (s *APIServer) handler() http.Handler {
 		Codecs:         codec.NewSet(),
 		Registry:       s.registry,
 		Token:          s.options.Token,
-		Faults:         s.faults.take,
+		Faults:         s.faults.Take,
 		BookmarkPeriod: s.options.BookmarkPeriod,
 		NoWatchTimeout: s.options.NoWatchTimeout,
 		WriteTimeout:   s.options.WriteTimeout,

@@ -56,7 +56,7 @@
 //	// write through the client or, without HTTP, through the server:
 //	err = server.Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
 //	isWatch := func(r fake.APIRequest) bool { return r.Verb == "watch" }
-//	server.InjectFault(1, isWatch, fake.RequestFault{CutAfterBytes: 1000})
+//	server.InjectFault(1, isWatch, fake.Fault{CutAfterBytes: 1000})
 //
 // An APIServer with a port does not work inside a bubble: a goroutine that waits for the network is
 // not durably blocked. One with the option InMemory does. It has no port, and the clients of its

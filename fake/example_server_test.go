@@ -190,7 +190,7 @@ func ExampleAPIServer_ClearFaults() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	server.InjectFault(-1, nil, fake.RequestFault{Err: fake.Forbidden()})
+	server.InjectFault(-1, nil, fake.Fault{Err: fake.Forbidden()})
 	_, err = client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	fmt.Println(err)
 	server.ClearFaults()

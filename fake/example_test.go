@@ -190,8 +190,8 @@ func ExampleAPIServer_InjectFault() {
 		lists++
 		return true
 	}
-	server.InjectFault(1, isPodList, fake.RequestFault{Err: fake.TooManyRequests(1)})
-	server.InjectFault(1, isPodList, fake.RequestFault{}) // no fault, but counts the retry
+	server.InjectFault(1, isPodList, fake.Fault{Err: fake.TooManyRequests(1)})
+	server.InjectFault(1, isPodList, fake.Fault{}) // no fault, but counts the retry
 
 	client, err := kubernetes.NewForConfig(server.Config())
 	if err != nil {

@@ -9,42 +9,19 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinformer/kinformer/fake/internal/fault"
 )
 
-// Fault describes a fault of one List or Watch call of a [ListerWatcher]. Fields may be combined.
-// The zero value is no fault.
-type Fault struct {
-	// Delay delays the call. If the call's context is done or its TimeoutSeconds have passed before
-	// that, the call returns an error.
-	Delay time.Duration
-	// Hold, if not nil, blocks the call after Delay until the channel is closed. The context and
-	// TimeoutSeconds end it as they end Delay. The request is served after the wait.
-	Hold <-chan struct{}
-	// Err, if not nil, is returned by the call, after Delay and Hold.
-	Err error
-
-	// ResourceVersion, if not empty, makes a list read from a replica that never advances beyond
-	// this version, whatever version the list requests.
-	ResourceVersion string
-	// EditList, if not nil, is called with the list, and List returns its result. The argument is a
-	// copy and may be modified.
-	EditList func(list runtime.Object) runtime.Object
-
-	// CloseAfterEvents, if positive, closes a watch after that many events, including bookmarks. If
-	// negative, the watch is closed without any event.
-	CloseAfterEvents int
-	// CloseIn, if positive, closes a watch after that time.
-	CloseIn time.Duration
-	// Stall makes a watch a dead connection: it sends nothing, and neither its TimeoutSeconds nor
-	// CloseWatches close it. Only Stop, its context and CloseIn do.
-	Stall bool
-	// EditEvent, if not nil, is called with each event of a watch, except those of Send. The watch
-	// sends the returned events, zero or more, in its place. The argument is a copy and may be
-	// modified. EditEvent must not call methods of the ListerWatcher.
-	EditEvent func(event watch.Event) []watch.Event
-}
+// Fault is a fault of one request: a call of List or Watch of a [ListerWatcher], or any request to
+// an [APIServer]. Its fields may be combined, and the zero value is no fault.
+//
+// Delay and Hold make the request wait, and Err is its response. ResourceVersion makes a read one
+// of a replica that lags. CloseAfterEvents and CloseIn close a watch, and Stall makes a dead
+// connection. CutAfterBytes, of an APIServer only, breaks the connection within the response.
+// EditList and EditEvent, of a ListerWatcher only, change a list and the events of a watch.
+type Fault = fault.Fault
 
 // DropInitialEventsEndBookmark is an EditEvent function for a [Fault]. It drops the bookmark that
 // marks the end of a WatchList's initial events.
@@ -58,26 +35,27 @@ func DropInitialEventsEndBookmark(event watch.Event) []watch.Event {
 }
 
 // InjectListFault applies fault to the next n calls of List, after those to which faults injected
-// before apply. A negative n means all further lists, until ClearFaults.
+// before apply. A negative n means all further lists, until ClearFaults. It panics if the fault's
+// ResourceVersion is invalid, or if only an APIServer has the fault.
 func (lw *ListerWatcher[T]) InjectListFault(n int, fault Fault) {
-	lw.mu.Lock()
-	defer lw.mu.Unlock()
-	lw.listFaults.add(n, fault)
+	lw.inject(n, "list", fault)
 }
 
-// InjectWatchFault applies fault to the next n calls of Watch, after those to which faults injected
-// before apply. A negative n means all further watches, until ClearFaults.
+// InjectWatchFault is like InjectListFault, for calls of Watch.
 func (lw *ListerWatcher[T]) InjectWatchFault(n int, fault Fault) {
-	lw.mu.Lock()
-	defer lw.mu.Unlock()
-	lw.watchFaults.add(n, fault)
+	lw.inject(n, "watch", fault)
+}
+
+func (lw *ListerWatcher[T]) inject(n int, verb string, f Fault) {
+	if f.CutAfterBytes != 0 {
+		panic("fake.ListerWatcher: inject fault: CutAfterBytes is a fault of an APIServer")
+	}
+	lw.faults.Add(n, func(r fault.Request) bool { return r.Verb == verb }, f)
 }
 
 // ClearFaults removes all faults that no call has used yet. Open watches keep theirs.
 func (lw *ListerWatcher[T]) ClearFaults() {
-	lw.mu.Lock()
-	defer lw.mu.Unlock()
-	lw.listFaults, lw.watchFaults = nil, nil
+	lw.faults.Clear()
 }
 
 // CloseWatches closes all open watches, as a restart of the server does. Watches deliver the events
@@ -117,68 +95,16 @@ func (lw *ListerWatcher[T]) BookmarkEvery(period time.Duration) {
 	lw.bookmarkPeriod = period
 }
 
-// faults is the queue of faults for one verb.
-type faults []pendingFault
-
-type pendingFault struct {
-	remaining int // calls; negative if unlimited
-	fault     Fault
-}
-
-func (f *faults) add(n int, fault Fault) {
-	if n != 0 {
-		*f = append(*f, pendingFault{n, fault})
-	}
-}
-
-// take returns the fault of the next call and removes it if this was its last use. Without any, it
-// returns the zero Fault.
-func (f *faults) take() Fault {
-	if len(*f) == 0 {
-		return Fault{}
-	}
-	head := &(*f)[0]
-	fault := head.fault
-	if head.remaining > 0 {
-		head.remaining--
-	}
-	if head.remaining == 0 {
-		*f = (*f)[1:]
-	}
-	return fault
-}
-
-// admit waits for Delay and Hold and returns Err.
-func (f Fault) admit(ctx context.Context, opts metav1.ListOptions) error {
+// admit waits for the fault's Delay and Hold and returns its Err.
+func admit(ctx context.Context, opts metav1.ListOptions, f Fault) error {
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 && !f.Stall {
 		var cancel context.CancelFunc
 		timeout := time.Duration(*opts.TimeoutSeconds) * time.Second
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, apierrors.NewTimeoutError("the request did not complete within "+timeout.String(), 0))
 		defer cancel()
 	}
-	if err := f.wait(ctx); err != nil {
-		return err
-	}
-	return f.Err
-}
-
-func (f Fault) wait(ctx context.Context) error {
-	if f.Delay > 0 {
-		timer := time.NewTimer(f.Delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	if f.Hold != nil {
-		select {
-		case <-f.Hold:
-		case <-ctx.Done():
-		}
-	}
-	if ctx.Err() != nil {
+	if !f.Wait(ctx.Done(), nil) || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return nil
+	return f.Err
 }

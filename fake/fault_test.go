@@ -133,6 +133,14 @@ func TestListFaults(t *testing.T) {
 	}
 }
 
+func TestWatchOfALaggingReplica(t *testing.T) {
+	lw := threePods()
+	lw.InjectWatchFault(1, fake.Fault{ResourceVersion: "3"})
+	w := mustWatch(t, lw, metav1.ListOptions{})
+	lw.Create(pod("d"))
+	expectEvents(t, w, "ADDED a@2", "ADDED b@3")
+}
+
 func TestWatchFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw := threePods()

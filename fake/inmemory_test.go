@@ -67,7 +67,7 @@ func runInBubble(t *testing.T, streaming bool) {
 	if passed := time.Since(began); passed != 0 {
 		t.Errorf("%v passed on the clock of the bubble, want none", passed)
 	}
-	server.InjectFault(-1, nil, fake.RequestFault{Err: fake.InternalError()})
+	server.InjectFault(-1, nil, fake.Fault{Err: fake.InternalError()})
 	server.TruncateWatchCache()
 	time.Sleep(time.Hour) // longer than any watch
 	if informer.Status().Err == nil {
@@ -112,11 +112,11 @@ func TestInMemoryServerFaults(t *testing.T) {
 			must(t, server.Create(pod(fmt.Sprint("p", i))))
 		}
 		client := kubernetes.NewForConfigOrDie(server.Config())
-		server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: 100})
+		server.InjectFault(1, nil, fake.Fault{CutAfterBytes: 100})
 		if _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err == nil || !strings.Contains(err.Error(), "EOF") {
 			t.Errorf("list with a cut response: got %v, want an EOF", err)
 		}
-		server.InjectFault(1, nil, fake.RequestFault{Stall: true})
+		server.InjectFault(1, nil, fake.Fault{Stall: true})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if _, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{}); !errors.Is(err, context.DeadlineExceeded) {
@@ -138,7 +138,7 @@ func TestWatchWithoutTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := startServer(t, fake.APIServerOptions{InMemory: true, NoWatchTimeout: true})
 		pods := kubernetes.NewForConfigOrDie(server.Config()).CoreV1().Pods("")
-		server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.RequestFault{CloseIn: time.Minute})
+		server.InjectFault(1, func(r fake.APIRequest) bool { return r.Verb == "watch" }, fake.Fault{CloseIn: time.Minute})
 		short := int64(1)
 		var watches []watch.Interface
 		for _, options := range []metav1.ListOptions{{}, {TimeoutSeconds: &short}, {}} {

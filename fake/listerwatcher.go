@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinformer/kinformer/fake/internal/fault"
 	"github.com/kinformer/kinformer/fake/internal/fieldset"
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
@@ -46,10 +47,10 @@ type ListerWatcher[T Object] struct {
 	objects *history.Collection
 	newList func([]*history.Item, metav1.ListMeta) (runtime.Object, error)
 
+	faults fault.Queue
+
 	mu             sync.Mutex // guards the fields below
 	requests       []Request
-	listFaults     faults
-	watchFaults    faults
 	streams        []*stream     // open watches, oldest first
 	bookmarkPeriod time.Duration // for watches opened later; zero means no bookmarks
 }

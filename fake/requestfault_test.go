@@ -31,11 +31,11 @@ func verb(want string) func(fake.APIRequest) bool {
 func TestRequestFaultsApplyInOrderToMatchingRequests(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	must(t, server.Create(pod("a")))
-	server.InjectFault(2, verb("list"), fake.RequestFault{Err: fake.InternalError()})
+	server.InjectFault(2, verb("list"), fake.Fault{Err: fake.InternalError()})
 	server.InjectFault(1, func(r fake.APIRequest) bool {
 		return r.Resource == "pods" && r.Namespace == "ns" && r.Name == "a" && r.Subresource == "status" && r.HTTP.Method == http.MethodPatch
-	}, fake.RequestFault{Err: fake.Forbidden()})
-	server.InjectFault(0, nil, fake.RequestFault{Err: fake.Expired()})
+	}, fake.Fault{Err: fake.Forbidden()})
+	server.InjectFault(0, nil, fake.Fault{Err: fake.Expired()})
 	pods := client.CoreV1().Pods("ns")
 	ctx := t.Context()
 	list := func() error {
@@ -60,7 +60,7 @@ func TestRequestFaultsApplyInOrderToMatchingRequests(t *testing.T) {
 	if err := patch("status"); !apierrors.IsForbidden(err) {
 		t.Errorf("patch of the status: got %v, want Forbidden", err)
 	}
-	server.InjectFault(-1, nil, fake.RequestFault{Err: errors.New("broken")})
+	server.InjectFault(-1, nil, fake.Fault{Err: errors.New("broken")})
 	for range 3 {
 		if err := list(); err == nil || !strings.Contains(err.Error(), "broken") {
 			t.Errorf("list: got %v, want the injected error", err)
@@ -72,19 +72,30 @@ func TestRequestFaultsApplyInOrderToMatchingRequests(t *testing.T) {
 	}
 }
 
-func TestFaultWithAnInvalidVersionPanics(t *testing.T) {
-	server := startServer(t, fake.APIServerOptions{})
-	defer func() {
-		if recover() == nil {
-			t.Error("InjectFault with an invalid ResourceVersion did not panic")
-		}
-	}()
-	server.InjectFault(1, nil, fake.RequestFault{ResourceVersion: "x"})
+func TestInvalidFaultPanics(t *testing.T) {
+	server, lw := startServer(t, fake.APIServerOptions{}), fake.NewListerWatcher(&corev1.Pod{})
+	edit := func(list runtime.Object) runtime.Object { return list }
+	for name, inject := range map[string]func(){
+		"version of a request":    func() { server.InjectFault(1, nil, fake.Fault{ResourceVersion: "x"}) },
+		"version of a call":       func() { lw.InjectListFault(1, fake.Fault{ResourceVersion: "x"}) },
+		"EditList of a request":   func() { server.InjectFault(1, nil, fake.Fault{EditList: edit}) },
+		"EditEvent of a request":  func() { server.InjectFault(1, nil, fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark}) },
+		"CutAfterBytes of a call": func() { lw.InjectWatchFault(1, fake.Fault{CutAfterBytes: 1}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("did not panic")
+				}
+			}()
+			inject()
+		})
+	}
 }
 
 func TestTooManyRequestsHasRetryAfter(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
-	server.InjectFault(1, nil, fake.RequestFault{Err: fake.TooManyRequests(7)})
+	server.InjectFault(1, nil, fake.Fault{Err: fake.TooManyRequests(7)})
 	resp, body, err := send(t, "GET", server.URL()+"/api/v1/pods", "")
 	must(t, err)
 	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "7" || !strings.Contains(body, `"reason":"TooManyRequests"`) {
@@ -95,7 +106,7 @@ func TestTooManyRequestsHasRetryAfter(t *testing.T) {
 func TestRequestsAreDelayedAndHeld(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	hold := make(chan struct{})
-	server.InjectFault(1, verb("get"), fake.RequestFault{Delay: time.Millisecond, Hold: hold})
+	server.InjectFault(1, verb("get"), fake.Fault{Delay: time.Millisecond, Hold: hold})
 	got := make(chan error, 1)
 	ctx := t.Context()
 	go func() {
@@ -107,7 +118,7 @@ func TestRequestsAreDelayedAndHeld(t *testing.T) {
 	if err := <-got; err != nil {
 		t.Errorf("held request: %v", err)
 	}
-	server.InjectFault(1, verb("create"), fake.RequestFault{Delay: time.Hour})
+	server.InjectFault(1, verb("create"), fake.Fault{Delay: time.Hour})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := client.CoreV1().Pods("ns").Create(ctx, pod("b"), metav1.CreateOptions{}); !errors.Is(err, context.DeadlineExceeded) {
@@ -128,7 +139,7 @@ func TestListOfACutBodyIsAnError(t *testing.T) {
 			must(t, server.Create(p))
 		}
 		for _, n := range []int{-1, 1, 4000, 120_000} {
-			server.InjectFault(-1, nil, fake.RequestFault{CutAfterBytes: n})
+			server.InjectFault(-1, nil, fake.Fault{CutAfterBytes: n})
 			if list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err == nil {
 				t.Errorf("TLS %v: list with a body cut after %d bytes returned %d items, want an error", options.TLS, n, len(list.Items))
 			}
@@ -153,16 +164,16 @@ func TestBodyIsCutAtTheGivenByte(t *testing.T) {
 	_, whole, err := send(t, "GET", url, "")
 	must(t, err)
 	for _, n := range []int{1, 10, len(whole) - 1} {
-		server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: n})
+		server.InjectFault(1, nil, fake.Fault{CutAfterBytes: n})
 		if _, body, err := send(t, "GET", url, ""); err == nil || body != whole[:n] {
 			t.Errorf("cut after %d bytes: got %q, %v", n, body, err)
 		}
 	}
-	server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: len(whole)})
+	server.InjectFault(1, nil, fake.Fault{CutAfterBytes: len(whole)})
 	if _, body, err := send(t, "GET", url, ""); err != nil || body != whole {
 		t.Errorf("cut after the end: got %d of %d bytes, %v", len(body), len(whole), err)
 	}
-	server.InjectFault(1, verb("watch"), fake.RequestFault{CutAfterBytes: 30})
+	server.InjectFault(1, verb("watch"), fake.Fault{CutAfterBytes: 30})
 	if _, body, err := send(t, "GET", url+"?watch=true", ""); err == nil || len(body) != 30 {
 		t.Errorf("watch cut after 30 bytes: got %q, %v", body, err)
 	}
@@ -173,7 +184,7 @@ func TestStalledRequests(t *testing.T) {
 	server, client := serve(t, runtime.ContentTypeJSON)
 	must(t, server.Create(pod("a")))
 	one := int64(1)
-	server.InjectFault(1, verb("watch"), fake.RequestFault{Stall: true, CloseIn: 1100 * time.Millisecond})
+	server.InjectFault(1, verb("watch"), fake.Fault{Stall: true, CloseIn: 1100 * time.Millisecond})
 	start := time.Now()
 	w := watchPods(t, client, "", metav1.ListOptions{TimeoutSeconds: &one, AllowWatchBookmarks: true})
 	must(t, server.Create(pod("b")))
@@ -184,7 +195,7 @@ func TestStalledRequests(t *testing.T) {
 	if elapsed := time.Since(start); elapsed < 1100*time.Millisecond {
 		t.Errorf("stalled watch ended after %v, want CloseIn of 1.1s", elapsed)
 	}
-	server.InjectFault(1, verb("create"), fake.RequestFault{Stall: true, CloseIn: time.Millisecond})
+	server.InjectFault(1, verb("create"), fake.Fault{Stall: true, CloseIn: time.Millisecond})
 	if _, err := client.CoreV1().Pods("ns").Create(t.Context(), pod("c"), metav1.CreateOptions{}); err == nil {
 		t.Error("stalled create got a response")
 	}
@@ -199,9 +210,9 @@ func TestCloseEndsRequestsBlockedByFaults(t *testing.T) {
 	client := clientFor(t, server, runtime.ContentTypeJSON)
 	matched := make(chan struct{}, 3)
 	match := func(fake.APIRequest) bool { matched <- struct{}{}; return true }
-	server.InjectFault(1, match, fake.RequestFault{Stall: true})
-	server.InjectFault(1, match, fake.RequestFault{Hold: make(chan struct{})})
-	server.InjectFault(1, match, fake.RequestFault{Delay: time.Hour})
+	server.InjectFault(1, match, fake.Fault{Stall: true})
+	server.InjectFault(1, match, fake.Fault{Hold: make(chan struct{})})
+	server.InjectFault(1, match, fake.Fault{Delay: time.Hour})
 	errs := make(chan error, 3)
 	for range 3 {
 		go func() {
@@ -223,11 +234,11 @@ func TestFaultsCloseWatches(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		must(t, server.Create(pod(name)))
 	}
-	server.InjectFault(1, verb("watch"), fake.RequestFault{CloseAfterEvents: 2})
+	server.InjectFault(1, verb("watch"), fake.Fault{CloseAfterEvents: 2})
 	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "ADDED a@2", "ADDED b@3", "closed")
-	server.InjectFault(1, verb("watch"), fake.RequestFault{CloseAfterEvents: -1})
+	server.InjectFault(1, verb("watch"), fake.Fault{CloseAfterEvents: -1})
 	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "closed")
-	server.InjectFault(1, verb("watch"), fake.RequestFault{CloseIn: 10 * time.Millisecond})
+	server.InjectFault(1, verb("watch"), fake.Fault{CloseIn: 10 * time.Millisecond})
 	expectNext(t, watchPods(t, client, "", metav1.ListOptions{}), "ADDED a@2", "ADDED b@3", "ADDED c@4", "closed")
 }
 
@@ -240,7 +251,7 @@ func TestReadsFromAStaleReplica(t *testing.T) {
 	must(t, server.Create(pod("b"))) // 4
 	must(t, server.Delete(pod("a"))) // 5
 	ctx, pods := t.Context(), client.CoreV1().Pods("ns")
-	server.InjectFault(-1, nil, fake.RequestFault{ResourceVersion: "3"})
+	server.InjectFault(-1, nil, fake.Fault{ResourceVersion: "3"})
 
 	list, err := pods.List(ctx, metav1.ListOptions{})
 	must(t, err)
@@ -275,7 +286,7 @@ func TestReadsFromAStaleReplica(t *testing.T) {
 
 	server.ClearFaults()
 	server.Compact()
-	server.InjectFault(-1, nil, fake.RequestFault{ResourceVersion: "3"})
+	server.InjectFault(-1, nil, fake.Fault{ResourceVersion: "3"})
 	if _, err := pods.List(ctx, metav1.ListOptions{}); !apierrors.IsResourceExpired(err) {
 		t.Errorf("list from a replica at a compacted version: got %v, want Expired", err)
 	}
@@ -289,7 +300,7 @@ func TestReadsFromAStaleReplica(t *testing.T) {
 func TestCutWatchEndsUnexpectedly(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{})
 	must(t, server.Create(pod("a")))
-	server.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: 1 << 20})
+	server.InjectFault(1, nil, fake.Fault{CutAfterBytes: 1 << 20})
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(mustRequest(t, server.URL()+"/api/v1/pods?watch=true"))
 	must(t, err)
 	defer resp.Body.Close()

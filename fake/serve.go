@@ -25,10 +25,10 @@ import (
 // if that state is no longer in the history, and a 504 error if the collection has not reached it.
 func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	fault := lw.record("list", opts)
-	if err := fault.admit(ctx, opts); err != nil {
+	if err := admit(ctx, opts, fault); err != nil {
 		return nil, err
 	}
-	page, err := lw.page(opts, fault.ResourceVersion)
+	page, err := lw.objects.List("", opts, fault.Replica())
 	if err != nil {
 		return nil, err
 	}
@@ -44,18 +44,6 @@ func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (
 	return fault.EditList(list), nil
 }
 
-// page returns the requested page, as served at replicaVersion unless that is empty.
-func (lw *ListerWatcher[T]) page(opts metav1.ListOptions, replicaVersion string) (*history.Page, error) {
-	if replicaVersion == "" {
-		return lw.objects.List("", opts, 0)
-	}
-	version, err := history.ParseVersion(replicaVersion)
-	if err != nil {
-		return nil, err
-	}
-	return lw.objects.List("", opts, history.Replica(version))
-}
-
 // Watch opens a watch. It ends when ctx is done, after TimeoutSeconds, by Stop, CloseWatches or
 // Restore, after an ERROR event for a version that is no longer in the history, or by a fault.
 //
@@ -69,10 +57,10 @@ func (lw *ListerWatcher[T]) page(opts metav1.ListOptions, replicaVersion string)
 // version. A [Fault] can make Watch itself return an error.
 func (lw *ListerWatcher[T]) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	fault := lw.record("watch", opts)
-	if err := fault.admit(ctx, opts); err != nil {
+	if err := admit(ctx, opts, fault); err != nil {
 		return nil, err
 	}
-	cursor, err := lw.objects.Watch("", opts, 0)
+	cursor, err := lw.objects.Watch("", opts, fault.Replica())
 	if err != nil && !history.IsStreamError(err) {
 		return nil, err
 	}
@@ -108,10 +96,7 @@ func (lw *ListerWatcher[T]) record(verb string, opts metav1.ListOptions) Fault {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	lw.requests = append(lw.requests, Request{Verb: verb, Options: *opts.DeepCopy(), Time: time.Now()})
-	if verb == "list" {
-		return lw.listFaults.take()
-	}
-	return lw.watchFaults.take()
+	return lw.faults.Take(APIRequest{Verb: verb})
 }
 
 // deliver sends new events to the open watches.

@@ -215,8 +215,8 @@ func TestAllEndsWithItsContext(t *testing.T) {
 			h.create("v1", fmt.Sprint("Widget", i), "a")
 		}
 		isList := func(r fake.APIRequest) bool { return r.Verb == "list" && r.Group == "example.com" }
-		h.server.InjectFault(1, isList, fake.RequestFault{Err: fake.Forbidden()})
-		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return isList(r) && r.Resource > "widget3s" }, fake.RequestFault{Stall: true})
+		h.server.InjectFault(1, isList, fake.Fault{Err: fake.Forbidden()})
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return isList(r) && r.Resource > "widget3s" }, fake.Fault{Stall: true})
 		all := h.run(h.options(ofExample))
 		h.stop()
 		if n := len(all.Views()) + len(all.Status()) + h.follower.Owned(); n != 0 {
@@ -264,7 +264,7 @@ func TestAllBoundsFirstLists(t *testing.T) {
 			defer mu.Unlock()
 			listed[r.Resource] = true
 			return true
-		}, fake.RequestFault{Hold: hold, Err: fake.InternalError()})
+		}, fake.Fault{Hold: hold, Err: fake.InternalError()})
 		all := h.run(h.options(ofExample))
 		count := func() int {
 			synctest.Wait()
@@ -312,7 +312,7 @@ func TestAllAsksAgainWhereForbidden(t *testing.T) {
 				requests.Add(1)
 			}
 			return isWidgets
-		}, fake.RequestFault{Err: fake.Forbidden()})
+		}, fake.Fault{Err: fake.Forbidden()})
 		all := h.run(h.options(ofExample))
 		first := requests.Load()
 		after(time.Hour)
@@ -336,7 +336,7 @@ func TestAllAsksAgainWhereForbidden(t *testing.T) {
 func TestAllForgetsForbiddenResourceThatGoes(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1")
-		h.server.InjectFault(-1, of("widgets"), fake.RequestFault{Err: fake.Forbidden()})
+		h.server.InjectFault(-1, of("widgets"), fake.Fault{Err: fake.Forbidden()})
 		all := h.run(h.options(ofExample))
 		noError(t, h.server.Delete(crd))
 		after(5 * time.Second)
@@ -384,7 +384,7 @@ func TestAllEndsInformerOfUnselectedResource(t *testing.T) {
 		h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		h.define("Gadget", "v1")
-		h.server.InjectFault(-1, of("gadgets"), fake.RequestFault{Stall: true})
+		h.server.InjectFault(-1, of("gadgets"), fake.Fault{Stall: true})
 		var unselected atomic.Bool
 		all := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && !unselected.Load() }))
 		h.wantEvents("while it is selected", "widgets v1 Add/a")
@@ -453,7 +453,7 @@ func TestAllKeepsInformerUntilConfirmed(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1")
 		all := h.run(h.options(ofExample))
-		h.server.InjectFault(-1, of("widgets"), fake.RequestFault{Err: fake.InternalError()})
+		h.server.InjectFault(-1, of("widgets"), fake.Fault{Err: fake.InternalError()})
 		noError(t, h.server.Delete(crd))
 		after(10 * time.Second)
 		wantFollowed(t, "while the server does not confirm", all, "example.com/v1 widgets: Retrying")
@@ -554,7 +554,7 @@ func TestAllWithoutPermissionToWatchDefinitions(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
-		h.server.InjectFault(-1, of("customresourcedefinitions"), fake.RequestFault{Err: fake.Forbidden()})
+		h.server.InjectFault(-1, of("customresourcedefinitions"), fake.Fault{Err: fake.Forbidden()})
 		all := h.run(h.options(ofExample))
 		wantFollowed(t, "without permission", all, "example.com/v1 widgets")
 		noError(t, h.server.Delete(crd))

@@ -70,7 +70,7 @@ func isDiscovery(r fake.APIRequest) bool { return r.HTTP.URL.Path == "/apis" }
 // hold blocks the selected requests until release is called.
 func (h *harness) hold(selects func(fake.APIRequest) bool) (release func()) {
 	hold := make(chan struct{})
-	h.server.InjectFault(-1, selects, fake.RequestFault{Hold: hold})
+	h.server.InjectFault(-1, selects, fake.Fault{Hold: hold})
 	return func() {
 		h.server.ClearFaults()
 		close(hold)
@@ -144,7 +144,7 @@ func TestCustomResourceWithoutPermission(t *testing.T) {
 			inBubble(t, nil, func(t *testing.T, h *harness) {
 				h.define("Widget", "v1")
 				h.create("v1", "Widget", "a")
-				h.server.InjectFault(-1, of(resource), fake.RequestFault{Err: fake.Forbidden()})
+				h.server.InjectFault(-1, of(resource), fake.Fault{Err: fake.Forbidden()})
 				options, values := h.recordCustom("widgets")
 				h.all = h.run(options)
 				wantFollowed(t, "without permission", h.all, "example.com/v1 widgets")
@@ -158,7 +158,7 @@ func TestCustomResourceWithoutPermission(t *testing.T) {
 				got := values()
 				slices.Sort(got)
 				wantValues(t, "with permission", got, "Handler v1 true", "Select v1 true", "Status v1 true")
-				h.server.InjectFault(-1, of(resource), fake.RequestFault{Err: fake.Forbidden()})
+				h.server.InjectFault(-1, of(resource), fake.Fault{Err: fake.Forbidden()})
 				h.all.Reselect()
 				after(10 * time.Minute)
 				wantValues(t, "after the permission was revoked", values(), "Select v1 true", "Status v1 true")
@@ -171,7 +171,7 @@ func TestCustomResourceWithoutPermission(t *testing.T) {
 // until the event.
 func TestCustomResourceOfDefinitionThatIsSeenLate(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
-		h.server.InjectFault(1, func(r fake.APIRequest) bool { return r.Resource == "customresourcedefinitions" && r.Verb == "watch" }, fake.RequestFault{Stall: true})
+		h.server.InjectFault(1, func(r fake.APIRequest) bool { return r.Resource == "customresourcedefinitions" && r.Verb == "watch" }, fake.Fault{Stall: true})
 		options, values := h.recordCustom("widgets")
 		h.all = h.run(options)
 		h.define("Widget", "v1")
@@ -219,7 +219,7 @@ func TestSelectByCustomResource(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
-		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" && r.Verb == "watch" }, fake.RequestFault{Stall: true})
+		h.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "widgets" && r.Verb == "watch" }, fake.Fault{Stall: true})
 		all := h.run(h.options(func(r follow.Resource) bool { return ofExample(r) && r.CustomResource }))
 		h.wantEvents("of the definition", "widgets v1 Add/a")
 		service := apiService()
@@ -244,12 +244,12 @@ func TestSelectByCustomResource(t *testing.T) {
 func TestFirstDiscoveryRequestWaitsForLists(t *testing.T) {
 	for name, row := range map[string]struct {
 		wait  time.Duration
-		fault fake.RequestFault // of the list, after most of that time
+		fault fake.Fault // of the list, after most of that time
 		want  string
 	}{
-		"listed":      {20 * time.Second, fake.RequestFault{}, "v1 true"},
-		"failed":      {20 * time.Second, fake.RequestFault{Err: fake.InternalError()}, "v1 false"},
-		"no progress": {30 * time.Second, fake.RequestFault{Stall: true}, "v1 false"},
+		"listed":      {20 * time.Second, fake.Fault{}, "v1 true"},
+		"failed":      {20 * time.Second, fake.Fault{Err: fake.InternalError()}, "v1 false"},
+		"no progress": {30 * time.Second, fake.Fault{Stall: true}, "v1 false"},
 	} {
 		for _, resource := range []string{"customresourcedefinitions", "apiservices"} {
 			t.Run(resource+" "+name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (r *requestTimes) record(h *harness) {
 			r.each[name] = append(r.each[name], time.Now())
 		}
 		return false
-	}, fake.RequestFault{})
+	}, fake.Fault{})
 }
 
 // check checks the number of requests for each resource within any minute and any three.
@@ -108,7 +108,7 @@ func TestResourceThatComesAndGoesKeepsTheLimits(t *testing.T) {
 	var unselected atomic.Bool
 	forbid := func(h *harness, crd *unstructured.Unstructured, present bool) {
 		if redefine(h, crd, present); !present {
-			h.server.InjectFault(1, of("widgets"), fake.RequestFault{Err: fake.Forbidden()})
+			h.server.InjectFault(1, of("widgets"), fake.Fault{Err: fake.Forbidden()})
 		}
 	}
 	for name, row := range map[string]struct {

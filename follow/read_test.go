@@ -33,7 +33,7 @@ func TestReadBeforeTheFirstVerdictIsNoNotFound(t *testing.T) {
 // definition whose event would make the follower ask.
 func TestLatePermissionIsNoticed(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
-		h.server.InjectFault(16, of("customresourcedefinitions"), fake.RequestFault{Err: fake.Forbidden()})
+		h.server.InjectFault(16, of("customresourcedefinitions"), fake.Fault{Err: fake.Forbidden()})
 		informer := h.newWidgets()
 		h.start(h.follower.Run, informer.Run)
 		began := time.Now()

@@ -35,7 +35,7 @@ func TestReader(t *testing.T) {
 		h.start(h.follower.Run, all.Run)
 		after(5 * time.Second)
 		absent("without a definition")
-		h.server.InjectFault(-1, of("widgets"), fake.RequestFault{Err: fake.Forbidden()})
+		h.server.InjectFault(-1, of("widgets"), fake.Fault{Err: fake.Forbidden()})
 		crd := h.define("Widget", "v1")
 		h.create("v1", "Widget", "a")
 		after(5 * time.Second)

@@ -76,7 +76,7 @@ func TestServerWithoutAPIServices(t *testing.T) {
 // observe.
 func TestUnconfirmedAbsenceOfAPIServices(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, h *harness) {
-		h.server.InjectFault(-1, of("apiservices"), fake.RequestFault{Err: apierrors.NewNotFound(widgets.GroupResource(), "")})
+		h.server.InjectFault(-1, of("apiservices"), fake.Fault{Err: apierrors.NewNotFound(widgets.GroupResource(), "")})
 		informer := h.newWidgets()
 		h.start(h.follower.Run, informer.Run)
 		after(time.Minute)

@@ -22,7 +22,7 @@ func (s *scheduler) serve(q *request) {
 		s.openWatch(q)
 		return
 	case !q.target.isWrite(), q.target.isTraffic():
-		q.respond(s.execute(q, fake.RequestFault{}).response())
+		q.respond(s.execute(q, nil).response())
 		return
 	}
 	name := nameOf(q.body)
@@ -44,7 +44,7 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 	if e.touch {
 		s.touch(q.target)
 	}
-	response := s.execute(q, fake.RequestFault{Err: e.err})
+	response := s.execute(q, e.err)
 	s.noteGenerated(q, name, response)
 	if !e.crashAfter && !e.lost {
 		q.respond(response.response())
@@ -113,11 +113,11 @@ func (s *scheduler) outsideWrite(who, verb string, obj fake.Object) error {
 	return nil
 }
 
-// execute calls the server's handler with a request.
-func (s *scheduler) execute(q *request, fault fake.RequestFault) *recorder {
-	fault.ResourceVersion = s.staleness.readVersion(q.process.number, q.target)
-	if fault != (fake.RequestFault{}) {
-		s.server.InjectFault(1, nil, fault)
+// execute calls the server's handler with a request. If err is not nil, it is the response.
+func (s *scheduler) execute(q *request, err error) *recorder {
+	version := s.staleness.readVersion(q.process.number, q.target)
+	if err != nil || version != "" {
+		s.server.InjectFault(1, nil, fake.Fault{Err: err, ResourceVersion: version})
 	}
 	response := newRecorder()
 	before := s.beforeWrite(q)

@@ -58,13 +58,13 @@ func (s *staleness) readVersion(process int, t target) string {
 }
 
 // watchFault returns the fault of a new watch of a process.
-func (s *staleness) watchFault(process int, t target) fake.RequestFault {
+func (s *staleness) watchFault(process int, t target) fake.Fault {
 	key := watchOf{process: process, resource: t.resource}
 	if s.lost[key] > 0 {
 		s.lost[key]--
-		return fake.RequestFault{Err: apierrors.NewResourceExpired("too old resource version")}
+		return fake.Fault{Err: apierrors.NewResourceExpired("too old resource version")}
 	}
-	return fake.RequestFault{ResourceVersion: s.readVersion(process, t)}
+	return fake.Fault{ResourceVersion: s.readVersion(process, t)}
 }
 
 // until returns the time at which the last hold, or the past, ends. It is zero if there is none.

@@ -110,9 +110,9 @@ func (s *scene) populate() {
 		s.must(s.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Data: map[string]string{"replicas": "3"}}))
 	}
 	s.must(s.server.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "token"}, StringData: map[string]string{"token": "secret-content"}}))
-	s.server.InjectFault(1, isWatchOf("deployments"), fake.RequestFault{CloseIn: time.Second})
-	s.server.InjectFault(1, isWatchOf("deployments"), fake.RequestFault{Err: apierrors.NewResourceExpired("too old resource version: 1021 (8266)")})
-	s.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "ingresses" }, fake.RequestFault{
+	s.server.InjectFault(1, isWatchOf("deployments"), fake.Fault{CloseIn: time.Second})
+	s.server.InjectFault(1, isWatchOf("deployments"), fake.Fault{Err: apierrors.NewResourceExpired("too old resource version: 1021 (8266)")})
+	s.server.InjectFault(-1, func(r fake.APIRequest) bool { return r.Resource == "ingresses" }, fake.Fault{
 		Err: apierrors.NewForbidden(networkingv1.Resource("ingresses"), "",
 			errors.New(`User "system:serviceaccount:shop:controller" cannot list resource "ingresses" in API group "networking.k8s.io" at the cluster scope`)),
 	})

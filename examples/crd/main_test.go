@@ -35,7 +35,7 @@ func TestManifest(t *testing.T) {
 	t.Cleanup(func() { _ = server.Close(context.Background()) })
 	server.InjectFault(-1, func(r fake.APIRequest) bool {
 		return strings.HasPrefix(r.HTTP.UserAgent(), "Go-http-client/")
-	}, fake.RequestFault{Err: errors.New("the request has no user agent")})
+	}, fake.Fault{Err: errors.New("the request has no user agent")})
 	manifest, err := os.ReadFile("widgets.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestPodsAreFound(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = server.Close(context.Background()) })
 	hold := make(chan struct{})
-	server.InjectFault(-1, nil, fake.RequestFault{Hold: hold})
+	server.InjectFault(-1, nil, fake.Fault{Hold: hold})
 	web := pod("shop", "web", "west", "web:1", "sidecar:2")
 	for _, pod := range []*corev1.Pod{web, pod("mail", "web", "west", "web:2"), pod("shop", "db", "east", "db:1"), pod("shop", "later", "")} {
 		if err := server.Create(pod); err != nil {

@@ -91,9 +91,9 @@ func TestOrphanIsDeleted(t *testing.T) {
 			creating <- struct{}{}
 		}
 		return found
-	}, fake.RequestFault{Hold: release})
+	}, fake.Fault{Hold: release})
 	ofDelete := func(request fake.APIRequest) bool { return request.Resource == "pods" && request.Verb == "delete" }
-	server.InjectFault(1, ofDelete, fake.RequestFault{Err: errors.New("injected")})
+	server.InjectFault(1, ofDelete, fake.Fault{Err: errors.New("injected")})
 
 	client, printed := startController(t, server)
 	sets := client.AppsV1().ReplicaSets("default")

@@ -163,7 +163,7 @@ func TestFailingSourceKeepsItsLastGoodSet(t *testing.T) {
 func TestSourcesDoNotWaitForTheAPIServer(t *testing.T) {
 	p := startSources(t, func(server *fake.APIServer) {
 		ofPods := func(request fake.APIRequest) bool { return request.Resource == "pods" && request.Verb != "create" }
-		server.InjectFault(-1, ofPods, fake.RequestFault{Err: context.DeadlineExceeded})
+		server.InjectFault(-1, ofPods, fake.Fault{Err: context.DeadlineExceeded})
 	})
 	p.ExpectAll("file  SET     default/proxy-node-1", "http  SET     default/agent-node-1")
 	p.server.ClearFaults()

@@ -73,7 +73,7 @@ func TestWriteUnderWayIsFinished(t *testing.T) {
 			close(writing)
 		}
 		return isWrite
-	}, fake.RequestFault{Hold: held})
+	}, fake.Fault{Hold: held})
 	o := options{namespace: "test", configMaps: 1, changes: 1, leaseDuration: 10 * time.Second}
 	data, err := newCollection(server.Config(), o)
 	if err == nil {

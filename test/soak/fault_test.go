@@ -45,10 +45,10 @@ func (f *faults) inject(informers []*subject, d time.Duration) {
 var errBroken = errors.New("the storage is broken")
 
 // fault returns a random fault. Connections die for longer than a short run lasts.
-func (f *faults) fault(d time.Duration) fake.RequestFault {
+func (f *faults) fault(d time.Duration) fake.Fault {
 	pods := schema.GroupResource{Resource: "pods"}
 	seconds := time.Duration(1+f.IntN(10)) * time.Second
-	all := []fake.RequestFault{
+	all := []fake.Fault{
 		{Err: errBroken},
 		{Err: fake.TooManyRequests(1 + f.IntN(3))},
 		{Err: fake.TooManyRequests(0)},
@@ -67,7 +67,7 @@ func (f *faults) fault(d time.Duration) fake.RequestFault {
 		{ResourceVersion: f.lagging(), CloseIn: seconds},
 	}
 	if d == churnTime {
-		all = append(all, fake.RequestFault{Stall: true})
+		all = append(all, fake.Fault{Stall: true})
 	}
 	return all[f.IntN(len(all))]
 }

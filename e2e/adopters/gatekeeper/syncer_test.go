@@ -136,7 +136,7 @@ func start(t *testing.T) *harness {
 	server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
 	must(t, err)
 	h := &harness{t: t, server: server}
-	server.InjectFault(-1, h.requests.record, fake.RequestFault{})
+	server.InjectFault(-1, h.requests.record, fake.Fault{})
 	stop := h.run(server.Config())
 	h.stop = func() {
 		stop()

@@ -31,7 +31,7 @@ func TestIntegrationStartsWhenItsDefinitionAppears(t *testing.T) {
 		server, err := fake.StartAPIServer(fake.APIServerOptions{InMemory: true})
 		must(t, err)
 		var requests requests
-		server.InjectFault(-1, requests.record, fake.RequestFault{})
+		server.InjectFault(-1, requests.record, fake.Fault{})
 		reconciler := &reconciler{}
 		skip := true
 		manager, err := NewManager(server.Config(), ctrl.Options{
@@ -47,7 +47,7 @@ func TestIntegrationStartsWhenItsDefinitionAppears(t *testing.T) {
 		must(t, err)
 		// An index makes an informer before the manager starts. Its first requests fail, so that
 		// the others wait for the follower.
-		server.InjectFault(5, func(r fake.APIRequest) bool { return r.Resource == "configmaps" }, fake.RequestFault{Err: fake.InternalError()})
+		server.InjectFault(5, func(r fake.APIRequest) bool { return r.Resource == "configmaps" }, fake.Fault{Err: fake.InternalError()})
 		must(t, manager.GetFieldIndexer().IndexField(t.Context(), &corev1.ConfigMap{}, "data.of", func(client.Object) []string { return nil }))
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/fake/internal/codec"
+	"github.com/kinformer/kinformer/fake/internal/fault"
 	"github.com/kinformer/kinformer/fake/internal/registry"
 )
 
@@ -24,7 +25,7 @@ type Handler struct {
 	// Token, if not empty, is the bearer token that requests must have.
 	Token string
 	// Faults returns the fault to inject into a request. It may be nil.
-	Faults func(Request) Fault
+	Faults func(fault.Request) fault.Fault
 	// BookmarkPeriod is the time between two bookmarks of a watch.
 	BookmarkPeriod time.Duration
 	// NoWatchTimeout makes watches ignore timeoutSeconds.
@@ -89,7 +90,7 @@ type call struct {
 	r              *http.Request
 	target         target
 	store          *registry.Store
-	fault          Fault
+	fault          fault.Fault
 }
 
 // serveResource serves a request for a resource.

@@ -20,7 +20,7 @@ func (c *call) get() error {
 	if err != nil {
 		return err
 	}
-	obj, err := c.store.Get(c.target.namespace, c.target.name, opts.ResourceVersion, c.fault.replica())
+	obj, err := c.store.Get(c.target.namespace, c.target.name, opts.ResourceVersion, c.fault.Replica())
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (c *call) list() error {
 	if err != nil {
 		return err
 	}
-	page, err := c.store.Page(c.target.namespace, opts, c.fault.replica())
+	page, err := c.store.Page(c.target.namespace, opts, c.fault.Replica())
 	if err != nil {
 		return err
 	}

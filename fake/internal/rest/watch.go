@@ -42,7 +42,7 @@ func (c *call) watch() error {
 	if c.As == codec.MetadataList {
 		return notAcceptable("you requested PartialObjectMetadataList, but the objects of a watch are not lists")
 	}
-	cursor, err := c.store.Watch(c.target.namespace, opts, c.fault.replica())
+	cursor, err := c.store.Watch(c.target.namespace, opts, c.fault.Replica())
 	if err != nil && !history.IsStreamError(err) {
 		return err
 	}

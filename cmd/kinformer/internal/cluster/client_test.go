@@ -59,7 +59,7 @@ func TestClientSendsOneRequest(t *testing.T) {
 
 func TestErrorIsThatOfTheServer(t *testing.T) {
 	server := clustertest.Start(t, fake.APIServerOptions{})
-	server.InjectFault(1, nil, fake.RequestFault{Err: fake.Forbidden()})
+	server.InjectFault(1, nil, fake.Fault{Err: fake.Forbidden()})
 	_, err := server.Client(cluster.Options{}).Get("/api/v1/pods", nil, runtime.ContentTypeJSON) //nolint:bodyclose // fails
 	if !apierrors.IsForbidden(err) || err.Error() != fake.Forbidden().Error() {
 		t.Errorf("error %v", err)

@@ -167,7 +167,7 @@ func TestErrorsOfDiscoveryKeepTheirText(t *testing.T) {
 	})
 	refuse := func(path string) {
 		server.InjectFault(-1, func(r fake.APIRequest) bool { return r.HTTP.URL.Path == path },
-			fake.RequestFault{Err: apierrors.NewForbidden(schema.GroupResource{Resource: path}, "", errors.New("cannot impersonate"))})
+			fake.Fault{Err: apierrors.NewForbidden(schema.GroupResource{Resource: path}, "", errors.New("cannot impersonate"))})
 	}
 	refuse("/apis/example.com/v1")
 	client := serve(t, t.Context(), legacyProxy(t, server.URL()))

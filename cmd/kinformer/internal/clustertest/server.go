@@ -34,7 +34,7 @@ func Start(t *testing.T, options fake.APIServerOptions) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{APIServer: api, t: t}
-	s.InjectFault(-1, s.record, fake.RequestFault{})
+	s.InjectFault(-1, s.record, fake.Fault{})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

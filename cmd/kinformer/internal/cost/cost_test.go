@@ -149,8 +149,8 @@ func TestAllNamesWhatItSkips(t *testing.T) {
 	h.createNode()
 	h.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "s"}, Data: map[string][]byte{"password": []byte("hunter2")}})
 	h.Create(&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "e"}})
-	h.InjectFault(-1, listOf("nodes"), fake.RequestFault{Err: apierrors.NewForbidden(corev1.Resource("nodes"), "", errors.New("no"))})
-	h.InjectFault(-1, listOf("services"), fake.RequestFault{Err: apierrors.NewInternalError(errors.New("broken"))})
+	h.InjectFault(-1, listOf("nodes"), fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("nodes"), "", errors.New("no"))})
+	h.InjectFault(-1, listOf("services"), fake.Fault{Err: apierrors.NewInternalError(errors.New("broken"))})
 	h.mustRun("--all", "--yes")
 	for _, request := range h.Requests() {
 		if strings.Contains(request, "secrets") || strings.Contains(request, "events") {
@@ -171,7 +171,7 @@ func TestWithoutAPIServicesOnlyBuiltInGroupsAreRead(t *testing.T) {
 	h.createPods(1)
 	h.createWidget()
 	apiServices := func(r fake.APIRequest) bool { return strings.HasSuffix(r.HTTP.URL.Path, "/apiservices") }
-	h.InjectFault(1, apiServices, fake.RequestFault{Err: apierrors.NewForbidden(corev1.Resource("apiservices"), "", errors.New("no"))})
+	h.InjectFault(1, apiServices, fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("apiservices"), "", errors.New("no"))})
 	h.mustRun("--all", "--yes")
 	if text := strings.Join(strings.Fields(h.err.String()), " "); !strings.Contains(text, "skipped: widgets.example.com (may be an aggregated API, as APIServices may not be listed; it can be measured by name)") {
 		t.Errorf("stderr:\n%s", h.err.String())
@@ -194,7 +194,7 @@ func (h *harness) createWidget() {
 func TestNamedResourceThatCannotBeReadIsAnError(t *testing.T) {
 	h := start(t)
 	h.createPods(1)
-	h.InjectFault(-1, listOf("nodes"), fake.RequestFault{Err: apierrors.NewForbidden(corev1.Resource("nodes"), "", errors.New("no"))})
+	h.InjectFault(-1, listOf("nodes"), fake.Fault{Err: apierrors.NewForbidden(corev1.Resource("nodes"), "", errors.New("no"))})
 	for want, name := range map[string]string{
 		`unknown resource "gadgets"; kubectl api-resources lists those of the server`: "gadgets",
 		"list nodes: nodes is forbidden: no":                                          "nodes",

@@ -158,7 +158,7 @@ func TestExpiredListIsNotRestarted(t *testing.T) {
 	e := h.estimate(t, "pods", "")
 	h.Requests()
 	second := func(r fake.APIRequest) bool { return r.HTTP.URL.Query().Has("continue") }
-	h.InjectFault(1, second, fake.RequestFault{Err: apierrors.NewResourceExpired("too old")})
+	h.InjectFault(1, second, fake.Fault{Err: apierrors.NewResourceExpired("too old")})
 	_, err := (&reader.Reader{Client: h.client}).Read(e)
 	if err == nil || !apierrors.IsResourceExpired(err) || !strings.Contains(err.Error(), "read pods, after 500 objects: the list expired") {
 		t.Errorf("error %v", err)
@@ -170,7 +170,7 @@ func TestBrokenConnectionIsNotRetried(t *testing.T) {
 	h := start(t, 400)
 	e := h.estimate(t, "pods", "")
 	h.Requests()
-	h.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: 3000})
+	h.InjectFault(1, nil, fake.Fault{CutAfterBytes: 3000})
 	_, err := (&reader.Reader{Client: h.client}).Read(e)
 	if err == nil || !strings.HasPrefix(err.Error(), "read pods, after ") || strings.Contains(err.Error(), "pod-") {
 		t.Errorf("error %v", err)

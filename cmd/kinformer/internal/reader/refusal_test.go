@@ -40,13 +40,13 @@ func TestForbiddenResourceIsARefusal(t *testing.T) {
 		{apierrors.NewServiceUnavailable("down"), true},
 		{apierrors.NewUnauthorized("who"), false},
 	} {
-		h.InjectFault(1, nil, fake.RequestFault{Err: c.err})
+		h.InjectFault(1, nil, fake.Fault{Err: c.err})
 		_, err := reader.EstimateResource(h.client, r, "", accept)
 		if err == nil || err.Error() != c.err.Error() || reader.IsRefusal(err) != c.refusal {
 			t.Errorf("error %v, refusal %v, want %v, %v", err, reader.IsRefusal(err), c.err, c.refusal)
 		}
 	}
-	h.InjectFault(1, nil, fake.RequestFault{CutAfterBytes: -1})
+	h.InjectFault(1, nil, fake.Fault{CutAfterBytes: -1})
 	if _, err := reader.EstimateResource(h.client, r, "", accept); err == nil || reader.IsRefusal(err) {
 		t.Errorf("broken connection: error %v, refusal %v", err, reader.IsRefusal(err))
 	}
