@@ -7,7 +7,8 @@ import clientcache "k8s.io/client-go/tools/cache"
 
 // Streaming reports whether an informer read the last response from the stream and, if not, why.
 func Streaming(informer clientcache.SharedIndexInformer) (bool, string) {
-	return unwrap(informer).(*sharedIndexInformer).source.Mode()
+	status := unwrap(informer).(*sharedIndexInformer).source.Status()
+	return status.Streaming, status.NotStreamingReason
 }
 
 // CopiedClients returns the number of clients of which copies exist.

@@ -226,9 +226,6 @@ func (d *Decoders) protobufCodec() feed.Codec {
 }
 
 // Objects returns the type of the objects.
-func (d *Decoders) Objects() ObjectType { return d.objects }
-
-// Objects returns the type of the objects.
 func (c *Codecs) Objects() ObjectType { return c.decoders.objects }
 
 // NeedsKind reports whether each item has to state its kind: the collection's type does not.

@@ -50,7 +50,7 @@ func compare(t *testing.T, streaming source.Source, decoded feed.Source, version
 	t.Helper()
 	equal(t, listed(t, streaming), listed(t, decoded))
 	equal(t, watched(t, streaming, version, events), watched(t, decoded, version, events))
-	if ok, reason := streaming.Mode(); !ok {
+	if ok, reason := modeOf(streaming); !ok {
 		t.Errorf("not streaming: %s", reason)
 	}
 }
@@ -149,6 +149,12 @@ func bothSources(t *testing.T, server *fake.APIServer, contentType string, gvk s
 // newSource returns a source that streams if its client can.
 func newSource(lw source.ListerWatcher, objects codec.ObjectType) source.Source {
 	return source.New(source.Config{ListerWatcher: lw, Objects: objects, Streaming: source.Unchanged})
+}
+
+// modeOf reports whether the last response was split while it arrived and, if not, why.
+func modeOf(s source.Source) (streaming bool, reason string) {
+	status := s.Status()
+	return status.Streaming, status.NotStreamingReason
 }
 
 // listed returns the objects of a list.

@@ -115,7 +115,7 @@ func TestRequestsThatFailBeforeTheTapLeaveTheModeUnknown(t *testing.T) {
 	if err := nodes.Watch(t.Context(), metav1.ListOptions{}, nil); !errors.Is(err, noToken) {
 		t.Errorf("error %v", err)
 	}
-	if streaming, reason := nodes.Mode(); streaming || reason != "" {
+	if streaming, reason := modeOf(nodes); streaming || reason != "" {
 		t.Errorf("streaming: %v, %q", streaming, reason)
 	}
 }
@@ -138,7 +138,7 @@ func TestUnreadableResponseDoesNotEndStreaming(t *testing.T) {
 		t.Error("a page was read as a watch")
 	}
 	if !nodes.Streams() {
-		_, reason := nodes.Mode()
+		_, reason := modeOf(nodes)
 		t.Errorf("not streaming: %s", reason)
 	}
 }

@@ -93,7 +93,7 @@ func TestStreamingIsDisabledIfTheKindFollowsTheItems(t *testing.T) {
 	}
 	equal(t, listed(t, stream), listed(t, decoded))
 	equal(t, watched(t, stream, "7", 3), watched(t, decoded, "7", 3))
-	if streaming, reason := stream.Mode(); streaming || reason != source.ReasonKindAfterItems {
+	if streaming, reason := modeOf(stream); streaming || reason != source.ReasonKindAfterItems {
 		t.Errorf("streaming: %v, %s", streaming, reason)
 	}
 }
@@ -142,7 +142,7 @@ func TestStreamingIsDisabledIfTheKindIsNotTheTypesName(t *testing.T) {
 	if got := listed(t, corns); len(got) != 1 || got[0].(*Corn).Name != "a" {
 		t.Errorf("listed %v", got)
 	}
-	if streaming, reason := corns.Mode(); streaming || reason != source.ReasonKindName {
+	if streaming, reason := modeOf(corns); streaming || reason != source.ReasonKindName {
 		t.Errorf("streaming: %v, %s", streaming, reason)
 	}
 }

@@ -31,7 +31,7 @@ func TestListReturnsShardInfo(t *testing.T) {
 		streaming, decoded := bothSources(t, server, contentType, corev1.SchemeGroupVersion.WithKind("Pod"))
 		expectShardInfo(t, contentType+", streaming", streaming)
 		expectShardInfo(t, contentType+", decoded", decoded)
-		if ok, reason := streaming.Mode(); !ok {
+		if ok, reason := modeOf(streaming); !ok {
 			t.Errorf("%s: not streaming: %s", contentType, reason)
 		}
 	}
@@ -41,7 +41,7 @@ func TestListReturnsShardInfo(t *testing.T) {
 	objects := codec.ObjectType{GoType: reflect.TypeFor[*unstructured.Unstructured]()}
 	streaming := newSource(pods, objects)
 	expectShardInfo(t, "dynamic client, streaming", streaming)
-	if ok, reason := streaming.Mode(); !ok {
+	if ok, reason := modeOf(streaming); !ok {
 		t.Errorf("dynamic client: not streaming: %s", reason)
 	}
 	expectShardInfo(t, "dynamic client, decoded", source.NewDecoded(pods, objects))

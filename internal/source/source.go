@@ -135,7 +135,3 @@ func (s Source) Status() feed.RequestStatus {
 
 // Streams reports whether the last response that could be read was split while it arrived.
 func (s Source) Streams() bool { return s.mode.streams() }
-
-// Mode reports whether the last response was split while it arrived and, if not, why. The reason
-// is empty before the first response.
-func (s Source) Mode() (streaming bool, reason string) { return s.mode.get() }

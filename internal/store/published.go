@@ -242,16 +242,6 @@ func (s *published) QuarantinedKeys(limit int) (first []KeyFailure) {
 // readable key in the last committed list and in events since.
 func (s *published) QuarantineSize() (keys, unnamed int) { return s.quarantine.total() }
 
-// Indexers returns a copy of the index functions by name.
-func (s *published) Indexers() map[string]IndexFunc {
-	set := s.live.Load().indexes.set
-	indexers := make(map[string]IndexFunc, len(set.names))
-	for i, name := range set.names {
-		indexers[name] = set.functions[i]
-	}
-	return indexers
-}
-
 // IndexErrors returns how often each index function has failed, without those that have not. Each
 // time, the index did not find the object in that state.
 func (s *published) IndexErrors() (failed map[string]uint64) {

@@ -122,7 +122,6 @@ func TestConcurrentReadersAndWriter(t *testing.T) {
 				h.ResourceVersion()
 				h.Quarantined()
 				h.Synced()
-				h.Indexers()
 				h.HasVersion(obj("1/1@1").item())
 			}
 			list := func() {

@@ -37,7 +37,6 @@ const defaultTimeout = 2 * time.Minute
 type Client struct {
 	config *rest.Config
 	base   *url.URL
-	paced  *pacedTransport
 	http   *http.Client
 }
 
@@ -54,15 +53,11 @@ func NewClient(ctx context.Context, config *rest.Config, options Options) (*Clie
 	if options.Timeout <= 0 {
 		options.Timeout = defaultTimeout
 	}
-	paced := newPacedTransport(ctx, transport, options)
-	return &Client{config: config, base: base, paced: paced, http: &http.Client{Transport: paced}}, nil
+	return &Client{config: config, base: base, http: &http.Client{Transport: newPacedTransport(ctx, transport, options)}}, nil
 }
 
 // Host returns the address of the server.
 func (c *Client) Host() string { return c.base.Redacted() }
-
-// Requests returns the number of requests that were sent, retries included.
-func (c *Client) Requests() int { return int(c.paced.requests.Load()) }
 
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

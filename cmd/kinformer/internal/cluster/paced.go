@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -34,12 +33,11 @@ var ErrNoAnswer = errors.New("no complete answer")
 // them, and repeats those that the server asks to repeat later. It makes the context of the command
 // that of each request, which client-go's discovery client cannot do.
 type pacedTransport struct {
-	ctx      context.Context
-	base     http.RoundTripper
-	options  Options
-	limiter  *rate.Limiter
-	slot     chan struct{} // holds a value while there is a request
-	requests atomic.Int64
+	ctx     context.Context
+	base    http.RoundTripper
+	options Options
+	limiter *rate.Limiter
+	slot    chan struct{} // holds a value while there is a request
 }
 
 func newPacedTransport(ctx context.Context, base http.RoundTripper, options Options) *pacedTransport {
@@ -97,7 +95,6 @@ func (t *pacedTransport) CloseIdleConnections() {
 
 // send sends a request once, with a time limit that includes the response's body.
 func (t *pacedTransport) send(request *http.Request) (*http.Response, error) {
-	t.requests.Add(1)
 	err := fmt.Errorf("%w within %v, see --request-timeout", ErrNoAnswer, t.options.Timeout)
 	ctx, cancel := context.WithTimeoutCause(t.ctx, t.options.Timeout, err)
 	response, err := t.base.RoundTrip(request.WithContext(ctx))
