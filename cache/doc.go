@@ -86,9 +86,10 @@
 //     (client-go's DeletedFinalStateUnknown).
 //   - An object that was deleted and recreated under its name is delivered as a deletion and an
 //     addition.
-//   - A relist replaces the store's content atomically for every [Snapshot], and emits no event for
-//     objects whose UID and resourceVersion did not change. If the server is at an older
-//     resourceVersion than before, as after a restore of etcd, the objects themselves are compared.
+//   - A relist replaces the store's content atomically for every [Snapshot] (with Scopes, that of a
+//     scope in parts), and emits no event for objects whose UID and resourceVersion did not change.
+//     If the server is at an older resourceVersion than before, as after a restore of etcd, the
+//     objects themselves are compared.
 //   - On any failure the last good state stays readable. Status returns the error of a list or
 //     watch and when it began.
 //   - An object whose newest state cannot be stored does not look deleted: it is read as its last

@@ -23,7 +23,7 @@ import (
 // The methods are safe for concurrent use and block a writer for O(1) at most: Get and GetByKey
 // take no lock, and the others may take one to capture the state after a write. Get, GetByKey and
 // Len see each change as soon as it is made. Each other method reads one state, which has all of a
-// relist or nothing of it.
+// relist or nothing of it, or with Scopes perhaps a part of that of a scope.
 //
 // An object whose newest state could not be stored (see KeyError) is read as its last good state.
 // If it never had one, it is absent from all results, which does not mean that it was deleted: Get

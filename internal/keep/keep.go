@@ -41,8 +41,8 @@ type Failure uint8
 const (
 	NoFailure   Failure = iota
 	Unversioned         // it has no version
-	NotNewer            // the arrival is not older than it
-	IsNewer             // the arrival is older than it
+	NotNewer            // the failed state is not newer than the arrival
+	IsNewer             // the failed state is newer than the arrival
 )
 
 // Case is an arrival and what is known of its key.

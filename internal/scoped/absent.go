@@ -95,7 +95,9 @@ func (l *Loop) hasAllHashes(listing uint64, group scope.Scope) bool {
 	return all
 }
 
-// WhyAbsent is Config.Absent of the store.
+// WhyAbsent is Config.Absent of the store: the error of a read of a missing key (store.Find and
+// KeyError), which wraps ErrNoScope and says "not listed yet" if a scope that may hold the key was
+// not listed. GetByKey of package cache returns no error, and reports false.
 func (l *Loop) WhyAbsent(key string) error {
 	namespace, name := splitKey(key)
 	switch l.coverageOf(namespace, name, "") {

@@ -19,9 +19,9 @@
 // stream that starts with a list has the second alone:
 //
 //	joining   the streams before feed the scopes. An error ends the joining one alone
-//	owning    it has received an event, a bookmark or a list, and its feed has taken the scopes with
-//	          that (store.Feed.Take), or the Loop has, as its watch was open for 10 s: then the Loop
-//	          ends the streams before, and passes on what their histories remember
+//	owning    its feed has the scopes (store.Feed.Take). A joining stream becomes owning with its first
+//	          event, bookmark or list, or once its watch was open for 10 s. The Loop then ends the
+//	          streams before, and passes on what their histories remember
 //	failed    it ends. Its group is not joined for 30 s, and up to 30 min if that fails again. After
 //	          a 410, a scope is not joined again from the same version
 //
@@ -34,12 +34,12 @@
 //	Emptying   removed once it is empty or refused; its objects are deleted without LeftScope
 //
 // The Loop also says what an absent key means: that no scope may hold it, that one which may hold
-// it has not been listed, or that the object does not exist. GetByKey reports false for all three.
-// The methods that return an error wrap ErrNoScope for the first two, and the text says which.
-// Which scopes have been listed, they take from the store (Store.Listing), which changes it in one
-// step with the entries and the log: the Loop learns of a list later than a handler of its events.
-// Hashes of UIDs do not show in a key: unless the ranges cover all hashes, an absent key is
-// ErrNoScope, except if the store has seen its deletion within the last hour.
+// it has not been listed, or that the object does not exist. GetByKey of package cache reports
+// false for all three. The methods that return an error wrap ErrNoScope for the first two, and the
+// text says which. Which scopes have been listed, they take from the store (Store.Listing), which
+// changes it in one step with the entries and the log: the Loop learns of a list later than a
+// handler of its events. Hashes of UIDs do not show in a key: unless the ranges cover all hashes,
+// an absent key is ErrNoScope, except if the store has seen its deletion within the last hour.
 //
 // The goroutine of Run owns the streams and the states of scopes. Loop.mu guards what other
 // goroutines read of them, and is held for O(scopes). Under it, only the version of the store and

@@ -252,10 +252,10 @@ func (s *Store) sameState(list *Replacement, key string, old, entry *Entry, made
 	return old.sameVersion(entry.identity()) && s.isRepair(key, old, entry)
 }
 
-// finish makes scopes listed, logs changes (of scopes, only those of first lists: the others were
-// logged with their pieces), and records that they have reached
-// its version, in one step: a caller that waits for the version reads nothing older. It releases
-// the keys whose failures the list resolves. The caller holds both locks.
+// finish ends the commit of a list in one step, so that a caller that waits for its version reads
+// nothing older. It makes the scopes listed, logs changes (with scopes, only those of first lists:
+// the others were logged by pieces), moves the scopes to the list's version, and releases the keys
+// whose failures the list resolves. The caller holds both locks.
 func (c *commit) finish(scopes iter.Seq[*Scope], changes []Change) {
 	for key, f := range c.quarantine.failures() {
 		isKept := c.has(key) || c.list.unidentified && c.entries.Get(key) != nil

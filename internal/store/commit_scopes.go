@@ -118,11 +118,11 @@ func (c *pieces) begin() error {
 	return nil
 }
 
-// beginList finds the scopes to replace: those that have not reached a later version than the
-// list's. If the list compares contents, as after a restore of the server, these are all scopes of
-// the feed. It returns feed.ErrOutdated if the store was cleared since Begin. It also does unless
-// the list compares contents, if a scope has a later minVersion, was cleared after it had reached a
-// later version, or is outdated by a restore.
+// beginList finds the scopes to replace: those of the feed, without listed ones that have reached a
+// later version than the list's. It returns feed.ErrOutdated if the store was cleared since Begin,
+// if one of the others has a later minVersion, or if any scope of the feed is outdated by a
+// restore, or was cleared and is later than the list. A list that compares contents, as after a
+// restore, replaces all scopes of the feed, and only Clear makes it outdated.
 func (c *pieces) beginList() error {
 	by, compares := c.list.feed, c.list.compareContents
 	if c.list.clears != c.clears {

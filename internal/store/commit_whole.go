@@ -11,7 +11,9 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// swap is a commit that replaces all entries at once.
+// swap is a commit that replaces all entries at once. Only run, and the branches of isFromServer,
+// are for the list of a whole collection alone, as are in commit.go candidates without all and
+// markSynced in finish. The rest also serves Store.Replace and, with scopes too, Clear.
 type swap struct {
 	commit
 	next    *state   // to which decide's writes add what is kept

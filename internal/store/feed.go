@@ -116,10 +116,10 @@ func (f *Feed) Drop(scopes []*Scope) {
 // The caller holds a lock of the store.
 func (f *Feed) feeds(c *Scope) bool { return c.feed == &f.progress }
 
-// NotOlderThan returns the version that the next list of the scopes must not be older than. The
-// first list could have objects that a scope which may hold the same keys, or was removed, has seen
-// deleted before. Later lists are bounded only by what a scope has reached by an earlier feed, and
-// if the store has forgotten deletions that a scope has not seen.
+// NotOlderThan returns the version that the next list of the scopes must not be older than. An
+// older first list could bring back objects whose deletion was seen by a scope that may hold the
+// same keys, or by a removed one. A later list must only be as new as what an earlier feed of the
+// scope had reached and, if tombstones that the scope still needed were evicted, as its minVersion.
 func (f *Feed) NotOlderThan() string {
 	s := f.store
 	s.lockBoth()

@@ -48,8 +48,8 @@ const (
 // changesEntry reports whether the write changes the entry.
 func (w *write) changesEntry() bool { return w.kind != nothing && w.kind != unstoredDeletion }
 
-// noteOverwritten records that others have changed an entry of the scope, which may be nil, while
-// its first list is published. The caller holds both locks.
+// noteOverwritten records a key of the scope whose entry something other than the list has changed,
+// while the scope's first list is published. c may be nil. The caller holds both locks.
 func (c *Scope) noteOverwritten(key string) {
 	if !c.isUnlisted() || !c.committing {
 		return
@@ -79,7 +79,9 @@ func (s *published) publish(w write) {
 }
 
 // publishWrite makes a write visible in the entries, and appends its changes to those that are to
-// be logged. The caller holds both locks.
+// be logged. While the list of a scope is published in pieces (commit_scopes.go), a Snapshot has
+// the pieces so far, and Get, which takes no lock, may also have a part of the next one. The caller
+// holds both locks.
 func (s *published) publishWrite(w *write, changes []Change) []Change {
 	for _, key := range w.release {
 		s.quarantine.release(key)
@@ -135,7 +137,9 @@ func (w *write) appendChanges(changes []Change) []Change {
 
 // observed returns the states before and after the write that handlers receive, nil if there is
 // none: they receive nothing of a scope before it is listed, and then its first list as one batch.
-// If its entry replaces one of another scope, which they have received, they receive a deletion.
+// A later list reaches them piece by piece, each as one batch, removals first
+// (pieces.publishPiece). If an unlisted scope's entry replaces one of another scope, which they
+// have received, they receive a deletion at once.
 func (w *write) observed() (old, next *Entry) {
 	if !scopeOf(w.old).isUnlisted() {
 		old = w.old

@@ -30,7 +30,7 @@ type Scope struct {
 	// The fields below are guarded by the store's mu, and written under both of its locks.
 	version     string              // that the scope has reached by feeds that it no longer has
 	feed        *progress           // of the feed that it has, nil if it has none
-	minVersion  string              // no state of it that is older is stored; see Feed.NotOlderThan
+	minVersion  string              // an older list of it is refused, and an older event that it has not passed; see Feed.NotOlderThan
 	epoch       uint64              // that of the store when it was last listed
 	outdated    bool                // it must be listed, as a scope that shares keys has noticed a restore of the server
 	cleared     bool                // it has not been listed since Clear

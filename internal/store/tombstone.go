@@ -16,9 +16,10 @@ import (
 // until all of these have reached it, unless there are too many (evictFirst) or the server is
 // restored (noteRestore).
 //
-// A name that is recreated in another range needs none: the new state replaces the entry of the old
-// scope, and handlers receive a deletion and an addition. The late deletion of the old object then
-// finds the entry of another scope, and leaves it (package keep).
+// No tombstone protects a name that is recreated in another range: the new state replaces the entry
+// of the old scope, and handlers receive a deletion and an addition. The late deletion of the old
+// object then finds the entry of another scope, leaves it, and at most records its own tombstone
+// (package keep).
 type tombstone struct {
 	key     string
 	version string // of a state or a deletion; a list that is not older shows it, or a later one
