@@ -29,12 +29,12 @@
 //	err = pods.WaitForSync(syncing) // after a minute, the cause, such as Forbidden
 //
 // A [Factory] shares one informer among all users of the same objects and runs it while it is used.
-// A [Group] runs several informers or factories and waits for all of them, and [RunAll] runs such
+// A [Group] runs several informers or factories and waits for all of them. [RunAll] runs them
 // beside other parts of a program:
 //
 //	var informers cache.Group
 //	informers.Add(pods, nodes)
-//	err := cache.RunAll(ctx, informers.Run, runWorkers) // which call informers.WaitForSync first
+//	err := cache.RunAll(ctx, informers.Run, runWorkers) // runWorkers first calls informers.WaitForSync
 //
 // # Selecting objects
 //
@@ -74,7 +74,7 @@
 // The part of an informer that lists, watches, and lists again (relists) when the watch cannot be
 // resumed is a [Reflector]. A program may use one without an informer, to write to a [Store], to an
 // [UndeltaStore], which passes its whole content on after each write, or to a [ReflectorStore] of
-// its own. The objects in an UndeltaStore belong to its owner.
+// its own.
 //
 // # Guarantees
 //

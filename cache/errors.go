@@ -22,9 +22,9 @@ var (
 	// ErrAlreadyRunning ("already running") is returned by Run, and by ListAndWatch of a Reflector,
 	// while another call is active.
 	ErrAlreadyRunning error = informer.ErrAlreadyRunning
-	// ErrStopped ("the informer has stopped") is returned once Run of an informer, Controller or
-	// Factory has returned: by a second Run, by methods that wait, by methods that add a handler,
-	// and by InformerFor. A Reflector can run again.
+	// ErrStopped ("the informer has stopped") is returned once Run of an informer, Controller,
+	// Factory or Group has returned: by a second Run, by methods that wait, by methods that add a
+	// handler, and by InformerFor. A Reflector can run again.
 	ErrStopped error = informer.ErrStopped
 	// ErrHandlerBlocked ("a handler's call has not returned") is returned by Run if a handler's
 	// call has not returned ten seconds after the context ended, and by Registration.Stop if its
@@ -73,7 +73,7 @@ var ErrNotStored error = store.ErrNotStored
 var ErrNoScope error = scoped.ErrNoScope
 
 // ErrNotServed ("the server does not serve the resource") is wrapped by errors of an informer in
-// PhaseNotServed: those of Reader.KeyError, Reader.Get, Reader.ByIndex, Lister.Get and of the
+// PhaseNotServed: those of Reader.KeyError, Reader.Get, Lister.Get, of reads by an index and of the
 // methods that wait for a version or an object, but not of WaitForSync, which waits for the
 // resource. After the deletion of the CustomResourceDefinition, the objects are known to be gone:
 // reads of an informer that had synced report them as absent, without an error.

@@ -60,9 +60,9 @@ type Event[T Object] struct {
 }
 
 // KeyEvent is the key of one object, as delivered to a key handler. If neither InInitialList nor
-// Resync is set, the object was added, changed or deleted. A work queue may give such keys
-// priority. If an object of the initial list changes before its key is delivered, InInitialList is
-// not set, or the key is delivered twice, once with InInitialList and once without.
+// Resync is set, the object was added, changed or deleted, and a work queue may give the key
+// priority. An object of the initial list may change before its key is delivered. Then the key is
+// delivered once, without InInitialList, or twice, once with and once without it.
 type KeyEvent struct {
 	Key           string
 	InInitialList bool // see Event.InInitialList
@@ -134,8 +134,8 @@ type FilteringResourceEventHandler[T Object] struct {
 	Handler    EventHandler[T]
 }
 
-// OnEvent delivers the event to Handler: as an addition or a deletion if FilterFunc accepts only
-// one of the two states, and not at all if it accepts neither.
+// OnEvent delivers the event to Handler, if FilterFunc accepts it; see
+// FilteringResourceEventHandler.
 func (f FilteringResourceEventHandler[T]) OnEvent(event Event[T]) {
 	delivered := event.Old
 	if event.Type == EventDelete && codec.IsNil(delivered) {

@@ -87,8 +87,7 @@ func (c *Controller) WaitForDelete(ctx context.Context, obj Object) error {
 	return c.core.waitForDelete(ctx, obj)
 }
 
-// LastSyncResourceVersion returns the resourceVersion that the store has reached. It is empty
-// before the first list.
+// LastSyncResourceVersion returns Status().Freshness.ResourceVersion.
 func (c *Controller) LastSyncResourceVersion() string {
 	return c.core.engine.Reflector().LastSyncResourceVersion()
 }

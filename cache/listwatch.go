@@ -41,9 +41,9 @@ import (
 // Other requests are not affected.
 //
 // Without streaming, one object that cannot be decoded makes the client refuse the whole list, and
-// the informer does not sync; see SharedInformer.WaitForSync. Also, most clients of client-go
-// repeat a request that was refused with a Retry-After, up to ten times for each attempt of the
-// informer. The informer logs once that the client does so.
+// the informer does not sync. Also, most clients of client-go repeat a request that was refused
+// with a Retry-After, up to ten times for each attempt of the informer. The informer logs once that
+// the client does so.
 //
 // If a response cannot be split (CBOR from a server that was not asked for it, or a transport that
 // changes it), the informer uses the objects that the client decodes. Status.Requests.Streaming

@@ -46,7 +46,7 @@ type InformerOptions[T Object] struct {
 	// If the resource's CustomResourceDefinition is deleted, its objects are gone: handlers receive
 	// their deletions, with FinalStateUnknown for those that no watch has shown. If only the
 	// informer's version is not served any more, or the APIService was deleted, the objects may
-	// exist: their deletions have LeftScope, and Get, KeyError and ByIndex return ErrNotServed.
+	// exist: their deletions have LeftScope, and reads return errors; see ErrNotServed.
 	// Handlers stay, and receive additions when the resource is served again.
 	Served *Served
 	// Filter selects the objects to store. An object that it refuses is absent from the store; if
@@ -82,8 +82,7 @@ type InformerOptions[T Object] struct {
 	// informer: a Get from the cache, a modification and an Update of the object erase the omitted
 	// fields at the server. A JSON merge patch with a list, computed from a cached object, erases
 	// those of the list's elements. Nothing prevents such a write. Prefer a PartialObject, which
-	// cannot be written. Otherwise, read an object from the server before writing it. OmitFields
-	// requires NeverWritten for all fields but metadata.managedFields.
+	// cannot be written. Otherwise, read an object from the server before writing it.
 	NeverWritten bool
 	// Transform changes objects before they are stored. Its result should depend on the object
 	// alone. If it also depends on something else, such as the time, the store keeps the result of
@@ -100,8 +99,8 @@ type InformerOptions[T Object] struct {
 	// protobuf.
 	Packed bool
 	// ShareEqual lets objects share equal maps, slices and structs, not only strings. A write into
-	// one object, which is forbidden, is then visible in others. It has no effect on objects that
-	// the client decodes because the informer does not stream.
+	// one object, which is forbidden, is then visible in others. It has an effect on objects of
+	// types with protobuf methods, if the informer streams or Packed is set.
 	ShareEqual bool
 	// DetectMutations passes an error that wraps ErrMutated to ErrorHandler for each cached object
 	// that the program has written into. The error names the field. The option is for tests and
@@ -120,10 +119,10 @@ type InformerOptions[T Object] struct {
 	// also stops, and reports that, if the server does not end the initial events.
 	WatchList bool
 	// StartAny makes the first list at resourceVersion=0, which an API server answers from its
-	// watch cache, however old that is: an API server that lags, or is disconnected from etcd, has
-	// an older state than another. It is for programs that must start while etcd is not available,
-	// such as node agents and DNS. It has no effect on a WatchList, which always shows the most
-	// recent state.
+	// watch cache. The state may be old if that server lags or is disconnected from etcd, and older
+	// than what the program has seen before. It is for programs that must start while etcd is not
+	// available, such as node agents and DNS. It has no effect on a WatchList, which always shows
+	// the most recent state.
 	//
 	// By default, the first list is not older than the server's most recent state when the informer
 	// starts, so that a program that restarts never sees an older state than before. A list with
@@ -135,8 +134,7 @@ type InformerOptions[T Object] struct {
 	// are requested whole: API servers answer them from their watch cache. A negative value
 	// disables paging.
 	PageSize int64
-	// Limits bound the size of objects and responses, in bytes. The zero value is right for
-	// production.
+	// Limits protect the informer from a broken or hostile server; see Limits.
 	Limits Limits
 	// Backoff is the delay between failed attempts. The zero value starts at 0.8 s and doubles up
 	// to 30 s, with jitter, and less while connections fail. It starts again after two minutes

@@ -45,8 +45,8 @@ import (
 // tag, that share a name, that A does not have, and, in S itself, metadata, apiVersion and kind.
 // The error of the informer, as of any invalid argument, names each such field.
 //
-// A field that an object does not have is zero. An object of which a wanted field has another type
-// in JSON is not stored, and is reported as an ObjectError.
+// A field that an object does not have is zero. If a field of S has another type in an object's
+// JSON, the object is not stored, and is reported as an ObjectError.
 //
 // PartialObjects are objects like any other for options, handlers, indexes, listers and the
 // packages shard, metrics and debug. Names and errors have the kind of A. Package clientgo does not
@@ -57,7 +57,7 @@ import (
 //   - Packed keeps the server's bytes of the metadata and of the fields of S. What a Transform
 //     returns is kept as JSON instead.
 //
-// A PartialObject must not be written to the server, see MarshalJSON. After a write of the whole
+// An API server refuses the write of a PartialObject; see MarshalJSON. After a write of the whole
 // object, use WaitForAPIObject.
 type PartialObject[A Object, S any] struct {
 	metav1.TypeMeta   // empty unless the client sets that of the object

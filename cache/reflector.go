@@ -180,8 +180,7 @@ func (r *Reflector[T]) exclusively(ctx context.Context, run func(context.Context
 	return run(r.report.begin(ctx))
 }
 
-// LastSyncResourceVersion returns the resourceVersion that the store has reached. It is empty
-// before the first list.
+// LastSyncResourceVersion returns Status().Freshness.ResourceVersion.
 func (r *Reflector[T]) LastSyncResourceVersion() string { return r.loop.LastSyncResourceVersion() }
 
 // HasSynced reports whether the initial list has been written to the store.

@@ -32,9 +32,9 @@ type HashRange struct {
 // HashField is a field whose value can be hashed.
 type HashField string
 
-// The fields whose values can be hashed. Objects of resources without namespaces all have the
-// hash of an empty namespace. Hashes of names that differ only in their last two characters differ
-// only in their low bits.
+// The fields whose values can be hashed. Objects of resources without namespaces all have the hash
+// of an empty namespace. Namespaces whose names differ only in their last two characters have
+// nearly equal hashes, and are usually in the same range.
 const (
 	HashUID       HashField = scope.UID
 	HashNamespace HashField = scope.Namespace

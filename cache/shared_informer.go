@@ -47,7 +47,7 @@ type SharedInformer[T Object] struct {
 // error return an error that names it. Invalid arguments are, among others: a nil ListerWatcher, a
 // ListWatch that lists another type, a T that is no pointer type, a negative ResyncPeriod, an Index
 // without a function or of a field that T does not have, a Backoff with Steps and without a
-// Duration, invalid OmitFields or Scopes, and options that are unknown or cannot be combined.
+// Duration, invalid OmitFields or Scopes, and options that cannot be combined.
 func NewSharedInformer[T Object](lw ListerWatcher, example T, options InformerOptions[T]) *SharedInformer[T] {
 	objects, err := objectsOf(lw, example)
 	report := options.reflectorOptions().reporter(objects, example)
@@ -135,11 +135,10 @@ func (s *SharedInformer[T]) keptOf(obj Object) (kept T, err error) {
 	return object.(T), nil
 }
 
-// AddEventHandler adds a handler, and does not block. A handler that is added before Run receives
-// all events. One that is added while the informer runs first receives an addition of each stored
-// object, with InInitialList set, and then every later change. For events that arrive faster than
-// the handler returns, see HandlerOptions.EveryEvent. After the informer has stopped,
-// AddEventHandler returns ErrStopped.
+// AddEventHandler adds a handler, and does not block. A handler that is added while the informer
+// runs first receives an addition of each stored object, with InInitialList set, and then the later
+// events. For events that arrive faster than the handler returns, see HandlerOptions.EveryEvent.
+// After the informer has stopped, AddEventHandler returns ErrStopped.
 func (s *SharedInformer[T]) AddEventHandler(handler EventHandler[T], options HandlerOptions) (*Registration, error) {
 	err := checkHandler(handler)
 	if _, filters := asFiltering(handler); filters && options.WithoutOld {
@@ -226,13 +225,12 @@ func (s *SharedInformer[T]) addHandler(err error, name string, options HandlerOp
 	return &Registration{added}, nil
 }
 
-// Store returns the informer's store, which can be read before, during and after Run.
+// Store returns the informer's store.
 func (s *SharedInformer[T]) Store() Reader[T] { return s.store }
 
 // Run keeps the store up to date and delivers changes until ctx ends. It then returns nil once the
-// last call of each handler has returned. If a handler, or a function in the options, has not
-// returned ten seconds after ctx ended, Run returns an error that wraps ErrHandlerBlocked or
-// ErrFunctionBlocked.
+// last call of each handler has returned. If a handler, or a function in the options, is blocked,
+// it returns an error that wraps ErrHandlerBlocked or ErrFunctionBlocked.
 //
 // An informer can run once: a second call returns ErrAlreadyRunning or, after the first has
 // returned, ErrStopped.

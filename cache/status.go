@@ -36,7 +36,7 @@ const (
 type Status struct {
 	Name  string
 	Phase Phase
-	// Synced reports what HasSynced does. Unlike that, it is false again while the informer holds
+	// Synced is the result of HasSynced, except that it is false again while the informer holds
 	// Scopes of which none has been listed.
 	Synced bool
 	// Err is the error of the last attempt to list or watch, nil once one has succeeded. Before the
@@ -57,7 +57,8 @@ type Status struct {
 
 // Freshness is how recent the state is that a store has.
 type Freshness struct {
-	// ResourceVersion is the version of the collection that the store has reached.
+	// ResourceVersion is the version of the collection that the store has reached, empty before the
+	// first list.
 	ResourceVersion string
 	// FreshAt is when an event, a bookmark or a list last confirmed that the store is up to date.
 	// Bookmarks, about one a minute from an API server, confirm a collection that does not change.

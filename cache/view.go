@@ -15,7 +15,7 @@ import (
 	"github.com/kinformer/kinformer/internal/scope"
 )
 
-// Viewable is an informer or a set of informers that packages metrics and debug can show:
+// Viewable is an informer or a set of informers that packages metrics and debug can show, such as a
 // *SharedInformer, *Controller, *Factory or *Group.
 type Viewable interface {
 	// Views returns a view of each informer, in no particular order.

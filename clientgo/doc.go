@@ -157,6 +157,6 @@
 //     queue: the metric of its length is 0 or 1.
 //
 // The environment variable KUBE_CACHE_MUTATION_DETECTOR has the same effect as in client-go, and
-// none with [Options].Packed. The package supports client-go v0.36, the oldest version in go.mod,
-// and v0.37.
+// none with [Options].Packed. The package supports client-go v0.36, which go.mod requires, and
+// v0.37.
 package clientgo

@@ -61,8 +61,7 @@ func (c Constructors) NewFilteredSharedInformerFactory(client kubernetes.Interfa
 // package comment.
 //
 // A function passed to InformerFor may return an informer of client-go, as the functions of
-// generated code do. It is replaced as by [Adopt], but streams only with Options.Streaming and
-// cache.EnableStreaming, as the function may filter. It receives client itself.
+// generated code do. It is replaced as by [Adopt]. See [Options].Streaming for when it streams.
 //
 // Accessors of API groups that client-go v0.36 does not have, such as Lifecycle, return informers
 // of client-go. ForResource returns this package's informers for all groups.

@@ -57,9 +57,8 @@ type Options struct {
 	// The client then repeats some failed requests by itself; see cache.EnableStreaming.
 	DisableStreaming bool
 	// CoalesceWhenBehind coalesces the events of a handler that is far behind, as package cache
-	// does by default, so that the backlog of a blocked handler is bounded; see EveryEvent of
-	// cache.HandlerOptions. By default, handlers receive every event, as client-go never coalesces
-	// events: the backlog of a blocked handler is not bounded.
+	// does by default; see EveryEvent of cache.HandlerOptions. By default, handlers receive every
+	// event, as in client-go, and the backlog of a blocked handler is not bounded.
 	CoalesceWhenBehind bool
 	// Limits bound the size of objects and responses, in bytes, while the informer streams. The
 	// zero value is right for production.
@@ -67,11 +66,14 @@ type Options struct {
 	// StartConsistent makes the first list not older than the server's most recent state when the
 	// informer starts. A list with limit=1 first requests the version of that state. That request
 	// has no selectors but those of the list function. While the API server cannot read from etcd,
-	// the informer does not sync. The option has no effect on a WatchList, which always shows the
-	// most recent state.
+	// the informer does not sync.
 	//
 	// By default, the first list is at resourceVersion=0, as in client-go: it may be of any state
 	// that the server has, as with StartAny of cache.InformerOptions.
+	//
+	// The option has no effect on a WatchList, which always shows the most recent state. As in
+	// client-go, an informer requests a WatchList while the feature gate WatchListClient is on,
+	// which is the default, unless the ListerWatcher declares that it does not support WatchList.
 	StartConsistent bool
 	// RelistUpdates makes a relist emit an update for each unchanged object, as client-go does.
 	RelistUpdates bool

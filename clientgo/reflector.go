@@ -42,8 +42,9 @@ import (
 // unless that state has another UID: its object was deleted. A deletion that cannot be decoded is a
 // call of Delete with an object that has only namespace, name, UID and resourceVersion.
 type Reflector struct {
-	// WatchListPageSize is the limit of list requests. Zero selects 500, except for relists that
-	// the API server answers from its watch cache.
+	// WatchListPageSize is the limit of list requests. Zero selects 500 for lists at
+	// resourceVersion "" or 0, and no limit for others: the API server answers them from its watch
+	// cache.
 	WatchListPageSize int64
 	// ShouldResync, if set, is called once in each resync period. If it returns false, the store's
 	// Resync is not called.
@@ -83,8 +84,9 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 //
 // options.Backoff replaces the limits of requests between failed attempts; see
 // cache.InformerOptions.Backoff. Run logs to options.Logger, and RunWithContext to the logger of
-// its context. Of the [Options], a Reflector has Streaming, DisableStreaming, Start, Limits and
-// ShareEqual. If Packed, Filter, OmitFields or Served is set, its first run logs a warning.
+// its context. Of the [Options], a Reflector has Streaming, DisableStreaming, StartConsistent,
+// Limits and ShareEqual. If Packed, Filter, OmitFields or Served is set, its first run logs a
+// warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	own := c.options
 	if options.Name == "" {

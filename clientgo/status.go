@@ -47,8 +47,7 @@ func ownInformer(informer any) *sharedIndexInformer {
 	return nil
 }
 
-// StatusOf returns the status of an informer of this package. The argument is that of
-// [ControllerOf].
+// StatusOf returns ControllerOf(informer).Status().
 func StatusOf(informer interface{ HasSynced() bool }) cache.Status {
 	return ControllerOf(informer).Status()
 }

@@ -94,8 +94,8 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 //     metadata clients. Groups and versions have the order of kube-apiserver.
 //
 // Each group and version has an APIService. Those of custom resources follow their definitions, and
-// Aggregate creates those of aggregated APIs. SetAvailable, or a write of an APIService's status,
-// makes an aggregated API answer 503, and its entry in aggregated discovery stale.
+// Aggregate creates those of aggregated APIs. A write of an APIService's status has the effect of
+// SetAvailable.
 //
 // Built-in objects get the defaults that kube-apiserver sets, and what else it sets for
 // controllers: selector and labels of a Job, cluster IPs and node ports of a Service, and QoS

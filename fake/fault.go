@@ -9,19 +9,57 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/fake/internal/fault"
 )
 
 // Fault is a fault of one request: a call of List or Watch of a [ListerWatcher], or any request to
-// an [APIServer]. Its fields may be combined, and the zero value is no fault.
-//
-// Delay and Hold make the request wait, and Err is its response. ResourceVersion makes a read one
-// of a replica that lags. CloseAfterEvents and CloseIn close a watch, and Stall makes a dead
-// connection. CutAfterBytes, of an APIServer only, breaks the connection within the response.
-// EditList and EditEvent, of a ListerWatcher only, change a list and the events of a watch.
-type Fault = fault.Fault
+// an [APIServer]. Fields may be combined. The zero value is no fault.
+type Fault struct {
+	// Delay delays the request, before any other effect. If the request's context is done before
+	// that, the request fails; that of a ListerWatcher fails after its TimeoutSeconds, too.
+	Delay time.Duration
+	// Hold, if not nil, blocks the request after Delay until the channel is closed. The request
+	// fails as during Delay. It is served after the wait.
+	Hold <-chan struct{}
+	// Err, if not nil, is the response, and the request writes nothing. An APIServer responds with
+	// a 500 if it is not an API error.
+	Err error
+
+	// ResourceVersion, if not empty, makes a get, list or watch read from a replica that never
+	// advances beyond this version, whatever version the request asks for. The response is 410 if
+	// the version is no longer in the history.
+	ResourceVersion string
+
+	// CloseAfterEvents, if positive, closes a watch after that many events, including bookmarks. If
+	// negative, the watch is closed without any event. The response is complete, without a broken
+	// connection.
+	CloseAfterEvents int
+	// CloseIn, if positive, closes a watch after that time, with a complete response. With Stall,
+	// it closes the connection of any other request to an APIServer after that time.
+	CloseIn time.Duration
+	// Stall makes a watch a dead connection: it is opened and sends nothing, not even bookmarks,
+	// and neither its TimeoutSeconds nor CloseWatches close it. Other requests to an APIServer get
+	// no response and write nothing. The connection stays open until the client closes it, CloseIn
+	// has passed or the APIServer is closed.
+	Stall bool
+
+	// CutAfterBytes, if positive, closes the connection after that many bytes of the response body,
+	// counted after compression. If negative, the connection is closed before the body. A write
+	// takes effect all the same. Only an APIServer has this fault.
+	CutAfterBytes int
+
+	// EditList, if not nil, is called with the list, and List returns its result. The argument is a
+	// copy and may be modified. Only a ListerWatcher has this fault.
+	EditList func(list runtime.Object) runtime.Object
+	// EditEvent, if not nil, is called with each event of a watch, except those of Send. The watch
+	// sends the returned events, zero or more, in its place. The argument is a copy and may be
+	// modified. EditEvent must not call methods of the ListerWatcher. Only a ListerWatcher has this
+	// fault.
+	EditEvent func(event watch.Event) []watch.Event
+}
 
 // DropInitialEventsEndBookmark is an EditEvent function for a [Fault]. It drops the bookmark that
 // marks the end of a WatchList's initial events.
@@ -50,10 +88,10 @@ func (lw *ListerWatcher[T]) inject(n int, verb string, f Fault) {
 	if f.CutAfterBytes != 0 {
 		panic("fake.ListerWatcher: inject fault: CutAfterBytes is a fault of an APIServer")
 	}
-	lw.faults.Add(n, func(r fault.Request) bool { return r.Verb == verb }, f)
+	lw.faults.Add(n, func(r fault.Request) bool { return r.Verb == verb }, fault.Fault(f))
 }
 
-// ClearFaults removes all faults that no call has used yet. Open watches keep theirs.
+// ClearFaults removes all injected faults. Open watches keep theirs.
 func (lw *ListerWatcher[T]) ClearFaults() {
 	lw.faults.Clear()
 }
@@ -96,7 +134,7 @@ func (lw *ListerWatcher[T]) BookmarkEvery(period time.Duration) {
 }
 
 // admit waits for the fault's Delay and Hold and returns its Err.
-func admit(ctx context.Context, opts metav1.ListOptions, f Fault) error {
+func admit(ctx context.Context, opts metav1.ListOptions, f fault.Fault) error {
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 && !f.Stall {
 		var cancel context.CancelFunc
 		timeout := time.Duration(*opts.TimeoutSeconds) * time.Second

@@ -211,8 +211,7 @@ func (lw *ListerWatcher[T]) TruncateWatchCache() {
 }
 
 // Restore resets the collection to an older resourceVersion, as restoring etcd from a backup does.
-// Later writes are undone, their versions are assigned again, and all watches are closed. It panics
-// if the version is invalid or no longer in the history.
+// Later writes are undone, their versions are assigned again, and all watches are closed.
 func (lw *ListerWatcher[T]) Restore(resourceVersion string) {
 	version, err := history.ParseVersion(resourceVersion)
 	if err == nil {

@@ -11,7 +11,7 @@ import "github.com/kinformer/kinformer/fake/internal/fault"
 // requests that do not name a resource, such as discovery, only HTTP is set.
 type APIRequest = fault.Request
 
-// InjectFault applies fault to the next n requests that match. A negative n means all further
+// InjectFault applies a fault to the next n requests that match. A negative n means all further
 // matching requests, until ClearFaults. If several faults match, the one injected first applies. A
 // nil match matches every request. The server does not call match concurrently, and match must not
 // call InjectFault or ClearFaults.
@@ -21,17 +21,17 @@ type APIRequest = fault.Request
 //
 // InjectFault panics if the fault's ResourceVersion is invalid, or if only a ListerWatcher has the
 // fault.
-func (s *APIServer) InjectFault(n int, match func(APIRequest) bool, fault Fault) {
-	if fault.EditList != nil || fault.EditEvent != nil {
+func (s *APIServer) InjectFault(n int, match func(APIRequest) bool, f Fault) {
+	if f.EditList != nil || f.EditEvent != nil {
 		panic("fake.APIServer: inject fault: EditList and EditEvent are faults of a ListerWatcher")
 	}
 	if match == nil {
 		match = func(APIRequest) bool { return true }
 	}
-	s.faults.Add(n, match, fault)
+	s.faults.Add(n, match, fault.Fault(f))
 }
 
-// ClearFaults removes all faults that no request has used yet. Requests in progress keep theirs.
+// ClearFaults removes all injected faults. Requests in progress keep theirs.
 func (s *APIServer) ClearFaults() {
 	s.faults.Clear()
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinformer/kinformer/fake/internal/fault"
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
@@ -24,11 +25,11 @@ import (
 // ResourceVersionMatch Exact, or with a Limit and no ResourceVersionMatch. List returns a 410 error
 // if that state is no longer in the history, and a 504 error if the collection has not reached it.
 func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	fault := lw.record("list", opts)
-	if err := admit(ctx, opts, fault); err != nil {
+	f := lw.record("list", opts)
+	if err := admit(ctx, opts, f); err != nil {
 		return nil, err
 	}
-	page, err := lw.objects.List("", opts, fault.Replica())
+	page, err := lw.objects.List("", opts, f.Replica())
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +39,10 @@ func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (
 		RemainingItemCount: page.Remaining,
 		ShardInfo:          page.ShardInfo,
 	})
-	if err != nil || fault.EditList == nil {
+	if err != nil || f.EditList == nil {
 		return list, err
 	}
-	return fault.EditList(list), nil
+	return f.EditList(list), nil
 }
 
 // Watch opens a watch. It ends when ctx is done, after TimeoutSeconds, by Stop, CloseWatches or
@@ -56,15 +57,15 @@ func (lw *ListerWatcher[T]) List(ctx context.Context, opts metav1.ListOptions) (
 // ERROR event with 504, and any other watch sends nothing until the collection has passed the
 // version. A [Fault] can make Watch itself return an error.
 func (lw *ListerWatcher[T]) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-	fault := lw.record("watch", opts)
-	if err := admit(ctx, opts, fault); err != nil {
+	f := lw.record("watch", opts)
+	if err := admit(ctx, opts, f); err != nil {
 		return nil, err
 	}
-	cursor, err := lw.objects.Watch("", opts, fault.Replica())
+	cursor, err := lw.objects.Watch("", opts, f.Replica())
 	if err != nil && !history.IsStreamError(err) {
 		return nil, err
 	}
-	s := newStream(cursor, fault, lw.remove)
+	s := newStream(cursor, f, lw.remove)
 	if err != nil {
 		s.finish(err)
 	}
@@ -92,7 +93,7 @@ func (lw *ListerWatcher[T]) start(ctx context.Context, s *stream, opts metav1.Li
 }
 
 // record adds a call to Requests and returns its fault.
-func (lw *ListerWatcher[T]) record(verb string, opts metav1.ListOptions) Fault {
+func (lw *ListerWatcher[T]) record(verb string, opts metav1.ListOptions) fault.Fault {
 	lw.mu.Lock()
 	defer lw.mu.Unlock()
 	lw.requests = append(lw.requests, Request{Verb: verb, Options: *opts.DeepCopy(), Time: time.Now()})

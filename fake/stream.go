@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinformer/kinformer/fake/internal/fault"
 	"github.com/kinformer/kinformer/fake/internal/history"
 )
 
@@ -25,7 +26,7 @@ const streamBuffer = 100
 // After an action that may produce events for the stream, its caller calls pump. The lock is never
 // held during a blocking send.
 type stream struct {
-	fault  Fault
+	fault  fault.Fault
 	remove func(*stream) // called once, when the stream is closed
 
 	mu       sync.Mutex       // guards the fields below, up to releases
@@ -43,15 +44,15 @@ type stream struct {
 
 var _ watch.Interface = (*stream)(nil)
 
-func newStream(cursor *history.Watcher, fault Fault, remove func(*stream)) *stream {
+func newStream(cursor *history.Watcher, f fault.Fault, remove func(*stream)) *stream {
 	s := &stream{
-		fault:   fault,
+		fault:   f,
 		remove:  remove,
 		cursor:  cursor,
 		result:  make(chan watch.Event, streamBuffer),
 		stopped: make(chan struct{}),
 	}
-	if fault.CloseAfterEvents < 0 {
+	if f.CloseAfterEvents < 0 {
 		s.cursor = nil
 	}
 	return s

@@ -22,7 +22,8 @@ import (
 // default/web". The verbs and resources are those of RBAC. A generated name is its prefix, an
 // asterisk and, except in the create, a number: "1st delete of pods default/web-*2". Leases and
 // Events have no places. [Lag] and [Gap] can also be at a write of the cluster or of Steps: "1st
-// update of websites default/web by steps", "1st delete of pods default/web by cluster".
+// update of websites default/web by steps", "1st delete of pods default/web by cluster". If no run
+// reaches the place of a disturbance in Test.Disturb, the test fails.
 type Disturbance interface {
 	// at returns the disturbance at each of the given writes, if it is a zero value, and otherwise
 	// the disturbance itself.

@@ -34,29 +34,19 @@
 // and of the server's watches add: requests, watch events and reports. It is held for O(requests
 // and watches), and never while the server or the program is called.
 //
-// The first run is undisturbed. Others have one or more disturbances, each at a write that is named
-// by what it does: see [Disturbance].
+// The first run is undisturbed, and others differ from it in the order alone; see [Run]. The rest
+// have disturbances, each at a write that is named by what it does; see [Disturbance].
 //
-// # The cluster
-//
-// Test.Cluster is what else writes to the API server: actors, pure functions from all objects to
-// the writes that are possible next. [Workloads] returns those that play Kubernetes' own
-// controllers and the kubelets. The engine knows only [Actor]: the controllers are in
-// internal/workloads, a file each, and workloads.go makes actors of them.
+// Test.Cluster is what else writes to the API server; see [Actor]. [Workloads] returns actors that
+// play Kubernetes' own controllers and the kubelets.
 //
 // # What makes a run fail
 //
 // When the program is at rest at the end of a [World.Settle], all objects but Leases, Events and
 // APIServices are compared with those of the undisturbed run. UIDs, versions, generations,
 // managedFields and times are not compared, and generated names and hashes of templates are matched
-// by the content of their objects. A run also fails if
-//
-//   - an undisturbed run in another order ends in another state;
-//   - the program does not come to rest: it writes again and again;
-//   - Start returns too early or too late: see [Return];
-//   - a goroutine is left after Start has returned;
-//   - Start panics, or client-go recovers a panic;
-//   - an invariant of the test returns an error.
+// by the content of their objects. A run also fails if it breaks another rule, see [Oracle], or if
+// an invariant of the test returns an error.
 //
 // # What it cannot find
 //
@@ -72,12 +62,15 @@
 //
 //	simulate.go, runner.go      Run: which runs there are, and how a failure is repeated and reported
 //	run.go, test.go, world.go   one run: its set-up, Steps and end
-//	cluster.go, workloads.go    the stimuli of the cluster: actors and their actions
+//	cluster.go, actor.go        the stimuli of the cluster: actors and their actions
+//	workloads.go, invariant.go  actors and invariants that programs may use
 //	serve.go                    a request with its disturbances, and what is checked after a write
-//	process.go, watch.go        the stimuli of the program: its requests and watches
+//	process.go, recorder.go     the stimuli of the program: its requests
+//	watch.go, event.go          and its watches
 //	scheduler.go                the loop, which picks a stimulus and calls its deliver
 //	objects.go, mapper.go       what the server stores, and the resources of kinds
 //	plan.go, disturbance.go     what goes wrong in a run
 //	staleness.go, rest.go       what a process does not see, and when the program is at rest
+//	quiescence.go, watchdog.go  when all goroutines are blocked, and what ends a run that never is
 //	record.go, point.go         what has happened, and the names of writes
 package simulate

@@ -33,7 +33,7 @@ type Test struct {
 	// test's own.
 	Cluster []Actor
 
-	// Disturb is the disturbances to try. Nil means all but BackInTime; see Disturbance.
+	// Disturb is the disturbances to try. Nil means all but BackInTime.
 	Disturb []Disturbance
 	// Without switches oracles off.
 	Without []Oracle
