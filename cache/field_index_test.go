@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/fake"
@@ -27,6 +28,49 @@ func gadgetOf(name string, spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": map[string]any{"name": name}, "spec": spec,
 	}}
+}
+
+// TestFieldIndexFindsObjectsHoweverTheyArrive compares what indexes by fields find with the Pods,
+// which are live and packed, streamed and decoded by the client.
+func TestFieldIndexFindsObjectsHoweverTheyArrive(t *testing.T) {
+	config, client := startPodServer(t)
+	list, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make(map[string][]string) // keys by node and by image
+	for _, pod := range list.Items {
+		key := pod.Namespace + "/" + pod.Name
+		want[pod.Spec.NodeName] = append(want[pod.Spec.NodeName], key)
+		for _, container := range pod.Spec.Containers {
+			want[container.Image] = append(want[container.Image], key)
+		}
+	}
+	forEachWay(t, config, func(t *testing.T, config *rest.Config, packed bool) {
+		lw := cache.ListWatchOf(kubernetes.NewForConfigOrDie(config).CoreV1().Pods(""))
+		informer := runInformer(t, lw, &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{
+			Packed:   packed,
+			Indexers: cache.Indexers[*corev1.Pod]{"node": cache.ByField[*corev1.Pod]("spec.nodeName"), "image": cache.ByField[*corev1.Pod]("spec.containers.image")},
+		})
+		found := 0
+		for _, index := range []string{"node", "image"} {
+			values, err := informer.Store().Snapshot().ListIndexValues(index)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, value := range values {
+				keys, err := informer.Store().IndexKeys(index, value)
+				slices.Sort(keys)
+				slices.Sort(want[value])
+				if found++; err != nil || !slices.Equal(keys, want[value]) {
+					t.Errorf("%s %s finds %q, %v, want %q", index, value, keys, err, want[value])
+				}
+			}
+		}
+		if found != len(want) {
+			t.Errorf("the indexes have %d values, want %d", found, len(want))
+		}
+	})
 }
 
 // TestFieldIndexDecodesNothing counts the decoded objects of a packed informer with an index by a
