@@ -304,11 +304,11 @@ func TestPiecesAreBounded(t *testing.T) {
 	}
 }
 
-// Others replace twenty objects of a first list while it is published, and the last one at its end.
-// It is delivered without these: the last ones take their places, and the others are in the order
-// of the list.
+// Others replace the first twenty objects of a first list while it is published, and the last five
+// at its end. It is delivered without these: some of the last take the places of the first, and the
+// others are in the order of the list.
 func TestFirstListOfWhichSomeObjectsAreGoneKeepsItsOrder(t *testing.T) {
-	const objects, gone = 2000, 20
+	const objects, first, last = 2000, 20, 5
 	h := newScopedHarness()
 	h.add("c", scope.Scope{})
 	next := h.feeds["c"].Begin()
@@ -321,24 +321,26 @@ func TestFirstListOfWhichSomeObjectsAreGoneKeepsItsOrder(t *testing.T) {
 	h.Store.yield = func() {
 		switch pieces++; pieces {
 		case 3:
-			for i := range gone {
+			for i := range first {
 				h.run(t, fmt.Sprintf("b put c%04d/z@25", i))
 			}
 		case 4:
-			h.run(t, fmt.Sprintf("b put c%04d/z@26", objects-1))
+			for i := range last {
+				h.run(t, fmt.Sprintf("b put c%04d/z@26", objects-1-i))
+			}
 		}
 	}
 	if err := next.Commit("30"); err != nil {
 		t.Fatal(err)
 	}
 	batches := h.batches()
-	first := strings.Split(batches[len(batches)-1], ", ")
-	if rest := listed[gone : objects-1-gone]; len(first) != objects-gone-1 || !slices.Equal(first[gone:], rest) {
-		t.Errorf("the last batch has %d changes: %q", len(first), first)
+	got := strings.Split(batches[len(batches)-1], ", ")
+	if stay := objects - first - last; len(got) != stay || !slices.Equal(got[first:], listed[first:stay]) {
+		t.Errorf("the last batch has %d changes: %q", len(got), got)
 	}
-	slices.Sort(first)
-	if !slices.Equal(first, listed[gone:objects-1]) {
-		t.Errorf("the last batch has %q", first)
+	slices.Sort(got)
+	if !slices.Equal(got, listed[first:objects-last]) {
+		t.Errorf("the last batch has %q", got)
 	}
 	if err := h.validate(); err != nil {
 		t.Error(err)
