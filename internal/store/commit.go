@@ -24,7 +24,7 @@ type commit struct {
 	exist     bool               // the objects of a commit without a list exist
 	replaced  map[*Scope]bool    // the scopes whose entries are replaced; nil for all entries
 	failed    map[string]bool    // the keys of the list's states that could not be stored
-	renamed   map[uint64]failure // by UID, the same of objects that a transform may have renamed; nil until renamedTo
+	renamed   map[uint64]failure // by UID, the states of these of which a transform may have renamed the object; set by renamedTo
 }
 
 // Commit implements feed.Replacement. The changes of a whole collection are one batch of the log,

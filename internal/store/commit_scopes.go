@@ -24,7 +24,9 @@ type pieces struct {
 	sets   []*snapmap.Set // the keys of the entries of the scopes before the first piece
 	writes []write        // of the piece
 	batch  []Change       // the first lists of scopes, which are logged at the end; later lists are logged by pieces
-	at     map[string]int // where batch has a key; nil unless others have changed entries of these scopes
+	// positions are those of the keys in batch. It is nil unless others have changed entries of
+	// these scopes.
+	positions map[string]int
 }
 
 func newPieces(of commit) *pieces {
@@ -234,9 +236,9 @@ func (c *pieces) isOverwritten() bool {
 
 // findPositions finds the keys in the batch, so that updateBatch takes no time for the others.
 func (c *pieces) findPositions() {
-	c.at = make(map[string]int, len(c.batch))
+	c.positions = make(map[string]int, len(c.batch))
 	for i := range c.batch {
-		c.at[c.batch[i].Key] = i
+		c.positions[c.batch[i].Key] = i
 	}
 }
 
@@ -245,19 +247,19 @@ func (c *pieces) updateBatch() {
 	for scope := range c.replaced {
 		for key := range scope.overwritten {
 			entry := new(Entry).fromMap(c.entries.Item(key))
-			i, known := c.at[key]
+			i, known := c.positions[key]
 			switch isNew := entry != nil && entry.scope().isUnlisted() && c.replaced[entry.scope()]; {
 			case isNew && known:
 				c.batch[i].New = entry
 			case isNew:
-				c.at[key] = len(c.batch)
+				c.positions[key] = len(c.batch)
 				c.batch = append(c.batch, Change{Key: key, New: entry, Initial: true})
 			case known: // the last one takes its place
 				last := len(c.batch) - 1
 				c.batch[i], c.batch[last] = c.batch[last], Change{}
-				c.at[c.batch[i].Key] = i
+				c.positions[c.batch[i].Key] = i
 				c.batch = c.batch[:last]
-				delete(c.at, key)
+				delete(c.positions, key)
 			}
 		}
 	}

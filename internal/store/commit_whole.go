@@ -11,9 +11,9 @@ import (
 	"github.com/kinformer/kinformer/internal/feed"
 )
 
-// swap is a commit that replaces all entries at once. Only run, and the branches of isFromServer,
-// are for the list of a whole collection alone, as are in commit.go candidates without all and
-// markSynced in finish. The rest also serves Store.Replace and, with scopes too, Clear.
+// swap is a commit that replaces all entries at once. Of this file, run and the branches of
+// isFromServer serve only the list of a whole collection; of commit.go, so do candidates with all
+// false, and markSynced in finish. The rest also serves Store.Replace and, with scopes too, Clear.
 type swap struct {
 	commit
 	next    *state   // to which decide's writes add what is kept

@@ -113,7 +113,7 @@ func (k *scopes) holding(key string) iter.Seq[*Scope] {
 		namespace := namespaceOf(key)
 		own := k.byNamespace[namespace]
 		if namespace == "" {
-			own = nil // those of all namespaces
+			own = nil // only scopes of all namespaces have cluster-scoped objects
 		}
 		for _, scopes := range [...][]*Scope{k.byNamespace[""], own} {
 			for _, c := range scopes {
