@@ -241,9 +241,7 @@ func (s *stream) bookmarkEvery(period time.Duration) {
 func (s *stream) bookmark() {
 	s.mu.Lock()
 	if s.cursor != nil {
-		if event := s.cursor.Bookmark(); event != nil {
-			s.queue = append(s.queue, s.edit(watch.Event{Type: event.Type, Object: event.Object})...)
-		}
+		s.cursor.Bookmark()
 	}
 	s.mu.Unlock()
 	s.pump()

@@ -26,6 +26,7 @@ type Watcher struct {
 	limit uint64 // if not 0, the newest version of the lagging replica that is watched
 
 	allowBookmarks bool
+	bookmarkDue    bool
 	bookmarksSent  int // compared with the memory's bookmarks
 }
 
@@ -140,24 +141,18 @@ func (w *Watcher) Next(limit int) ([]*Event, <-chan struct{}, error) {
 	if w.c.removed {
 		return nil, nil, ErrEnded
 	}
-	if w.allowBookmarks && w.bookmarksSent != m.bookmarks {
-		w.bookmarksSent = m.bookmarks
+	if w.allowBookmarks && (w.bookmarkDue || w.bookmarksSent != m.bookmarks) {
+		w.bookmarkDue, w.bookmarksSent = false, m.bookmarks
 		return []*Event{w.c.bookmark(w.version(), false)}, nil, nil
 	}
 	return nil, w.c.nextChange(), nil
 }
 
-// Bookmark returns a bookmark at the current version. It returns nil if bookmarks are not allowed
-// or if Next has not yet returned all events up to that version.
-func (w *Watcher) Bookmark() *Event {
-	m := w.c.memory
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	caughtUp := len(w.initial) == 0 && w.initialEventsEnd == nil && (w.next == w.c.log.next() || w.limit > 0)
-	if !w.allowBookmarks || !caughtUp || w.epoch != m.epoch {
-		return nil
-	}
-	return w.c.bookmark(w.version(), false)
+// Bookmark makes Next return a bookmark after the outstanding events, if bookmarks are allowed.
+func (w *Watcher) Bookmark() {
+	w.c.memory.mu.Lock()
+	defer w.c.memory.mu.Unlock()
+	w.bookmarkDue = true
 }
 
 // version returns the newest version of the watched server. The caller must hold mu.

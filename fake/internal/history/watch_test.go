@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // A bookmark promises that all events up to its version were sent, so a watcher with outstanding
-// events must not return one.
+// events does not return one yet.
 func TestNoBookmarkBeforeWatcherHasCaughtUp(t *testing.T) {
 	h := newHarness(10)
 	h.write(t, "a", "x")
@@ -21,28 +22,27 @@ func TestNoBookmarkBeforeWatcherHasCaughtUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bookmark := cursor.Bookmark(); bookmark != nil {
-		t.Fatalf("got bookmark at %d before the initial events", bookmark.Version)
-	}
 	h.write(t, "b", "x")
+	cursor.Bookmark()
 	h.memory.Bookmark()
-	for _, want := range []string{"ADDED 2", "BOOKMARK 2", "ADDED 3"} {
-		if bookmark := cursor.Bookmark(); bookmark != nil {
-			t.Fatalf("got bookmark at %d before %s", bookmark.Version, want)
-		}
+	for _, want := range []string{"ADDED 2", "BOOKMARK 2", "ADDED 3", "BOOKMARK 3"} {
 		events, _, err := cursor.Next(1)
-		if got := string(events[0].Type) + " " + FormatVersion(events[0].Version); err != nil || got != want {
-			t.Fatalf("got %s, %v, want %s", got, err, want)
+		if err != nil || len(events) != 1 {
+			t.Fatalf("got %v, %v, want %s", events, err, want)
 		}
-	}
-	if bookmark := cursor.Bookmark(); bookmark == nil || bookmark.Version != 3 {
-		t.Errorf("got bookmark %v, want one at 3", bookmark)
-	}
-	events, _, _ := cursor.Next(1)
-	if len(events) != 1 || events[0].Version != 3 || len(events[0].Object.GetAnnotations()) != 0 {
-		t.Errorf("after Memory.Bookmark: got %v, want one bookmark at 3", events)
+		if got := string(events[0].Type) + " " + FormatVersion(events[0].Version); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+		_, isInitialEventsEnd := events[0].Object.GetAnnotations()[metav1.InitialEventsAnnotationKey]
+		if isInitialEventsEnd != (want == "BOOKMARK 2") {
+			t.Errorf("%s: ends the initial events: %v", want, isInitialEventsEnd)
+		}
 	}
 	if events, changed, err := cursor.Next(1); len(events) != 0 || changed == nil || err != nil {
 		t.Errorf("after all events: got %v, %v", events, err)
+	}
+	cursor.Bookmark()
+	if events, _, err := cursor.Next(1); len(events) != 1 || events[0].Type != watch.Bookmark || err != nil {
+		t.Errorf("after Bookmark: got %v, %v, want one", events, err)
 	}
 }

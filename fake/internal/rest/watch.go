@@ -128,16 +128,11 @@ func (s *stream) run(ctx context.Context, cursor *history.Watcher) error {
 		case <-changed:
 		case <-s.store.Withdrawn(): // after the last events
 		case <-bookmarks.C:
-			if bookmark := cursor.Bookmark(); bookmark != nil {
-				err = s.send([]*history.Event{bookmark})
-			}
+			cursor.Bookmark()
 		case <-ctx.Done():
 			return nil
 		case <-s.Closing:
 			return nil
-		}
-		if err != nil {
-			return err
 		}
 	}
 }
