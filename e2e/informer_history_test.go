@@ -202,7 +202,13 @@ func TestInformerFollowsServersHistory(t *testing.T) {
 	h := newHistory(t, c)
 	t.Run("relist in pages", func(t *testing.T) { relistInPages(t, h, replica) })
 	t.Run("start on a server cut off from etcd", func(t *testing.T) { startCutOff(t, h, replica) })
+	for _, overtaken := range []bool{false, true} {
+		t.Run(fmt.Sprintf("one server has the lost history, overtaken: %t", overtaken), func(t *testing.T) {
+			resumeOnLostHistory(t, h, replica, overtaken)
+		})
+	}
 	for _, r := range []rollback{
+		{name: "not overtaken", below: true},
 		{name: "overtaken"},
 		{name: "overtaken and expired", expired: true},
 		{name: "version used twice", expired: true, reuse: true},
@@ -266,10 +272,57 @@ func startCutOff(t *testing.T, h *history, replica *cluster.Replica) {
 	}
 }
 
+// resumeOnLostHistory restores etcd while a replica goes on with what is lost. Informers resume
+// their watches on the replica before they reach the restored server.
+func resumeOnLostHistory(t *testing.T, h *history, replica *cluster.Replica, overtaken bool) {
+	t.Helper()
+	if err := errors.Join(replica.Stop(), replica.Start(t.Context())); err != nil { // an earlier restore has stopped it
+		t.Fatal(err)
+	}
+	var network gate
+	config := h.cluster.Config()
+	network.configure(config)
+	followers := h.follow(t, config, cache.InformerOptions[*corev1.ConfigMap]{})
+	backup, err := h.cluster.Backup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 6 * historyObjects { // more than the server's own writes when it starts
+		h.write(t, n%historyObjects, "lost")
+	}
+	h.expectEqual(t, followers, settleTimeout)
+	h.expectEqual(t, h.follow(t, replica.Config(), cache.InformerOptions[*corev1.ConfigMap]{}), settleTimeout)
+	lost, reached := h.truth(t), h.revision(t)
+	network.close()
+	replica.Cut()
+	defer replica.Mend()
+	if err := h.cluster.Restore(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	for revision := h.revision(t); overtaken && revision < reached+historyObjects/2; {
+		revision = h.write(t, int(revision)%historyObjects, "restored")
+	}
+	network.lead(replica.Config())
+	for _, f := range followers {
+		await(t, f.name+" watches the replica", func(context.Context) error {
+			if status := f.Status(); status.Phase != cache.PhaseWatching {
+				return fmt.Errorf("%v: %w", status.Phase, status.Err)
+			}
+			return nil
+		})
+		if got := f.content(); !maps.Equal(got, lost) {
+			t.Errorf("%s, on the replica: %s", f.name, differentContent(got, lost))
+		}
+	}
+	network.lead(h.cluster.Config())
+	h.expectEqual(t, followers, reconnection+recovery)
+}
+
 // rollback is a restore of etcd after which the server's versions pass those of the informers
-// before they connect again.
+// before they connect again, or do not.
 type rollback struct {
 	name    string
+	below   bool // they do not pass them
 	expired bool // the server has no older version for watches
 	reuse   bool // objects have versions that they had in the lost history, with other data
 	hot     bool // one object alone is written, before and after
@@ -303,7 +356,11 @@ func (r rollback) run(t *testing.T, h *history) {
 	if err := h.cluster.Restore(t.Context(), backup); err != nil {
 		t.Fatal(err)
 	}
-	if used := r.overtake(t, h, lost, reached); r.reuse != (used > 0) {
+	if r.below {
+		if revision := h.revision(t); revision >= reached {
+			t.Fatalf("the restored revision is %d, want less than %d", revision, reached)
+		}
+	} else if used := r.overtake(t, h, lost, reached); r.reuse != (used > 0) {
 		t.Fatalf("%d versions were used twice, want some: %t", used, r.reuse)
 	}
 	if r.expired {

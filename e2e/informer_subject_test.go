@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -271,6 +273,7 @@ func (h *errorRecorder) list() []error {
 type gate struct {
 	mu     sync.Mutex
 	closed bool
+	server string // the address that is dialed instead of the client's, if set
 	conns  []net.Conn
 }
 
@@ -279,12 +282,12 @@ func (g *gate) configure(config *rest.Config) { config.Dial = g.dial }
 
 func (g *gate) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	g.mu.Lock()
-	closed := g.closed
+	closed, server := g.closed, cmp.Or(g.server, address)
 	g.mu.Unlock()
 	if closed {
 		return nil, fmt.Errorf("dial %s: %w", address, net.ErrClosed)
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, server)
 	if err == nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -308,6 +311,15 @@ func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = false
+}
+
+// lead closes all connections, and lets new ones lead to another server.
+func (g *gate) lead(to *rest.Config) {
+	g.close()
+	g.mu.Lock()
+	g.server = strings.TrimPrefix(to.Host, "https://")
+	g.mu.Unlock()
+	g.open()
 }
 
 // await calls try until it succeeds, and fails the test after waitTimeout.

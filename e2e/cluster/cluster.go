@@ -143,20 +143,21 @@ func (c *Cluster) Dir() string { return c.dir }
 // Stop stops the servers and removes the cluster's folder.
 func (c *Cluster) Stop() error {
 	defer c.closeLinks()
-	return errors.Join(c.stopServers(), os.RemoveAll(c.dir))
+	return errors.Join(c.stopServers(false), os.RemoveAll(c.dir))
 }
 
 // StopKeepingLogs stops the servers and removes their data, but keeps their logs, for a failed
 // test.
 func (c *Cluster) StopKeepingLogs() error {
 	defer c.closeLinks()
-	return errors.Join(c.stopServers(), os.RemoveAll(c.dataDir()))
+	return errors.Join(c.stopServers(false), os.RemoveAll(c.dataDir()))
 }
 
-// stopServers stops every kube-apiserver first, which would log errors without etcd. It closes the
-// connections to etcd, which does not end while it has open ones.
-func (c *Cluster) stopServers() error {
-	err := errors.Join(c.stopReplicas(), c.apiServer.Stop())
+// stopServers stops every kube-apiserver first, which would log errors without etcd, or only those
+// that are connected to it. It closes the connections to etcd, which does not end while it has open
+// ones.
+func (c *Cluster) stopServers(onlyConnected bool) error {
+	err := errors.Join(c.stopReplicas(onlyConnected), c.apiServer.Stop())
 	c.etcd.client.CloseIdleConnections()
 	err = errors.Join(err, c.etcdServer.Stop())
 	c.etcd.client.CloseIdleConnections()

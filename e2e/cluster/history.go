@@ -49,10 +49,10 @@ func (c *Cluster) Backup(ctx context.Context) (Backup, error) {
 }
 
 // Restore restores a backup as documented by Kubernetes: all servers stop, etcd's data is replaced,
-// and etcd and kube-apiserver start. Replicas stay stopped. Later writes are lost, and their
-// resourceVersions are assigned a second time.
+// and etcd and kube-apiserver start. Replicas stay stopped, and those that are cut off from etcd go
+// on. Later writes are lost, and their resourceVersions are assigned a second time.
 func (c *Cluster) Restore(ctx context.Context, backup Backup) error {
-	if err := c.stopServers(); err != nil {
+	if err := c.stopServers(true); err != nil {
 		return err
 	}
 	// Restored to another folder first, so that a failure does not lose the current data.

@@ -100,6 +100,12 @@ func (l *link) setCut(cut bool) {
 	}
 }
 
+func (l *link) isCut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut
+}
+
 // close closes the link, and returns when its goroutines have ended.
 func (l *link) close() {
 	l.setCut(true)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/client-go/rest"
 )
@@ -84,11 +85,17 @@ func (c *Cluster) servers() []*Server {
 	return all
 }
 
-// stopReplicas stops the replicas, which stay connected to etcd.
-func (c *Cluster) stopReplicas() error {
+// stopReplicas stops the replicas, or only those that are connected to etcd. It leaves the
+// connections as they are.
+func (c *Cluster) stopReplicas(onlyConnected bool) error {
+	c.mu.Lock()
+	replicas := slices.Clone(c.replicas)
+	c.mu.Unlock()
 	var errs []error
-	for _, s := range c.servers()[2:] {
-		errs = append(errs, s.Stop())
+	for _, r := range replicas {
+		if !onlyConnected || !r.link.isCut() {
+			errs = append(errs, r.Stop())
+		}
 	}
 	return errors.Join(errs...)
 }
