@@ -113,7 +113,7 @@ func (p *Packed) pack(packer *pack.Packer, i int, object func(i int) (metav1.Obj
 	if controller := metav1.GetControllerOfNoCopy(meta); controller != nil {
 		owner = string(controller.UID)
 	}
-	p.objects[i] = packer.Pack(raw, owner, pack.Object{})
+	p.objects[i] = packer.Pack(raw, owner, pack.Object{}, pack.Excerpt{})
 	p.ends[i] = envelope.ItemSize(raw)
 	return nil
 }

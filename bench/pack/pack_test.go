@@ -90,7 +90,7 @@ func unstructured(tb testing.TB) (objects []object) {
 func packAll(p *pack.Packer, objects []object) (packed []pack.Object, size int) {
 	packed = make([]pack.Object, len(objects))
 	for i, o := range objects {
-		packed[i] = p.Pack(o.raw, o.owner, pack.Object{})
+		packed[i] = p.Pack(o.raw, o.owner, pack.Object{}, pack.Excerpt{})
 		size += packed[i].Size()
 	}
 	return packed, size
@@ -167,7 +167,7 @@ func BenchmarkUpdate(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		n := random[i%len(random)]
-		packed[n] = p.Pack(after[n].raw, after[n].owner, packed[n])
+		packed[n] = p.Pack(after[n].raw, after[n].owner, packed[n], pack.Excerpt{})
 		i++
 	}
 }

@@ -50,7 +50,7 @@ func packObjects(objects []rawObject) compressedObjects {
 	packer := pack.New()
 	packed := make(packedObjects, len(objects))
 	for i, o := range objects {
-		packed[i] = packer.Pack(o.raw, o.owner, pack.Object{})
+		packed[i] = packer.Pack(o.raw, o.owner, pack.Object{}, pack.Excerpt{})
 	}
 	return packed
 }

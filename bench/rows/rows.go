@@ -87,6 +87,7 @@ func All() []Row {
 		{Partial, fieldIndex},
 		{Store, readersBesideWriter},
 		{Store, getByKey},
+		{Store, listBySelector},
 		{Store, eventPipeline},
 		{Store, eventLatency},
 		{Store, observedEvents},

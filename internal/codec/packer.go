@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/layout"
 	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/wire"
 )
@@ -90,7 +91,22 @@ func (p *Packer) Pack(item feed.Item, old pack.Object, value func() (any, error)
 	if err != nil {
 		return pack.Object{}, fmt.Errorf("encode for packing: %w", err)
 	}
-	return p.packer.Pack(raw, controllerUID(obj), old), nil
+	return p.packer.Pack(raw, controllerUID(obj), old, p.excerpt(raw, layout.Object{})), nil
+}
+
+// excerpt returns the place of the labels in stored bytes, none if their layout is not known. at is
+// their layout, or one that does not fit.
+func (p *Packer) excerpt(raw []byte, at layout.Object) pack.Excerpt {
+	if !at.Fits(raw) {
+		parsed, err := wire.Parse(raw, p.storedFormat(raw))
+		if err == nil {
+			_, at, err = parsed.Identify()
+		}
+		if err != nil || at.Length == 0 {
+			return pack.Excerpt{}
+		}
+	}
+	return pack.Excerpt{Start: int(at.Labels.Start), End: int(at.Labels.End), Known: true}
 }
 
 // parse returns an item's bytes as a wire.Item. It parses them only if their layout is not known.
@@ -105,12 +121,12 @@ func (p *Packer) parse(item feed.Item) (wire.Item, error) {
 // decodes.
 func (p *Packer) packAsDecoded(item feed.Item, parsed *wire.Item, controller string, old pack.Object) pack.Object {
 	if c, ok := item.Codec.(*jsonCodec); !ok || !c.clearKind || parsed.Kind == "" && parsed.APIVersion == "" {
-		return p.packer.Pack(item.Raw, controller, old)
+		return p.packer.Pack(item.Raw, controller, old, p.excerpt(item.Raw, item.Layout))
 	}
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	*buffer = parsed.AppendWithoutKind((*buffer)[:0])
-	return p.packer.Pack(*buffer, controller, old)
+	return p.packer.Pack(*buffer, controller, old, p.excerpt(*buffer, item.Layout))
 }
 
 // check returns the error with which a reader would fail to decode an item whose bytes are stored
@@ -239,8 +255,18 @@ func (p *Packer) Unpack(packed pack.Object) (obj any, err error) {
 	return obj, err
 }
 
-// Labels returns the labels of a packed object without decoding the object.
+// Labels returns the labels of a packed object without decoding the object. Those of the objects of
+// a pack.ExcerptGroup are equal.
 func (p *Packer) Labels(packed pack.Object) (labels map[string]string, err error) {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	excerpt, ok, err := packed.AppendExcerpt((*buffer)[:0])
+	if *buffer = excerpt; err != nil {
+		return nil, err
+	}
+	if ok {
+		return wire.ReadLabels(excerpt)
+	}
 	err = withBytes(packed, func(raw []byte) error {
 		parsed, err := wire.Parse(raw, p.storedFormat(raw))
 		if err != nil {

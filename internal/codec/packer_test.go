@@ -137,6 +137,21 @@ func (c packerCase) compareLocated(tb testing.TB, item feed.Item, want pack.Obje
 	if gotErr != nil || wantErr != nil || !bytes.Equal(gotRaw, wantRaw) {
 		tb.Fatalf("with the layout %+v, Pack packs %q, %v, want %q, %v", item.Layout, gotRaw, gotErr, wantRaw, wantErr)
 	}
+	c.compareLabels(tb, got)
+	c.compareLabels(tb, want)
+}
+
+// compareLabels reads the labels of a packed object without and with decoding it.
+func (c packerCase) compareLabels(tb testing.TB, packed pack.Object) {
+	tb.Helper()
+	unpacked, err := c.packer.Unpack(packed)
+	if err != nil {
+		return // which compare reports
+	}
+	labels, err := c.packer.Labels(packed)
+	if want := unpacked.(object).GetLabels(); err == nil && !maps.Equal(labels, want) {
+		tb.Fatalf("Labels returns %v, want %v", labels, want)
+	}
 }
 
 // TestPackedObjectEqualsDecodedObject packs the bytes of lists and watches. A typed object in JSON

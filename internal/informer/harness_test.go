@@ -71,7 +71,7 @@ func (*scriptedSource) Traits() feed.Traits { return feed.Traits{} }
 type rawPacker struct{}
 
 func (rawPacker) Pack(item feed.Item, _ pack.Object, _ func() (any, error)) (pack.Object, error) {
-	return pack.New().Pack(item.Raw, "", pack.Object{}), nil
+	return pack.New().Pack(item.Raw, "", pack.Object{}, pack.Excerpt{}), nil
 }
 
 func (rawPacker) Unpack(object pack.Object) (any, error) {

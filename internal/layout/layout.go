@@ -19,7 +19,20 @@ type Span struct{ Start, End int32 }
 func NewSpan(start, end int) Span { return Span{int32(start), int32(end)} }
 
 // Move returns the part whose start and end were moved.
-func (s Span) Move(start, end int) Span { return NewSpan(int(s.Start)+start, int(s.End)+end) }
+func (s Span) Move(start, end int) Span {
+	if s.IsZero() {
+		return s
+	}
+	return NewSpan(int(s.Start)+start, int(s.End)+end)
+}
+
+// Extended returns the part with everything up to an end, or one from start if it is zero.
+func (s Span) Extended(start, end int) Span {
+	if s.IsZero() {
+		return NewSpan(start, end)
+	}
+	return NewSpan(int(s.Start), end)
+}
 
 // Of returns the part of the bytes.
 func (s Span) Of(raw []byte) []byte { return raw[s.Start:s.End] }
@@ -35,6 +48,9 @@ type Object struct {
 	APIVersion, Kind Span // in JSON, with the quotes
 
 	Metadata Span // the message, or in JSON the object with its braces
+	// Labels are the labels: in JSON the object with its braces, in protobuf the fields from the
+	// first label to the last, among which may be others.
+	Labels Span
 	// Owners are the ownerReferences: in JSON the array with its brackets, in protobuf the fields
 	// from the first owner to the last, among which may be others.
 	Owners Span
@@ -55,7 +71,7 @@ func New(length int) Object {
 // Fits reports whether o may be the layout of raw: it is known, for bytes of this length.
 func (o *Object) Fits(raw []byte) bool {
 	return o.Length > 0 && int(o.Length) == len(raw) &&
-		o.APIVersion.isIn(raw) && o.Kind.isIn(raw) && o.Metadata.isIn(raw) && o.Owners.isIn(raw)
+		o.APIVersion.isIn(raw) && o.Kind.isIn(raw) && o.Metadata.isIn(raw) && o.Labels.isIn(raw) && o.Owners.isIn(raw)
 }
 
 func (s Span) isIn(raw []byte) bool {

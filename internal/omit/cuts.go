@@ -15,7 +15,7 @@ type cuts []cut
 // move returns the layout of an object after the cuts.
 func (c cuts) move(at layout.Object) layout.Object {
 	at.Length += int32(c.before(at.Length))
-	for _, part := range []*layout.Span{&at.APIVersion, &at.Kind, &at.Metadata, &at.Owners} {
+	for _, part := range []*layout.Span{&at.APIVersion, &at.Kind, &at.Metadata, &at.Labels, &at.Owners} {
 		if c.include(*part) {
 			*part = layout.Span{}
 			continue

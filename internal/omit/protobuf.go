@@ -22,7 +22,7 @@ const (
 // Without. Such an object is malformed, or has a form that no API server sends.
 //
 // The layout of the edited object is known if its metadata is first, as servers write it, and
-// nothing before the owners was cut.
+// nothing before the end of the labels and owners was cut.
 func (f *Fields) AppendProtobuf(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
 	if f.protobufUnsupported {
 		return Edited{Bytes: dst}, false
@@ -48,15 +48,14 @@ func moveInProtobuf(at layout.Object, object, edited []byte) layout.Object {
 		return layout.Object{}
 	}
 	moved := layout.New(len(edited))
-	if moved.Metadata = layout.NewSpan(from, to); at.Owners.IsZero() {
-		return moved
-	}
-	// The same fields are in the same bytes, so that all owners that are left are among them.
-	n := int(at.Owners.End) - was
-	if n > to-from || !bytes.Equal(object[was:was+n], edited[from:from+n]) {
+	moved.Metadata = layout.NewSpan(from, to)
+	// The same fields are in the same bytes, so that all labels and owners that are left are among
+	// them.
+	n := int(max(at.Labels.End, at.Owners.End)) - was
+	if n > to-from || n > 0 && !bytes.Equal(object[was:was+n], edited[from:from+n]) {
 		return layout.Object{}
 	}
-	moved.Owners = at.Owners.Move(from-was, from-was)
+	moved.Labels, moved.Owners = at.Labels.Move(from-was, from-was), at.Owners.Move(from-was, from-was)
 	return moved
 }
 

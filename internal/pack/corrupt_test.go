@@ -157,13 +157,16 @@ func TestErrorNamesTheCorruption(t *testing.T) {
 	delta := examples(t)[3].o
 	broken := &source{object: Object{data: "123456"}, pool: delta.from.pool}
 	for want, o := range map[string]Object{
-		"zero object":                 {},
-		"truncated header of 1 bytes": delta.withData("1"),
-		"implausible length 1048575":  delta.withData("1234\xff\xff\x3f0"),
-		"invalid instruction before":  delta.withData("1234\x05\x07\xff\xff\x7f"),
-		"decoded 1 of 5 bytes":        delta.withData("1234\x05\x08a\x00"),
-		"checksum mismatch":           delta.withData("1234\x01\x08a\x00"),
-		"unpack base: corrupt":        {from: broken, data: delta.data},
+		"zero object":                  {},
+		"truncated header of 1 bytes":  delta.withData("1"),
+		"implausible length 1048575":   delta.withData("1234\xff\xff\x3f\x010"),
+		"no place of an excerpt":       delta.withData("1234\x05"),
+		"excerpt of 1 bytes at 5 of 5": delta.withData("1234\x05\x03\x05"),
+		"excerpt of 6 bytes at 0 of 5": delta.withData("1234\x05\x08\x00"),
+		"invalid instruction before":   delta.withData("1234\x05\x01\x07\xff\xff\x7f"),
+		"decoded 1 of 5 bytes":         delta.withData("1234\x05\x01\x08a\x00"),
+		"checksum mismatch":            delta.withData("1234\x01\x01\x08a\x00"),
+		"unpack base: corrupt":         {from: broken, data: delta.data},
 	} {
 		if _, err := o.Unpack(nil); !errors.Is(err, ErrCorrupt) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("got error %v, want %q", err, want)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 )
 
@@ -20,7 +21,8 @@ var ErrCorrupt = errors.New("corrupt packed object")
 var ErrUnsupported = errors.New("objects of this type cannot be packed")
 
 // A packed object consists of the checksum of the unpacked bytes (four bytes, little-endian), their
-// length (uvarint), and instructions. Instructions assemble the object from a source, which is a
+// length (uvarint), the place of the excerpt (one or two uvarints: see header), and instructions.
+// Instructions assemble the object from a source, which is a
 // base, a dictionary or empty. Each is a literal followed by a copy:
 //
 //	token     opcode in the lower three bits; in the upper five the length of the literal,
@@ -97,7 +99,7 @@ func plausible(length uint64, packed, source int) bool {
 
 // decoder executes instructions. Every read is checked, because the data may be anything.
 type decoder struct {
-	data   []byte // the instructions
+	data   []byte // the packed object
 	next   int    // offset of the next instruction in data
 	source []byte
 	cursor int
@@ -108,29 +110,41 @@ type decoder struct {
 
 // decode appends the object that data encodes against source to dst.
 func decode(dst, data, source []byte) ([]byte, error) {
-	if len(data) <= headerSize {
-		return nil, fmt.Errorf("%w: truncated header of %d bytes", ErrCorrupt, len(data))
+	h, err := readHeader(data, len(source))
+	if err != nil {
+		return nil, err
 	}
-	sum, data := binary.LittleEndian.Uint32(data), data[headerSize:]
-	length, n := binary.Uvarint(data)
-	if n <= 0 || !plausible(length, len(data), len(source)) {
-		return nil, fmt.Errorf("%w: implausible length %d", ErrCorrupt, length)
-	}
-	dst = slices.Grow(dst, int(length))
-	dst = dst[:len(dst)+int(length)]
-	d := decoder{data: data, next: n, source: source, out: dst[len(dst)-int(length):]}
-	for d.next < len(data) {
-		if !d.step() {
-			return nil, fmt.Errorf("%w: invalid instruction before byte %d of %d", ErrCorrupt, headerSize+d.next, headerSize+len(data))
-		}
+	var d decoder
+	dst = d.start(dst, data, source, h)
+	if err := d.decodeTo(math.MaxInt); err != nil {
+		return nil, err
 	}
 	if d.done != len(d.out) {
-		return nil, fmt.Errorf("%w: decoded %d of %d bytes", ErrCorrupt, d.done, length)
+		return nil, fmt.Errorf("%w: decoded %d of %d bytes", ErrCorrupt, d.done, h.length)
 	}
-	if crc32.ChecksumIEEE(d.out) != sum {
+	if crc32.ChecksumIEEE(d.out) != h.sum {
 		return nil, fmt.Errorf("%w: checksum mismatch", ErrCorrupt)
 	}
 	return dst, nil
+}
+
+// start begins an object, to which it returns dst extended.
+func (d *decoder) start(dst, data, source []byte, h header) []byte {
+	dst = slices.Grow(dst, int(h.length))
+	dst = dst[:len(dst)+int(h.length)]
+	d.data, d.next, d.source, d.out = data, h.instruction, source, dst[len(dst)-int(h.length):]
+	return dst
+}
+
+// decodeTo executes instructions until so many bytes of the object are written, or there are no
+// more.
+func (d *decoder) decodeTo(end int) error {
+	for d.next < len(d.data) && d.done < end {
+		if !d.step() {
+			return fmt.Errorf("%w: invalid instruction before byte %d of %d", ErrCorrupt, d.next, len(d.data))
+		}
+	}
+	return nil
 }
 
 // step executes one instruction. It reports whether the instruction is valid.

@@ -24,7 +24,7 @@ func TestDeltaSize(t *testing.T) {
 	join := func(parts ...string) []byte {
 		return bytes.Join([][]byte{a, []byte(parts[0]), b, []byte(parts[1]), c, []byte(parts[2])}, nil)
 	}
-	const header = headerSize + 2
+	const header = headerSize + 3
 	id, other := fmt.Sprintf("%064x", 1), "c2272978966953482b00e42a05495d66df55577ede5c17bdf8285abfbafc780e"
 	for _, tt := range []struct {
 		name         string
@@ -46,7 +46,7 @@ func TestDeltaSize(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := new(encoder)
-			e.start(tt.next, tt.source)
+			e.start(tt.next, tt.source, Excerpt{}, false)
 			if !e.deltaEncode(1 << 20) {
 				t.Fatal("deltaEncode stopped below its limit")
 			}
@@ -120,7 +120,7 @@ func TestDeltaEncodeStopsAtItsLimit(t *testing.T) {
 		"many differences":  {many + "the end", others + "the end"},
 	} {
 		e := new(encoder)
-		e.start([]byte(tt[1]), []byte(tt[0]))
+		e.start([]byte(tt[1]), []byte(tt[0]), Excerpt{}, false)
 		if e.deltaEncode(200) {
 			t.Errorf("%s: wrote %d bytes, the limit is 200", name, len(e.out))
 		}
@@ -131,13 +131,13 @@ func TestDeltaEncodeStopsAtItsLimit(t *testing.T) {
 func TestPackingIsDeterministic(t *testing.T) {
 	p, w := New(), new(workspace)
 	for i := range 100 {
-		p.Pack(podLike(i, 0), "", Object{})
+		p.Pack(podLike(i, 0), "", Object{}, Excerpt{})
 	}
 	from := p.trainer.current.Load()
-	first := w.packStandalone(podLike(300, 0), from)
+	first := w.packStandalone(podLike(300, 0), Excerpt{}, from)
 	for i := range 20 {
-		w.packStandalone(podLike(300+i, 1), from)
-		if again := w.packStandalone(podLike(300, 0), from); again != first {
+		w.packStandalone(podLike(300+i, 1), Excerpt{}, from)
+		if again := w.packStandalone(podLike(300, 0), Excerpt{}, from); again != first {
 			t.Fatalf("%d bytes at first, %d after other objects", first.Size(), again.Size())
 		}
 	}
@@ -147,8 +147,8 @@ func TestPackingIsDeterministic(t *testing.T) {
 func TestWorkspaceForgetsFailedBase(t *testing.T) {
 	p, w := New(), new(workspace)
 	raw := podLike(1, 0)
-	good := p.Pack(raw, "owner", Object{})
-	other := New().Pack(bytes.ToUpper(raw), "", Object{})
+	good := p.Pack(raw, "owner", Object{}, Excerpt{})
+	other := New().Pack(bytes.ToUpper(raw), "", Object{}, Excerpt{})
 	bad := &source{object: other.withData(other.data[:len(other.data)-1])}
 	for range 2 {
 		if got, err := w.unpack(good.from); err != nil || !bytes.Equal(got, raw) {
@@ -168,9 +168,9 @@ func TestWorkspaceForgetsIndexOfOtherBase(t *testing.T) {
 	front, back := podLike(1, 0), podLike(2, 0)
 	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 	for _, text := range [][]byte{join(front, back), back[:200], join(back, front)} {
-		base := p.Pack(text, string(text), Object{})
+		base := p.Pack(text, string(text), Object{}, Excerpt{})
 		raw := join(bytes.Repeat([]byte("-"), 300), back, front)
-		o := w.packDelta(raw, base.from, false)
+		o := w.packDelta(raw, Excerpt{}, base.from, false)
 		if !w.encoder.baseIndex.valid {
 			t.Error("the base was not indexed")
 		}
@@ -186,7 +186,7 @@ func TestWorkspaceForgetsIndexOfOtherDictionary(t *testing.T) {
 	raw := podLike(1, 0)
 	for _, text := range [][]byte{podLike(2, 0), slices.Concat(podLike(3, 0), raw)} {
 		from := &source{dictionary: text}
-		got, want := w.packStandalone(raw, from), new(workspace).packStandalone(raw, from)
+		got, want := w.packStandalone(raw, Excerpt{}, from), new(workspace).packStandalone(raw, Excerpt{}, from)
 		if got.Size() != want.Size() {
 			t.Errorf("the object packs to %d bytes, and to %d in a new workspace", got.Size(), want.Size())
 		}
@@ -198,11 +198,11 @@ func TestWorkspaceForgetsIndexOfOtherDictionary(t *testing.T) {
 func TestEqualObjectsAreSampledOnce(t *testing.T) {
 	p := New()
 	for p.trainer.current.Load() == nil {
-		p.Pack(podLike(1, 0), "", Object{})
+		p.Pack(podLike(1, 0), "", Object{}, Excerpt{})
 	}
 	before := len(p.trainer.sample)
 	for range 100 {
-		p.Pack(podLike(1, 0), "", Object{})
+		p.Pack(podLike(1, 0), "", Object{}, Excerpt{})
 	}
 	if now := len(p.trainer.sample); now != before {
 		t.Errorf("the sample grew from %d to %d bytes", before, now)

@@ -25,9 +25,15 @@
 // The next state of an object is packed against the same base while that saves space, otherwise
 // against the newest base of its owner, and otherwise becomes the newest base itself.
 //
+// # Excerpts
+//
+// One part of an object, such as its labels, can be read on its own: it is near the beginning, and
+// the rest is not unpacked. Objects of one base that have the base's excerpt say so in a byte, and
+// are one ExcerptGroup. A reader of many objects reads the excerpt of each group once.
+//
 // # Corruption
 //
-// Each object carries a checksum of its unpacked bytes. If the packed bytes, the base or the
-// dictionary are damaged, or this package has a bug, Unpack returns an error and never another
-// object.
+// Each object carries a checksum of its unpacked bytes, which a reader of an excerpt does not
+// check. If the packed bytes, the base or the dictionary are damaged, or this package has a bug,
+// Unpack returns an error and never another object.
 package pack

@@ -21,11 +21,11 @@ type encoder struct {
 	recent    recentLiterals
 }
 
-// start begins an object. Neither raw nor source is modified.
-func (e *encoder) start(raw, source []byte) {
+// start begins an object. Neither raw nor source is modified. fromBase states that the excerpt is
+// that of the source, a base.
+func (e *encoder) start(raw, source []byte, excerpt Excerpt, fromBase bool) {
 	e.raw, e.source, e.cursor, e.done, e.recent.count = raw, source, 0, 0, 0
-	e.out = binary.LittleEndian.AppendUint32(e.out[:0], crc32.ChecksumIEEE(raw))
-	e.out = binary.AppendUvarint(e.out, uint64(len(raw)))
+	e.out = appendHeader(e.out[:0], header{sum: crc32.ChecksumIEEE(raw), length: uint64(len(raw)), excerpt: excerpt, fromBase: fromBase})
 }
 
 // minHex is the number of consecutive digits that are worth an instruction of their own.

@@ -38,16 +38,16 @@ func FuzzDelta(f *testing.F) {
 	fuzzSeeds(func(a, b []byte) { f.Add(a, b) })
 	f.Fuzz(func(t *testing.T, source, raw []byte) {
 		e := new(encoder)
-		e.start(raw, source)
+		e.start(raw, source, Excerpt{}, false)
 		if !e.deltaEncode(len(raw) + 1000) {
 			t.Fatalf("a delta of %d bytes against %d takes %d", len(raw), len(source), len(e.out))
 		}
 		wantDecoded(t, "delta", e, raw, source)
 		text := source[:min(len(source), maxDictionary)]
-		e.start(raw, text)
+		e.start(raw, text, Excerpt{}, false)
 		e.dictEncode(newIndex(text))
 		wantDecoded(t, "with dictionary", e, raw, text)
-		e.start(raw, nil)
+		e.start(raw, nil, Excerpt{}, false)
 		e.dictEncode(nil)
 		wantDecoded(t, "without dictionary", e, raw, nil)
 	})
@@ -57,10 +57,10 @@ func FuzzDelta(f *testing.F) {
 func FuzzUnpack(f *testing.F) {
 	fuzzSeeds(func(a, b []byte) {
 		e := new(encoder)
-		e.start(b, a)
+		e.start(b, a, Excerpt{}, false)
 		e.deltaEncode(1 << 20)
 		f.Add(e.out, a)
-		e.start(b, a)
+		e.start(b, a, Excerpt{}, false)
 		e.dictEncode(newIndex(a))
 		f.Add(e.out, a)
 	})
@@ -71,6 +71,7 @@ func FuzzUnpack(f *testing.F) {
 		if err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Fatal(err)
 		}
+		checkAnyExcerpt(t, data, source)
 		if err == nil && !bytes.HasPrefix(got, []byte("before")) {
 			t.Fatalf("the destination was overwritten: %q", got)
 		}
@@ -78,6 +79,20 @@ func FuzzUnpack(f *testing.F) {
 			t.Fatalf("%d packed bytes became %d", len(data), len(got))
 		}
 	})
+}
+
+// checkAnyExcerpt reads the excerpt of bytes that may be anything.
+func checkAnyExcerpt(t *testing.T, data, text []byte) {
+	t.Helper()
+	if len(data) == 0 {
+		return
+	}
+	o := Object{from: &source{dictionary: append(text, 0)}, data: string(data)}
+	excerpt, _, err := o.AppendExcerpt([]byte("before"))
+	if err != nil && !errors.Is(err, ErrCorrupt) || !bytes.HasPrefix(excerpt, []byte("before")) || len(excerpt) > maxGrowth*len(data)+4*len(text)+16 {
+		t.Fatalf("excerpt %q, %v", excerpt, err)
+	}
+	o.ExcerptGroup()
 }
 
 // FuzzPackUnpack packs three objects, updates them, and moves them between owners.
@@ -93,7 +108,7 @@ func FuzzPackUnpack(f *testing.F) {
 		packChecked(t, p, b, owner, three)
 		packChecked(t, p, b, "", two)
 		for i := range 3 {
-			p.Pack(podLike(i, 0), "", Object{}) // trains another dictionary
+			p.Pack(podLike(i, 0), "", Object{}, Excerpt{}) // trains another dictionary
 		}
 		packChecked(t, p, a, owner, two)
 		wantUnpacked(t, one, a)

@@ -42,7 +42,7 @@ func TestRolloutsLeaveMemoryFlat(t *testing.T) {
 			if i%3 == 0 {
 				old = Object{} // deleted and created instead of updated
 			}
-			objects[i] = p.Pack(raws[n%len(raws)], fmt.Sprint("owner ", n/replicas), old)
+			objects[i] = p.Pack(raws[n%len(raws)], fmt.Sprint("owner ", n/replicas), old, Excerpt{})
 		}
 		runtime.GC() // or the table keeps bases that are not collected yet
 		if round == warmUp {
@@ -62,8 +62,8 @@ func TestRolloutsLeaveMemoryFlat(t *testing.T) {
 
 func TestUnreferencedBaseIsCollected(t *testing.T) {
 	p := New()
-	base := p.Pack(podLike(1, 0), "owner", Object{})
-	sibling := p.Pack(podLike(1, 1), "owner", Object{})
+	base := p.Pack(podLike(1, 0), "owner", Object{}, Excerpt{})
+	sibling := p.Pack(podLike(1, 1), "owner", Object{}, Excerpt{})
 	watched := weak.Make(base.from)
 	base = Object{}
 	process.LiveHeap()
@@ -79,7 +79,7 @@ func TestUnreferencedBaseIsCollected(t *testing.T) {
 		t.Error("an unreferenced base was not collected")
 	}
 	runtime.KeepAlive([]Object{base, sibling})
-	if o := p.Pack(podLike(1, 2), "owner", Object{}); !o.isBase() {
+	if o := p.Pack(podLike(1, 2), "owner", Object{}, Excerpt{}); !o.isBase() {
 		t.Error("an owner without objects has a base")
 	}
 }
@@ -88,13 +88,13 @@ func TestUnreferencedDictionaryIsCollected(t *testing.T) {
 	p := New()
 	i := 0
 	for ; p.trainer.current.Load() == nil; i++ {
-		p.Pack(podLike(i, 0), "", Object{})
+		p.Pack(podLike(i, 0), "", Object{}, Excerpt{})
 	}
 	raw := podLike(i, 1)
-	o := p.Pack(raw, "", Object{})
+	o := p.Pack(raw, "", Object{}, Excerpt{})
 	watched := weak.Make(p.trainer.current.Load())
 	for ; !p.trainer.done.Load(); i++ {
-		p.Pack(podLike(i, 0), "", Object{})
+		p.Pack(podLike(i, 0), "", Object{}, Excerpt{})
 	}
 	process.LiveHeap()
 	wantUnpacked(t, o, raw)
@@ -114,7 +114,7 @@ func TestConcurrentUse(t *testing.T) {
 			objects := make([]Object, 60)
 			for round := range concurrentRounds {
 				for i := range objects {
-					objects[i] = p.Pack(podLike(i/5, worker*1000+round*100+i), fmt.Sprint("owner ", i/5), objects[i])
+					objects[i] = p.Pack(podLike(i/5, worker*1000+round*100+i), fmt.Sprint("owner ", i/5), objects[i], Excerpt{})
 				}
 				for i, o := range objects {
 					wantUnpacked(t, o, podLike(i/5, worker*1000+round*100+i))

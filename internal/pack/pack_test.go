@@ -17,12 +17,34 @@ import (
 func packChecked(tb testing.TB, p *Packer, raw []byte, owner string, old Object) Object {
 	tb.Helper()
 	passed := bytes.Clone(raw)
-	o := p.Pack(passed, owner, old)
+	excerpt := someExcerpt(raw)
+	o := p.Pack(passed, owner, old, excerpt)
 	for i := range passed {
 		passed[i] = 0xee // Pack must not retain it
 	}
 	wantUnpacked(tb, o, raw)
+	wantExcerpt(tb, o, raw, excerpt)
 	return o
+}
+
+// someExcerpt returns none, an empty one or another one, depending on the bytes.
+func someExcerpt(raw []byte) Excerpt {
+	switch n := len(raw); n % 4 {
+	case 0:
+		return Excerpt{}
+	case 1:
+		return Excerpt{n / 2, n / 2, true}
+	default:
+		return Excerpt{n / 4, n / 2, true}
+	}
+}
+
+func wantExcerpt(tb testing.TB, o Object, raw []byte, want Excerpt) {
+	tb.Helper()
+	got, ok, err := o.AppendExcerpt([]byte("before"))
+	if err != nil || ok != want.Known || string(got) != "before"+string(want.of(raw)) {
+		tb.Fatalf("excerpt %q, %v, %v, want %q, %v", got, ok, err, want.of(raw), want.Known)
+	}
 }
 
 func wantUnpacked(tb testing.TB, o Object, raw []byte) {
@@ -126,7 +148,7 @@ func TestGrownObjectBecomesTheBase(t *testing.T) {
 		objects[i] = packChecked(t, p, append(podLike(workload, i), status...), "owner", objects[i])
 		size += objects[i].Size()
 	}
-	if standalone := New().Pack(append(podLike(workload, 0), status...), "", Object{}).Size(); size > replicas*standalone/2 {
+	if standalone := New().Pack(append(podLike(workload, 0), status...), "", Object{}, Excerpt{}).Size(); size > replicas*standalone/2 {
 		t.Errorf("%d objects with a status take %d bytes, a standalone one %d", replicas, size, standalone)
 	}
 	if !objects[0].isBase() || objects[1].from != objects[0].from {
@@ -279,7 +301,7 @@ func TestExtremes(t *testing.T) {
 			}
 			o := packChecked(t, p, append(bytes.Clone(raw), 'x'), "owner", base)
 			packChecked(t, p, raw, "", o)
-			if o := p.Pack(raw, "", Object{}); o.Size() > len(raw)+len(raw)/64+16 {
+			if o := p.Pack(raw, "", Object{}, Excerpt{}); o.Size() > len(raw)+len(raw)/64+16 {
 				t.Errorf("%d bytes pack to %d", len(raw), o.Size())
 			}
 		})
@@ -301,7 +323,7 @@ func TestZeroObject(t *testing.T) {
 	if _, err := zero.Unpack(nil); err == nil || !zero.IsZero() || zero.Size() != 0 {
 		t.Errorf("the zero object was unpacked, error %v", err)
 	}
-	if New().Pack(nil, "", zero).IsZero() {
+	if New().Pack(nil, "", zero, Excerpt{}).IsZero() {
 		t.Error("an empty object packs to the zero Object")
 	}
 }

@@ -16,38 +16,38 @@ type Packer struct {
 // New returns a Packer without a dictionary.
 func New() *Packer { return &Packer{bases: baseTable{seed: maphash.MakeSeed()}} }
 
-// Pack packs an object. It does not retain raw. Objects with the same owner are packed against a
-// common base; owner is empty for an object without one. old is the object that is being replaced,
-// usually its own earlier state, or zero.
-func (p *Packer) Pack(raw []byte, owner string, old Object) Object {
+// Pack packs an object with an excerpt. It does not retain raw. Objects with the same owner are
+// packed against a common base; owner is empty for an object without one. old is the object that is
+// being replaced, usually its own earlier state, or zero.
+func (p *Packer) Pack(raw []byte, owner string, old Object, excerpt Excerpt) Object {
 	w := p.pool.get()
 	defer p.pool.put(w)
 	base := old.base()
-	if o := w.packDelta(raw, base, true); !o.IsZero() {
+	if o := w.packDelta(raw, excerpt, base, true); !o.IsZero() {
 		return o
 	}
 	if owner == "" {
-		return p.packStandalone(w, raw)
+		return p.packStandalone(w, raw, excerpt)
 	}
 	if current := p.bases.get(owner); current != base {
-		if o := w.packDelta(raw, current, false); !o.IsZero() {
+		if o := w.packDelta(raw, excerpt, current, false); !o.IsZero() {
 			return o
 		}
 	}
-	return p.packBase(w, raw, owner)
+	return p.packBase(w, raw, excerpt, owner)
 }
 
 // packBase packs an object and makes it the newest base of its owner.
-func (p *Packer) packBase(w *workspace, raw []byte, owner string) Object {
-	base := &source{object: p.packStandalone(w, raw), length: uint32(len(raw)), pool: &p.pool}
+func (p *Packer) packBase(w *workspace, raw []byte, excerpt Excerpt, owner string) Object {
+	base := &source{object: p.packStandalone(w, raw, excerpt), length: uint32(len(raw)), pool: &p.pool}
 	p.bases.put(owner, base)
 	return Object{from: base}
 }
 
 // packStandalone packs an object against the current dictionary, and trains the next one with it.
-func (p *Packer) packStandalone(w *workspace, raw []byte) Object {
+func (p *Packer) packStandalone(w *workspace, raw []byte, excerpt Excerpt) Object {
 	from := p.trainer.current.Load()
-	o := w.packStandalone(raw, from)
+	o := w.packStandalone(raw, excerpt, from)
 	p.trainer.add(raw, len(o.data), &p.pool)
 	return o
 }
@@ -90,7 +90,7 @@ func abs(n int) int { return max(n, -n) }
 
 // packDelta packs an object as a delta against a base, or returns zero if the delta is too large.
 // update is true if the object's earlier state is this base or is packed against it.
-func (w *workspace) packDelta(raw []byte, base *source, update bool) Object {
+func (w *workspace) packDelta(raw []byte, excerpt Excerpt, base *source, update bool) Object {
 	if base == nil {
 		return Object{}
 	}
@@ -99,7 +99,7 @@ func (w *workspace) packDelta(raw []byte, base *source, update bool) Object {
 		return Object{}
 	}
 	e := &w.encoder
-	e.start(raw, text)
+	e.start(raw, text, excerpt, base.hasExcerpt(text, raw, excerpt))
 	if !e.deltaEncode(base.deltaLimit(len(raw), update)) || !e.decodable() {
 		return Object{}
 	}
@@ -110,19 +110,19 @@ func (w *workspace) packDelta(raw []byte, base *source, update bool) Object {
 }
 
 // packStandalone packs an object against a dictionary, or without one if from is nil.
-func (w *workspace) packStandalone(raw []byte, from *source) Object {
+func (w *workspace) packStandalone(raw []byte, excerpt Excerpt, from *source) Object {
 	e := &w.encoder
 	if from == nil {
-		e.start(raw, nil)
+		e.start(raw, nil, excerpt, false)
 		e.dictEncode(nil)
 	} else {
-		e.start(raw, from.dictionary)
+		e.start(raw, from.dictionary, excerpt, false)
 		e.dictEncode(w.indexOf(from))
 	}
 	if e.decodable() {
 		return Object{from: from, data: string(e.out)}
 	}
-	e.start(raw, nil)
+	e.start(raw, nil, excerpt, false)
 	e.storeRaw()
 	return Object{data: string(e.out)}
 }

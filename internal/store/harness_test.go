@@ -302,7 +302,7 @@ func (p jsonPacker) Pack(_ feed.Item, old pack.Object, value func() (any, error)
 		return pack.Object{}, err
 	}
 	raw, err := json.Marshal(o)
-	return p.Packer.Pack(raw, o.UID, old), err
+	return p.Packer.Pack(raw, o.UID, old, pack.Excerpt{}), err
 }
 
 func (jsonPacker) Unpack(packed pack.Object) (any, error) {

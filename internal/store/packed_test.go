@@ -4,6 +4,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
@@ -192,7 +193,7 @@ func TestTransformsMakesIndexersReadTheObject(t *testing.T) {
 type rawPacker struct{ *pack.Packer }
 
 func (p rawPacker) Pack(item feed.Item, old pack.Object, _ func() (any, error)) (pack.Object, error) {
-	return p.Packer.Pack(item.Raw, "", old), nil
+	return p.Packer.Pack(item.Raw, "", old, pack.Excerpt{}), nil
 }
 
 func (p rawPacker) Unpack(packed pack.Object) (any, error) {
@@ -240,11 +241,66 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// Labels of a group are read once for each Select. An object that is relabelled leaves its group;
+// a snapshot from before still finds it by its former labels.
+func TestSelectReadsTheLabelsOfAGroupOnce(t *testing.T) {
+	const owners, replicas = 5, 20
+	packer := &labelPacker{rawPacker: rawPacker{pack.New()}, owned: true}
+	h := newHarness(func(c *Config) {
+		c.Labels = func(o any) map[string]string { return map[string]string{"text": o.(*object).Text} }
+		c.Packer = packer
+	})
+	labelled := func(key, version, text string) *object {
+		o := obj(key+"/1@"+version, "g")
+		o.Text = text
+		return o
+	}
+	var list []*object
+	for i := range owners * replicas {
+		list = append(list, labelled(fmt.Sprintf("%d-%d", i%owners, i/owners), "1", fmt.Sprintf("the labels of owner %d", i%owners)))
+	}
+	h.relist("1", list...)
+	count := func(snapshot *Snapshot, text string) int {
+		packer.read = 0
+		var selected valueSlice
+		snapshot.Select(func(labels map[string]string) bool { return labels["text"] == text }, &selected)
+		return len(selected)
+	}
+	before := h.Snapshot()
+	if n := count(before, "the labels of nobody"); n != 0 || packer.read > owners {
+		t.Errorf("%d objects found, labels read %d times, want up to %d", n, packer.read, owners)
+	}
+	h.apply(watch.Modified, labelled("3-7", "2", "the labels of owner 4"))
+	for _, test := range []struct {
+		snapshot     *Snapshot
+		three, other int
+	}{{before, replicas, replicas}, {h.Snapshot(), replicas - 1, replicas + 1}} {
+		if three, other := count(test.snapshot, "the labels of owner 3"), count(test.snapshot, "the labels of owner 4"); three != test.three || other != test.other {
+			t.Errorf("%d and %d objects found, want %d and %d", three, other, test.three, test.other)
+		}
+	}
+}
+
 // labelPacker can read labels, or fails to if it is broken.
 type labelPacker struct {
 	rawPacker
 	broken   bool
+	owned    bool // the first letter of a key is the owner, and the text the excerpt
 	unpacked int
+	read     int // number of times that labels were read
+}
+
+func (p *labelPacker) Pack(item feed.Item, old pack.Object, value func() (any, error)) (pack.Object, error) {
+	if !p.owned {
+		return p.rawPacker.Pack(item, old, value)
+	}
+	v, err := value()
+	if err != nil {
+		return pack.Object{}, err
+	}
+	start := bytes.Index(item.Raw, []byte(v.(*object).Text))
+	excerpt := pack.Excerpt{Start: start, End: start + len(v.(*object).Text), Known: true}
+	return p.Packer.Pack(item.Raw, item.Key[:1], old, excerpt), nil
 }
 
 func (p *labelPacker) Unpack(packed pack.Object) (any, error) {
@@ -253,8 +309,13 @@ func (p *labelPacker) Unpack(packed pack.Object) (any, error) {
 }
 
 func (p *labelPacker) Labels(packed pack.Object) (map[string]string, error) {
+	p.read++
 	if p.broken {
 		return nil, errors.New("broken")
+	}
+	if p.owned {
+		excerpt, _, err := packed.AppendExcerpt(nil)
+		return map[string]string{"text": string(excerpt)}, err
 	}
 	o, err := p.rawPacker.Unpack(packed)
 	return map[string]string{"text": o.(*object).Text}, err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/snapmap"
 )
 
@@ -201,7 +202,7 @@ func (v *snapshotData) SelectByIndex(name, value string, matches func(labels map
 	}
 	selected := newSelection(v, matches, set.Len(), to)
 	if set.Len()*scanShare > v.entries.Len() {
-		v.scan(selected, slices.Index(v.set.names, name), value)
+		v.scan(&selected, slices.Index(v.set.names, name), value)
 		return nil
 	}
 	for key := range set.All() {
@@ -218,7 +219,7 @@ const scanShare = 3
 
 // scan selects the entries that the index at position i has under a value. Entries with equal index
 // values mostly follow one another and share their sharedMeta, which is then searched once.
-func (v *snapshotData) scan(selected selection, i int, value string) {
+func (v *snapshotData) scan(selected *selection, i int, value string) {
 	var last *sharedMeta
 	found := false
 	for key, item := range v.entries.All() {
@@ -236,6 +237,7 @@ func (v *snapshotData) scan(selected selection, i int, value string) {
 type selection struct {
 	codec   *valueCodec
 	matches func(labels map[string]string) bool // nil matches all
+	groups  map[pack.ExcerptGroup]bool          // whether the labels of packed values match; nil before the first
 	to      Values
 }
 
@@ -248,10 +250,39 @@ func newSelection(from *snapshotData, matches func(labels map[string]string) boo
 }
 
 // add passes on the value of ref if its labels match.
-func (s selection) add(key string, ref *valueRef) {
-	if value, ok := s.codec.loadMatching(key, ref, s.matches); ok {
+func (s *selection) add(key string, ref *valueRef) {
+	if s.excludes(ref) {
+		return
+	}
+	value, ok := s.codec.load(key, ref)
+	if ok && (s.matches == nil || s.matches(s.codec.config.Labels(value))) {
 		s.to.Append(value)
 	}
+}
+
+// excludes reports whether the value of ref need not be decoded: its labels can be read from packed
+// bytes, and do not match. Those of a group are read and matched once.
+func (s *selection) excludes(ref *valueRef) bool {
+	if s.matches == nil || !s.codec.IsPacked() {
+		return false
+	}
+	p := packedOf(ref)
+	group := p.object.ExcerptGroup()
+	if matches, known := s.groups[group]; known {
+		return !matches
+	}
+	labels, read := s.codec.packedLabels(p)
+	if !read {
+		return false
+	}
+	matches := s.matches(labels)
+	if group != (pack.ExcerptGroup{}) {
+		if s.groups == nil {
+			s.groups = make(map[pack.ExcerptGroup]bool)
+		}
+		s.groups[group] = matches
+	}
+	return !matches
 }
 
 // yieldAfterLongRead yields the processor after a long read, with a probability proportional to the

@@ -156,35 +156,18 @@ func (v *valueCodec) IsPacked() bool { return v.config.Packer != nil }
 
 // labelReader is implemented by a Packer that can read labels without unpacking the object.
 type labelReader interface {
-	// Labels returns the labels of an object that Pack returned.
+	// Labels returns the labels of an object that Pack returned. Those of the objects of a
+	// pack.ExcerptGroup are equal.
 	Labels(object pack.Object) (map[string]string, error)
-}
-
-// loadMatching is load for a value whose labels match; every value matches if matches is nil. If
-// the packer is a labelReader, it does not decode a value that does not match.
-func (v *valueCodec) loadMatching(key string, ref *valueRef, matches func(map[string]string) bool) (value any, ok bool) {
-	if matches == nil {
-		return v.load(key, ref)
-	}
-	if v.config.Packer != nil {
-		if labels, read := v.packedLabels(ref); read && !matches(labels) {
-			return value, false
-		}
-	}
-	if value, ok = v.load(key, ref); ok {
-		ok = matches(v.config.Labels(value))
-	}
-	return value, ok
 }
 
 // packedLabels reads labels from packed bytes. It returns false if the value has to be decoded
 // instead: it is live already, the packer cannot read labels, or reading them fails.
-func (v *valueCodec) packedLabels(ref *valueRef) (labels map[string]string, ok bool) {
+func (v *valueCodec) packedLabels(p *packed) (labels map[string]string, ok bool) {
 	reader, ok := v.config.Packer.(labelReader)
 	if !ok {
 		return nil, false
 	}
-	p := packedOf(ref)
 	if _, held := v.loadLive(p); held {
 		return nil, false
 	}

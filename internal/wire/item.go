@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/json"
+
 	"github.com/kinformer/kinformer/internal/layout"
 )
 
@@ -150,6 +152,20 @@ func (i *Item) Labels() (map[string]string, error) {
 		return nil, i.errorAt(i.Offset, err)
 	}
 	return labels, nil
+}
+
+// ReadLabels returns the labels that are at layout.Object's Labels, or nil if there are none.
+func ReadLabels(part []byte) (labels map[string]string, err error) {
+	switch {
+	case len(part) == 0:
+		return nil, nil
+	case part[0] == '{': // which begins no field of metadata
+		if err = json.Unmarshal(part, &labels); err != nil {
+			return nil, inField(memberPaths[memberLabels], err)
+		}
+		return labels, nil
+	}
+	return readMap(part, fieldLabels, nil)
 }
 
 // annotations returns the object's annotations, or nil if it has none.

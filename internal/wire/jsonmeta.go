@@ -40,11 +40,11 @@ func (i *Item) parseJSON() error {
 }
 
 // located are the members whose places are in a layout, in the order of parts.
-var located = [...]member{memberAPIVersion, memberKind, memberMetadata, memberOwnerReferences}
+var located = [...]member{memberAPIVersion, memberKind, memberMetadata, memberLabels, memberOwnerReferences}
 
 // parts returns the parts of a layout that are members in JSON.
 func parts(at *layout.Object) [len(located)]*layout.Span {
-	return [...]*layout.Span{&at.APIVersion, &at.Kind, &at.Metadata, &at.Owners}
+	return [...]*layout.Span{&at.APIVersion, &at.Kind, &at.Metadata, &at.Labels, &at.Owners}
 }
 
 // layoutOfJSON returns the layout of Raw, which has been scanned.

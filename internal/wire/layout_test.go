@@ -59,9 +59,12 @@ func checkLayout(t *testing.T, item resultItem, format wire.Format) {
 	if got, err := located.Meta(); err != nil || got != meta {
 		t.Fatalf("Meta returned %+v, %v, want %+v\n%q", got, err, meta, raw)
 	}
-	labels, _ := parsed.Labels()
+	labels, labelsErr := parsed.Labels()
 	if got, _ := located.Labels(); !reflect.DeepEqual(got, labels) {
 		t.Fatalf("Labels returned %v, want %v\n%q", got, labels, raw)
+	}
+	if got, err := wire.ReadLabels(item.layout.Labels.Of(raw)); (err == nil) != (labelsErr == nil) || err == nil && !reflect.DeepEqual(got, labels) {
+		t.Fatalf("ReadLabels returned %v, %v, want %v, %v\n%q", got, err, labels, labelsErr, raw)
 	}
 }
 

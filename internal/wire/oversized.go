@@ -50,7 +50,7 @@ func prefixOf(b []byte, field int32) []byte {
 // the beginning of. It returns nil if b holds no name.
 func identityOnly(b []byte) []byte {
 	var f identity
-	_, _ = f.readMetadata(prefixOf(b, fieldMetadata)) // a truncated field counts as absent
+	_, _, _ = f.readMetadata(prefixOf(b, fieldMetadata)) // a truncated field counts as absent
 	if len(f.name) == 0 {
 		return nil
 	}

@@ -32,10 +32,8 @@ func (f *identity) readMessage(object []byte) (layout.Object, error) {
 			}
 			begin := m.i - len(metadata)
 			at.Metadata = layout.NewSpan(begin, m.i)
-			owners, err := f.readMetadata(metadata)
-			if at.Owners = owners; !owners.IsZero() {
-				at.Owners = owners.Move(begin, begin)
-			}
+			labels, owners, err := f.readMetadata(metadata)
+			at.Labels, at.Owners = labels.Move(begin, begin), owners.Move(begin, begin)
 			if m.fail("metadata", err); err != nil {
 				*f = identity{}
 			}
@@ -49,8 +47,8 @@ func (f *identity) readMessage(object []byte) (layout.Object, error) {
 	return at, m.err
 }
 
-// readMetadata returns the place of the owner references in metadata.
-func (f *identity) readMetadata(metadata []byte) (owners layout.Span, err error) {
+// readMetadata returns the places of the labels and of the owner references in metadata.
+func (f *identity) readMetadata(metadata []byte) (labels, owners layout.Span, err error) {
 	m := message{b: metadata}
 	for begin := 0; m.next(); begin = m.i {
 		switch m.field {
@@ -62,16 +60,17 @@ func (f *identity) readMetadata(metadata []byte) (owners layout.Span, err error)
 			f.uid = m.value("uid")
 		case fieldResourceVersion:
 			f.resourceVersion = m.value("resourceVersion")
+		case int32(fieldLabels):
+			m.skip()
+			labels = labels.Extended(begin, m.i)
 		case fieldOwnerReferences:
-			if m.skip(); owners.IsZero() {
-				owners = layout.NewSpan(begin, m.i)
-			}
-			owners.End = int32(m.i)
+			m.skip()
+			owners = owners.Extended(begin, m.i)
 		default:
 			m.skip()
 		}
 	}
-	return owners, m.err
+	return labels, owners, m.err
 }
 
 // messageMap returns a map of strings from an object's metadata, or nil if it has no entries.
