@@ -244,10 +244,6 @@ func (c *Codecs) For(item *wire.Item) feed.Codec {
 	return c.json
 }
 
-// CloneKeys reports whether the key of an item must not share memory with its UID and
-// resourceVersion, as a packed entry keeps the key alone.
-func (c *Codecs) CloneKeys() bool { return c.decoders.options.Packed }
-
 // contains reports whether a value of type t may contain one of a type that is wanted. seen has the
 // types that were looked into.
 func contains(t reflect.Type, wanted func(reflect.Type) bool, seen map[reflect.Type]bool) bool {

@@ -25,13 +25,14 @@ func itemAt[V, M any](p *page[atomic.Pointer[V], M], i int) Item[V, M] {
 	return Item[V, M]{p.slots[i].val.Load(), p.metas[i]}
 }
 
-func itemOf[V, M any](r *root[atomic.Pointer[V], M], key string) (item Item[V, M]) {
+// itemOf returns the item of key, and the key as the map holds it, or key itself if it is absent.
+func itemOf[V, M any](r *root[atomic.Pointer[V], M], key string) (item Item[V, M], kept string) {
 	h := r.hash.sum(key)
 	p := r.page(h)
 	if i := p.index(tagOf(h), key); i >= 0 {
-		return itemAt(p, i)
+		return itemAt(p, i), p.slots[i].key
 	}
-	return item
+	return item, key
 }
 
 // NewMap returns an empty map of the group of g.
@@ -59,7 +60,15 @@ func (m *Map[V, M]) Get(key string) *V {
 }
 
 // Item returns the value of key and its metadata. It must not run concurrently with writes.
-func (m *Map[V, M]) Item(key string) Item[V, M] { return itemOf(m.t.root.Load(), key) }
+func (m *Map[V, M]) Item(key string) Item[V, M] {
+	item, _ := itemOf(m.t.root.Load(), key)
+	return item
+}
+
+// KeptItem is Item with the key as the map holds it, or key itself if it is absent.
+func (m *Map[V, M]) KeptItem(key string) (item Item[V, M], kept string) {
+	return itemOf(m.t.root.Load(), key)
+}
 
 // Set is Put with zero metadata. It returns the replaced value.
 func (m *Map[V, M]) Set(key string, v *V) (old *V) {
@@ -154,7 +163,8 @@ func (v View[V, M]) Item(key string) (item Item[V, M]) {
 	if v.r == nil {
 		return item
 	}
-	return itemOf(v.r, key)
+	item, _ = itemOf(v.r, key)
+	return item
 }
 
 // Len returns the number of keys.

@@ -5,52 +5,15 @@ package source
 
 import (
 	"errors"
-	"fmt"
-	"reflect"
 	"runtime"
 	"sync/atomic"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
-	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/tap"
-	"github.com/kinformer/kinformer/internal/testing/process"
-	"github.com/kinformer/kinformer/internal/testing/randomapi"
-	"github.com/kinformer/kinformer/internal/wire"
 )
-
-// TestPackedKeysKeepNothingElseAlive measures the keys of packed objects, which are kept. A split
-// item has key, UID and resourceVersion in one string.
-func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
-	const n = 10_000
-	decoders := codec.NewDecoders(codec.ObjectType{GoType: reflect.TypeFor[*corev1.Pod]()}, codec.Options{Packed: true})
-	codecs, keys := decoders.ForList(), make([]string, n)
-	before := process.LiveHeap()
-	for i := range keys {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: fmt.Sprintf("pod-%05d", i), UID: types.UID("8b0c3c1e-5f0a-4a3e-9d7e-0123456789ab"), ResourceVersion: "1000000000",
-		}}
-		raw, _ := randomapi.Encode(t, pod)
-		split, err := wire.Parse(raw, wire.Protobuf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		item, err := feedItem(&split, codecs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys[i] = item.Key
-	}
-	if each := (process.LiveHeap() - before) / n; each > 24 {
-		t.Errorf("a key of %d bytes keeps %.0f", len(keys[0]), each)
-	}
-	runtime.KeepAlive(keys)
-}
 
 // TestGateIsClosedAfterARunningPush checks that a request is not given up while it passes on an
 // item.

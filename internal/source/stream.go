@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,9 +97,6 @@ func feedItem(item *wire.Item, codecs *codec.Codecs) (feed.Item, error) {
 		return known, fmt.Errorf("%s in namespace %s: %w", wire.Quote(item.Kind), wire.Quote(metadata.Namespace), feed.ErrNoName)
 	case known.Key == "":
 		return known, fmt.Errorf("%s named %s: %w", wire.Quote(item.Kind), wire.Quote(metadata.Key), errLongName)
-	}
-	if codecs.CloneKeys() {
-		metadata.Key = strings.Clone(metadata.Key)
 	}
 	out := feed.Item{
 		Key:             metadata.Key,

@@ -58,7 +58,7 @@ func (s *Store) apply(e event) feed.Outcome {
 // from before the scope's minVersion.
 func (s *Store) decide(e *event) (feed.Outcome, write) {
 	none := write{}
-	if e.item.Repeated && !s.hasVersionUnderKey(e.item, new(Entry)) {
+	if e.item.Repeated && !s.hasVersionAt(e.item) {
 		return feed.Unchanged, none // Decode has ignored this state before, and need not be called again
 	}
 	s.maker.scope, s.maker.keepsDecoded = e.scope.mark(), s.recent != nil
@@ -86,6 +86,7 @@ func (s *Store) decide(e *event) (feed.Outcome, write) {
 	case keep.Store, keep.Compare:
 	}
 	if e.err == nil {
+		e.item.Key = s.keptKey(e.item.Key, old)
 		e.err = s.makeEntry(next, &s.maker, e.item, e.value, old)
 	}
 	if e.err != nil {
@@ -315,16 +316,17 @@ func (s *Store) isUnstored(itemKey string, item feed.Item) bool {
 }
 
 // hasVersionUnderKey reports whether the store has an item's version under the item's own key. If
-// so, it has set *entry to the live entry. It does not call Decode.
-func (s *Store) hasVersionUnderKey(item feed.Item, entry *Entry) bool {
-	return s.liveEntry(item.Key, entry) != nil && s.isVersion(entry, item)
+// so, it has set *entry to the live entry, and returns the key as the store keeps it. It does not
+// call Decode.
+func (s *Store) hasVersionUnderKey(item feed.Item, entry *Entry) (kept string, ok bool) {
+	live, kept := s.liveEntry(item.Key, entry)
+	return kept, live != nil && s.isVersion(entry, item)
 }
 
 // hasVersionOf reports whether the store has an item's version or, if Decode may change keys,
 // whether Decode ignores it.
 func (s *Store) hasVersionOf(item feed.Item) bool {
-	var entry Entry
-	if s.hasVersionUnderKey(item, &entry) {
+	if s.hasVersionAt(item) {
 		return true
 	}
 	if s.keepsKey(item) {
@@ -335,7 +337,14 @@ func (s *Store) hasVersionOf(item feed.Item) bool {
 		return errors.Is(err, feed.ErrSkip)
 	}
 	item.Key = key
-	return s.hasVersionUnderKey(item, &entry)
+	return s.hasVersionAt(item)
+}
+
+// hasVersionAt is hasVersionUnderKey for a caller that needs no entry.
+func (s *Store) hasVersionAt(item feed.Item) bool {
+	var entry Entry
+	_, has := s.hasVersionUnderKey(item, &entry)
+	return has
 }
 
 // isVersion reports whether an item is the state that the store has in an entry.

@@ -7,16 +7,19 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strconv"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
 	"github.com/kinformer/kinformer/internal/pack"
+	"github.com/kinformer/kinformer/internal/scope"
 )
 
 // Readers of a packed entry share one decoded object. It is released once no reader references it.
@@ -176,6 +179,56 @@ func TestItemIndexersSaveDecoding(t *testing.T) {
 	h.expectFound(t, "key", "b", "b")
 	if h.decodes.Load() != 1 || calls != 0 {
 		t.Errorf("%d decodes, %d calls of the index function", h.decodes.Load(), calls)
+	}
+}
+
+// The key of an item is a part of a longer string, with UID and resourceVersion. A store that packs
+// keeps a copy of the key alone, one for each entry: that of a new state is not kept.
+func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
+	for name, options := range map[string][]func(*Config){"whole": {packing}, "scoped": {packing, scoped}} {
+		h := newHarness(options...)
+		if name == "scoped" {
+			h.Feed = h.NewFeed(FeedConfig{Scopes: []*Scope{h.AddScope(scope.Scope{})}})
+		}
+		var received []*byte
+		item := func(text string) feed.Item {
+			item := obj(text).item()
+			longer := item.Key + item.UID + item.ResourceVersion
+			item.Key = longer[:len(item.Key)]
+			received = append(received, unsafe.StringData(longer))
+			return item
+		}
+		kept := func() map[string]*byte {
+			keys := map[string]*byte{}
+			for key := range h.entries.All() {
+				keys[key] = unsafe.StringData(key)
+			}
+			return keys
+		}
+		relist := func(version string, items ...feed.Item) {
+			r := h.Feed.Begin()
+			for _, item := range items {
+				_, item.Known = r.Needs(item)
+				r.Add(item)
+			}
+			if err := r.Commit(version); err != nil {
+				t.Fatal(err)
+			}
+		}
+		relist("2", item("a/1@1"), item("b/1@1"))
+		h.Feed.Apply(watch.Added, item("c/1@3"))
+		before := kept()
+		relist("5", item("a/1@1"), item("b/1@4"), item("c/1@3"))
+		h.Feed.Apply(watch.Modified, item("c/1@6"))
+		after := kept()
+		if len(before) != 3 || !maps.Equal(before, after) {
+			t.Errorf("%s: the keys are %v, want %v as before", name, after, before)
+		}
+		for key, data := range after {
+			if slices.Contains(received, data) {
+				t.Errorf("%s: the key %q is that of an item", name, key)
+			}
+		}
 	}
 }
 

@@ -135,19 +135,21 @@ func (s *published) AnyKey() string {
 	return ""
 }
 
-// liveEntry sets *entry to the live entry of key and returns it, or returns nil. It takes mu: a
-// caller that does not hold the writer's lock could otherwise read a partly written entryMeta.
-func (s *published) liveEntry(key string, entry *Entry) *Entry {
+// liveEntry sets *entry to the live entry of key and returns it with the key as the store keeps it,
+// or returns nil and key itself. It takes mu: a caller that does not hold the writer's lock could
+// otherwise read a partly written entryMeta.
+func (s *published) liveEntry(key string, entry *Entry) (live *Entry, kept string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return entry.fromMap(s.entries.Item(key))
+	item, kept := s.entries.KeptItem(key)
+	return entry.fromMap(item), kept
 }
 
 // HasUID reports whether the store holds an object under key that was received with this UID. An
 // empty UID stands for any.
 func (s *published) HasUID(key, uid string) bool {
 	var entry Entry
-	live := s.liveEntry(key, &entry)
+	live, _ := s.liveEntry(key, &entry)
 	return live != nil && (uid == "" || live.uid == hashUID(uid))
 }
 
@@ -388,12 +390,12 @@ func newState(set *indexSet, scoped, packs bool) *state {
 	return &state{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped), packs: packs}
 }
 
-// put puts an entry in place of the one that the state has under key, which it returns, or removes
-// that one if entry is nil.
-func (s *state) put(key string, entry *Entry) (old *Entry) {
-	old = new(Entry).fromMap(s.entries.Item(key))
+// put puts an entry in place of the one that the state has under key, or removes that one if entry
+// is nil. It returns the former entry, and whether there was one.
+func (s *state) put(key string, entry *Entry) (former Entry, existed bool) {
+	old := former.fromMap(s.entries.Item(key))
 	s.replace(key, old, entry)
-	return old
+	return former, old != nil
 }
 
 // replace is put for a caller that knows the entry that the state has, which may be nil.

@@ -93,6 +93,7 @@ func (r *Replacement) Differs(version string, contents bool) bool {
 type foundItem struct {
 	scope *Scope // nil if the item is out of scope
 	entry *Entry // the live entry, nil if the store does not have the item's version
+	key   string // of the entry, as the store keeps it
 }
 
 // knownEntry is a foundItem and the entry that it refers to.
@@ -112,9 +113,9 @@ func (r *Replacement) Needs(item feed.Item) (need feed.Need, found any) {
 	}
 	if !r.comparesAll() {
 		var entry Entry
-		if s.hasVersionUnderKey(item, &entry) {
+		if kept, has := s.hasVersionUnderKey(item, &entry); has {
 			k := r.newKnown()
-			k.live, k.foundItem = entry, foundItem{scope, &k.live}
+			k.live, k.foundItem = entry, foundItem{scope, &k.live, kept}
 			return feed.NeedsIdentity, &k.foundItem
 		}
 	}
@@ -188,13 +189,15 @@ func (r *Replacement) add(item feed.Item, kind itemKind) {
 	}
 	s, itemKey := r.store, item.Key
 	if found, ok := item.Known.(*foundItem); ok && found.entry != nil {
+		item.Key = found.key
 		r.accept(itemKey, item, found.entry, false, kind)
 		return
 	}
 	key, value, err := s.keyOf(item)
-	item.Key = key
 	var pair entryPair
-	old, id := s.liveEntry(key, &pair.old), identityOf(item.UID, item.ResourceVersion)
+	old, kept := s.liveEntry(key, &pair.old)
+	id := identityOf(item.UID, item.ResourceVersion)
+	item.Key = s.keptKey(kept, old)
 	hasVersion := old != nil && s.isVersion(old, item)
 	if hasVersion && !r.comparesAll() {
 		r.accept(itemKey, item, old, false, kind)
@@ -271,16 +274,16 @@ func (r *Replacement) isSameWithoutVersion(old *Entry, id identity) bool {
 func (r *Replacement) accept(itemKey string, item feed.Item, entry *Entry, made bool, kind itemKind) {
 	s := r.store
 	entry = entry.confirmed(&r.maker.interner)
-	before := r.next.put(item.Key, entry)
+	before, existed := r.next.put(item.Key, entry)
 	_, rejected := r.rejected[item.Key]
 	named := feed.HasName(item.Key)
-	if kind == listItem && named && (rejected || before != nil) {
+	if kind == listItem && named && (rejected || existed) {
 		r.reportDuplicate(item.Key)
 	}
-	if before != nil {
+	if existed {
 		r.repeats = true
 		if named && entry.identity().before(before.identity()) {
-			r.next.put(item.Key, before)
+			r.next.put(item.Key, &before)
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 	"weak"
@@ -256,6 +257,15 @@ func (v *valueCodec) storeLive(p *packed, value any) any {
 	}
 	runtime.AddCleanup(ref, func(d *decoded) { p.live.CompareAndSwap(d, nil) }, d)
 	return value
+}
+
+// keptKey returns the key of an item for its entry. In a new one of a store that packs, it is a
+// copy: the key of an item is a part of a longer string, which the entry would keep.
+func (v *valueCodec) keptKey(key string, old *Entry) string {
+	if old == nil && v.IsPacked() {
+		return strings.Clone(key)
+	}
+	return key
 }
 
 // packedSize returns the size of the packed object of an entry, zero if it is nil. The store must

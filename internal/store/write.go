@@ -64,7 +64,8 @@ func (s *Store) Replace(values []any, resourceVersion string) error {
 		if _, _, err := s.makeOwn(&pair, &r.maker, key, &values[i]); err != nil {
 			return fmt.Errorf("item %d, %q: %w", i, key, err)
 		}
-		r.repeats = r.next.put(key, &pair.next) != nil || r.repeats
+		_, existed := r.next.put(key, &pair.next)
+		r.repeats = existed || r.repeats
 		r.made = append(r.made, key)
 	}
 	c := &swap{commit: commit{Store: s, list: r, version: resourceVersion}, next: r.next}
