@@ -5,6 +5,7 @@ package codec
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -255,8 +256,10 @@ func (p *Packer) Unpack(packed pack.Object) (obj any, err error) {
 	return obj, err
 }
 
+var errNoLabels = errors.New("the place of the labels is not known")
+
 // Labels returns the labels of a packed object without decoding the object. Those of the objects of
-// a pack.ExcerptGroup are equal.
+// a pack.ExcerptGroup are equal. It returns an error if their place is not known.
 func (p *Packer) Labels(packed pack.Object) (labels map[string]string, err error) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -264,18 +267,10 @@ func (p *Packer) Labels(packed pack.Object) (labels map[string]string, err error
 	if *buffer = excerpt; err != nil {
 		return nil, err
 	}
-	if ok {
-		return wire.ReadLabels(excerpt)
+	if !ok {
+		return nil, errNoLabels
 	}
-	err = withBytes(packed, func(raw []byte) error {
-		parsed, err := wire.Parse(raw, p.storedFormat(raw))
-		if err != nil {
-			return err
-		}
-		labels, err = parsed.Labels()
-		return err
-	})
-	return labels, err
+	return wire.ReadLabels(excerpt)
 }
 
 // Decode returns an item's object, or an error if it is not a T.

@@ -145,15 +145,6 @@ func (i *Item) AppendWithoutKind(to []byte) []byte {
 	return to
 }
 
-// Labels returns the object's labels, or nil if it has none.
-func (i *Item) Labels() (map[string]string, error) {
-	labels, err := i.stringMap(fieldLabels)
-	if err != nil {
-		return nil, i.errorAt(i.Offset, err)
-	}
-	return labels, nil
-}
-
 // ReadLabels returns the labels that are at layout.Object's Labels, or nil if there are none.
 func ReadLabels(part []byte) (labels map[string]string, err error) {
 	switch {
@@ -165,26 +156,23 @@ func ReadLabels(part []byte) (labels map[string]string, err error) {
 		}
 		return labels, nil
 	}
-	return readMap(part, fieldLabels, nil)
+	return readMap(part, fieldLabels, "labels", nil)
 }
 
 // annotations returns the object's annotations, or nil if it has none.
-func (i *Item) annotations() (map[string]string, error) {
-	annotations, err := i.stringMap(fieldAnnotations)
-	if err != nil {
-		return nil, i.errorAt(i.Offset, err)
-	}
-	return annotations, nil
-}
-
-func (i *Item) stringMap(field metaField) (map[string]string, error) {
+func (i *Item) annotations() (annotations map[string]string, err error) {
 	if err := i.complete(); err != nil {
 		return nil, err
 	}
 	if i.Format == Protobuf {
-		return messageMap(i.Raw, field)
+		annotations, err = messageAnnotations(i.Raw)
+	} else {
+		annotations, err = i.members.annotations(i.text)
 	}
-	return i.members.stringMap(i.text, field)
+	if err != nil {
+		return nil, i.errorAt(i.Offset, err)
+	}
+	return annotations, nil
 }
 
 // errorAt returns err as an *Error of the item.
@@ -194,22 +182,6 @@ func (i *Item) errorAt(offset int64, err error) error {
 		index = -1
 	}
 	return newError(i.body, offset, index, err)
-}
-
-// metaField is a field of metadata that holds a map of strings. Its value is the field's number in
-// protobuf's ObjectMeta.
-type metaField int32
-
-const (
-	fieldLabels      metaField = 11
-	fieldAnnotations metaField = 12
-)
-
-func (f metaField) String() string {
-	if f == fieldLabels {
-		return "labels"
-	}
-	return "annotations"
 }
 
 // identity holds the fields of ObjectMeta as parts of the buffer.

@@ -156,44 +156,35 @@ func unescape(quoted []byte) []byte {
 	return []byte(s)
 }
 
-// stringMap returns the labels or annotations, or nil if the object lacks them.
-func (m *members) stringMap(text []byte, field metaField) (map[string]string, error) {
-	which := memberLabels
-	if field == fieldAnnotations {
-		which = memberAnnotations
-	}
-	if err := m.typeError(1<<memberMetadata | 1<<which); err != nil {
+// annotations returns the annotations, or nil if the object lacks them.
+func (m *members) annotations(text []byte) (annotations map[string]string, err error) {
+	if err := m.typeError(1<<memberMetadata | 1<<memberAnnotations); err != nil {
 		return nil, err
 	}
 	if m.duplicateMap {
-		return m.mergedMap(text, field)
+		return m.mergedAnnotations(text)
 	}
-	if m.at[which] == (span{}) {
+	if m.at[memberAnnotations] == (span{}) {
 		return nil, nil
 	}
-	var entries map[string]string
-	if err := json.Unmarshal(m.at[which].of(text), &entries); err != nil {
-		return nil, inField(memberPaths[which], err)
+	if err := json.Unmarshal(m.at[memberAnnotations].of(text), &annotations); err != nil {
+		return nil, inField(memberPaths[memberAnnotations], err)
 	}
-	return entries, nil
+	return annotations, nil
 }
 
-// mergedMap decodes the object's metadata to merge a map that occurs more than once.
-func (m *members) mergedMap(text []byte, field metaField) (map[string]string, error) {
+// mergedAnnotations decodes the object's metadata to merge annotations that occur more than once.
+func (m *members) mergedAnnotations(text []byte) (map[string]string, error) {
 	if m.at[memberObject] != (span{}) {
 		text = m.at[memberObject].of(text)
 	}
 	var object struct {
 		Metadata struct {
-			Labels      map[string]string `json:"labels"`
 			Annotations map[string]string `json:"annotations"`
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(text, &object); err != nil {
 		return nil, inField("metadata", err)
-	}
-	if field == fieldLabels {
-		return object.Metadata.Labels, nil
 	}
 	return object.Metadata.Annotations, nil
 }

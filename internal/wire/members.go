@@ -154,7 +154,7 @@ type members struct {
 	wrong        uint16 // the members with a value of the wrong type, one bit each
 	seen         uint16 // the members that have occurred, one bit each
 	duplicate    bool   // a member has occurred more than once
-	duplicateMap bool   // labels or annotations occur more than once and must be merged
+	duplicateMap bool   // annotations occur more than once and must be merged
 	largeNumber  bool   // a number may be larger than a float64 can hold
 
 	levels  [watchedDepth]objectLevel // of the open values, from the outermost
@@ -225,7 +225,7 @@ func (m *members) end(text []byte, depth, at int) {
 	m.duplicate = m.duplicate || m.seen>>which&1 != 0
 	m.seen |= 1 << which
 	start := m.starts[depth]
-	if (which == memberLabels || which == memberAnnotations) && m.at[which] != (span{}) {
+	if which == memberAnnotations && m.at[which] != (span{}) {
 		m.duplicateMap = true
 	}
 	switch c := text[start]; {

@@ -13,6 +13,8 @@ const (
 	fieldNamespace       = 3
 	fieldUID             = 5
 	fieldResourceVersion = 6
+	fieldLabels          = 11
+	fieldAnnotations     = 12
 
 	fieldMapKey   = 1 // of an entry of a map
 	fieldMapValue = 2
@@ -60,7 +62,7 @@ func (f *identity) readMetadata(metadata []byte) (labels, owners layout.Span, er
 			f.uid = m.value("uid")
 		case fieldResourceVersion:
 			f.resourceVersion = m.value("resourceVersion")
-		case int32(fieldLabels):
+		case fieldLabels:
 			m.skip()
 			labels = labels.Extended(begin, m.i)
 		case fieldOwnerReferences:
@@ -73,31 +75,31 @@ func (f *identity) readMetadata(metadata []byte) (labels, owners layout.Span, er
 	return labels, owners, m.err
 }
 
-// messageMap returns a map of strings from an object's metadata, or nil if it has no entries.
-func messageMap(object []byte, field metaField) (entries map[string]string, err error) {
+// messageAnnotations returns an object's annotations, or nil if it has none.
+func messageAnnotations(object []byte) (annotations map[string]string, err error) {
 	m := message{b: object}
 	for m.next() {
 		switch m.field {
 		case fieldMetadata:
 			metadata := m.value("metadata")
-			entries, err = readMap(metadata, field, entries)
+			annotations, err = readMap(metadata, fieldAnnotations, "annotations", annotations)
 			m.fail("metadata", err)
 		default:
 			m.skip()
 		}
 	}
-	return entries, m.err
+	return annotations, m.err
 }
 
 // readMap adds the entries of a map in metadata to entries, which it returns.
-func readMap(metadata []byte, field metaField, entries map[string]string) (map[string]string, error) {
+func readMap(metadata []byte, field int32, name string, entries map[string]string) (map[string]string, error) {
 	m := message{b: metadata}
 	for m.next() {
 		switch m.field {
-		case int32(field):
-			entry := m.value(field.String())
+		case field:
+			entry := m.value(name)
 			key, value, err := readEntry(entry)
-			m.fail(field.String(), err)
+			m.fail(name, err)
 			if entries == nil {
 				entries = make(map[string]string)
 			}

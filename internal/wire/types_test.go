@@ -231,8 +231,8 @@ func checkMeta(t *testing.T, where string, item *wire.Item, want runtime.Object)
 	if diff := cmp.Diff(identityOf(object), got); diff != "" {
 		t.Errorf("%s: item %d, Meta (-want +got):\n%s", where, item.Index, diff)
 	}
-	labels, err := item.Labels()
-	if err != nil || !apiequality.Semantic.DeepEqual(object.GetLabels(), labels) {
+	labels, known, err := labelsOf(item)
+	if err != nil || !known || !apiequality.Semantic.DeepEqual(object.GetLabels(), labels) {
 		t.Errorf("%s: item %d, labels %q, %v; want %q", where, item.Index, labels, err, object.GetLabels())
 	}
 }

@@ -109,27 +109,34 @@ func TestUnusualProtobuf(t *testing.T) {
 	}
 }
 
-func TestLabelsOfMergedMaps(t *testing.T) {
+func TestLabelsAreReadAtTheirPlace(t *testing.T) {
 	entry := func(k, v string) string { return bytesField(11, bytesField(1, k)+bytesField(2, v)) }
 	for _, tt := range []struct {
 		name, raw string
 		format    wire.Format
+		known     bool
 		want      map[string]string
 	}{
-		{"none", `{}`, wire.JSON, nil},
-		{"null", `{"metadata":{"labels":{"a":"1"},"labels":null}}`, wire.JSON, nil},
-		{"duplicate", `{"metadata":{"labels":{"a":"1","b":"1"}},"metadata":{"labels":{"b":"2"}}}`, wire.JSON, map[string]string{"a": "1", "b": "2"}},
-		{"none", "", wire.Protobuf, nil},
-		{"duplicate", bytesField(1, entry("a", "1")+entry("b", "1")) + bytesField(1, entry("b", "2")), wire.Protobuf, map[string]string{"a": "1", "b": "2"}},
-		{"without key or value", bytesField(1, bytesField(11, "")), wire.Protobuf, map[string]string{"": ""}},
-		{"value first", bytesField(1, bytesField(11, bytesField(2, "v")+bytesField(9, "x")+bytesField(1, "k"))), wire.Protobuf, map[string]string{"k": "v"}},
+		{"none", `{}`, wire.JSON, true, nil},
+		{"null", `{"metadata":{"labels":null}}`, wire.JSON, true, nil},
+		{"empty", `{"metadata":{"labels":{ }}}`, wire.JSON, true, map[string]string{}},
+		{"white space", `{"metadata" : { "labels" : { "a" : "1" } } }`, wire.JSON, true, map[string]string{"a": "1"}},
+		{"in another member", `{"metadata":{"annotations":{"labels":"{}"},"other":{"labels":{"b":"2"}}},"spec":{"labels":{"c":"3"}}}`, wire.JSON, true, nil},
+		{"duplicate, null", `{"metadata":{"labels":{"a":"1"},"labels":null}}`, wire.JSON, false, nil},
+		{"duplicate", `{"metadata":{"labels":{"a":"1","b":"1"}},"metadata":{"labels":{"b":"2"}}}`, wire.JSON, false, nil},
+		{"none", "", wire.Protobuf, false, nil},
+		{"none", bytesField(1, bytesField(1, "a")), wire.Protobuf, true, nil},
+		{"duplicate", bytesField(1, entry("a", "1")+entry("b", "1")) + bytesField(1, entry("b", "2")), wire.Protobuf, false, nil},
+		{"between others", bytesField(1, bytesField(12, "")+entry("a", "1")+bytesField(1, "n")+entry("b", "2")+bytesField(13, "")), wire.Protobuf, true, map[string]string{"a": "1", "b": "2"}},
+		{"without key or value", bytesField(1, bytesField(11, "")), wire.Protobuf, true, map[string]string{"": ""}},
+		{"value first", bytesField(1, bytesField(11, bytesField(2, "v")+bytesField(9, "x")+bytesField(1, "k"))), wire.Protobuf, true, map[string]string{"k": "v"}},
 	} {
 		item, err := wire.Parse([]byte(tt.raw), tt.format)
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels, err := item.Labels()
-		if diff := cmp.Diff(tt.want, labels); err != nil || diff != "" {
+		labels, known, err := labelsOf(&item)
+		if diff := cmp.Diff(tt.want, labels); err != nil || known != tt.known || diff != "" {
 			t.Errorf("%v, %s: error %v (-want +got):\n%s", tt.format, tt.name, err, diff)
 		}
 	}
