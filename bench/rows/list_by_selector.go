@@ -67,7 +67,7 @@ func syncedStore(pods *dataset.Encoded, packed bool) (store cache.Reader[*corev1
 	if err != nil {
 		return store, err
 	}
-	defer server.Close()
+	defer func() { err = errors.Join(err, server.Close()) }()
 	config := footprint.Config(server.URL(), "")
 	cache.EnableStreaming(config)
 	clientset, err := kubernetes.NewForConfig(config)

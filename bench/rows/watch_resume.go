@@ -41,7 +41,7 @@ func watchResume(Scale) (experiments []harness.Experiment) {
 		elapsed time.Duration
 		goal    harness.Goal
 	}{
-		{"timed out", watchTimeout, harness.AtMost(1).MissedBecause("The difference was not profiled.")},
+		{"timed out", watchTimeout, harness.AtMost(1).MissedBecause("A fifth of the time is the goroutine in which a watch is opened, as a function may ignore its context; the rest was not profiled.")},
 		{"ended early", 0, harness.AtMostMore(100, "ms")},
 	} {
 		experiments = append(experiments, harness.Experiment{

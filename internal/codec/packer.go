@@ -92,22 +92,22 @@ func (p *Packer) Pack(item feed.Item, old pack.Object, value func() (any, error)
 	if err != nil {
 		return pack.Object{}, fmt.Errorf("encode for packing: %w", err)
 	}
-	return p.packer.Pack(raw, controllerUID(obj), old, p.excerpt(raw, layout.Object{})), nil
+	return p.packer.Pack(raw, controllerUID(obj), old, p.excerptOf(raw)), nil
 }
 
-// excerpt returns the place of the labels in stored bytes, none if their layout is not known. at is
-// their layout, or one that does not fit.
-func (p *Packer) excerpt(raw []byte, at layout.Object) pack.Excerpt {
-	if !at.Fits(raw) {
-		parsed, err := wire.Parse(raw, p.storedFormat(raw))
-		if err == nil {
-			_, at, err = parsed.Identify()
-		}
-		if err != nil || at.Length == 0 {
-			return pack.Excerpt{}
-		}
+// excerptOf returns the place of the labels in encoded bytes, none if it is not known.
+func (p *Packer) excerptOf(raw []byte) pack.Excerpt {
+	parsed, err := wire.Parse(raw, p.storedFormat(raw))
+	if err != nil {
+		return pack.Excerpt{}
 	}
-	return pack.Excerpt{Start: int(at.Labels.Start), End: int(at.Labels.End), Known: true}
+	_, at, _ := parsed.Identify()
+	return excerptAt(at)
+}
+
+// excerptAt is excerptOf for bytes of a layout, which is zero if it is not known.
+func excerptAt(at layout.Object) pack.Excerpt {
+	return pack.Excerpt{Start: int(at.Labels.Start), End: int(at.Labels.End), Known: at.Length > 0}
 }
 
 // parse returns an item's bytes as a wire.Item. It parses them only if their layout is not known.
@@ -121,13 +121,17 @@ func (p *Packer) parse(item feed.Item) (wire.Item, error) {
 // packAsDecoded packs the bytes of an item so that Unpack returns the object that the item's codec
 // decodes.
 func (p *Packer) packAsDecoded(item feed.Item, parsed *wire.Item, controller string, old pack.Object) pack.Object {
+	at := item.Layout
+	if !at.Fits(item.Raw) {
+		_, at, _ = parsed.Identify()
+	}
 	if c, ok := item.Codec.(*jsonCodec); !ok || !c.clearKind || parsed.Kind == "" && parsed.APIVersion == "" {
-		return p.packer.Pack(item.Raw, controller, old, p.excerpt(item.Raw, item.Layout))
+		return p.packer.Pack(item.Raw, controller, old, excerptAt(at))
 	}
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	*buffer = parsed.AppendWithoutKind((*buffer)[:0])
-	return p.packer.Pack(*buffer, controller, old, p.excerpt(*buffer, item.Layout))
+	return p.packer.Pack(*buffer, controller, old, excerptAt(at))
 }
 
 // check returns the error with which a reader would fail to decode an item whose bytes are stored
@@ -258,8 +262,8 @@ func (p *Packer) Unpack(packed pack.Object) (obj any, err error) {
 
 var errNoLabels = errors.New("the place of the labels is not known")
 
-// Labels returns the labels of a packed object without decoding the object. Those of the objects of
-// a pack.ExcerptGroup are equal. It returns an error if their place is not known.
+// Labels returns the labels of a packed object without decoding the object. All objects of a
+// pack.ExcerptGroup have equal labels. It returns an error if their place is not known.
 func (p *Packer) Labels(packed pack.Object) (labels map[string]string, err error) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)

@@ -26,7 +26,7 @@ func (s Span) Move(start, end int) Span {
 	return NewSpan(int(s.Start)+start, int(s.End)+end)
 }
 
-// Extended returns the part with everything up to an end, or one from start if it is zero.
+// Extended returns s extended to end, or the part from start to end if s is zero.
 func (s Span) Extended(start, end int) Span {
 	if s.IsZero() {
 		return NewSpan(start, end)
@@ -48,8 +48,8 @@ type Object struct {
 	APIVersion, Kind Span // in JSON, with the quotes
 
 	Metadata Span // the message, or in JSON the object with its braces
-	// Labels are the labels: in JSON the object with its braces, in protobuf the fields from the
-	// first label to the last, among which may be others.
+	// Labels is the place of metadata.labels: in JSON of the object with its braces, in protobuf of
+	// the fields from the first label to the last, among which may be others.
 	Labels Span
 	// Owners are the ownerReferences: in JSON the array with its brackets, in protobuf the fields
 	// from the first owner to the last, among which may be others.

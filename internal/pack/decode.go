@@ -46,9 +46,9 @@ const (
 	repeat                    // literal and offset of a recent instruction
 	farSource                 // uvarint: address in the source, if uint16 is too small
 
-	opcodeBits = 3
-	maxShort   = 1<<(8-opcodeBits) - 1 // token length from which a uvarint with the rest follows
-	headerSize = 4                     // of the checksum
+	opcodeBits   = 3
+	maxShort     = 1<<(8-opcodeBits) - 1 // token length from which a uvarint with the rest follows
+	checksumSize = 4
 )
 
 // recentLiteral is a literal that may be repeated, and how far the cursor moved after it.
@@ -128,7 +128,7 @@ func decode(dst, data, source []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// start begins an object, to which it returns dst extended.
+// start prepares to decode an object, and returns dst extended by its length.
 func (d *decoder) start(dst, data, source []byte, h header) []byte {
 	dst = slices.Grow(dst, int(h.length))
 	dst = dst[:len(dst)+int(h.length)]
@@ -136,8 +136,7 @@ func (d *decoder) start(dst, data, source []byte, h header) []byte {
 	return dst
 }
 
-// decodeTo executes instructions until so many bytes of the object are written, or there are no
-// more.
+// decodeTo executes instructions until end bytes are written, or none are left.
 func (d *decoder) decodeTo(end int) error {
 	for d.next < len(d.data) && d.done < end {
 		if !d.step() {

@@ -24,7 +24,7 @@ func TestDeltaSize(t *testing.T) {
 	join := func(parts ...string) []byte {
 		return bytes.Join([][]byte{a, []byte(parts[0]), b, []byte(parts[1]), c, []byte(parts[2])}, nil)
 	}
-	const header = headerSize + 3
+	const header = checksumSize + 3
 	id, other := fmt.Sprintf("%064x", 1), "c2272978966953482b00e42a05495d66df55577ede5c17bdf8285abfbafc780e"
 	for _, tt := range []struct {
 		name         string

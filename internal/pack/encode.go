@@ -80,7 +80,7 @@ func (e *encoder) storeRaw() {
 
 // decodable reports whether the decoder accepts what was written: see maxGrowth.
 func (e *encoder) decodable() bool {
-	return plausible(uint64(len(e.raw)), len(e.out)-headerSize, len(e.source))
+	return plausible(uint64(len(e.raw)), len(e.out)-checksumSize, len(e.source))
 }
 
 // writeNear writes raw up to at as a literal after which the cursor moves by shift. run is zero, or

@@ -24,10 +24,11 @@ type header struct {
 	length      uint64
 	excerpt     Excerpt
 	fromBase    bool // the excerpt is that of the base
-	instruction int  // offset of the first one
+	instruction int  // offset of the first instruction
 }
 
-// The first number of an excerpt, or its length plus the last of these.
+// The first number of an excerpt's place. From ownExcerpt on, it is ownExcerpt plus the excerpt's
+// length, and the start follows.
 const (
 	excerptOfBase = iota
 	noExcerpt
@@ -48,14 +49,15 @@ func appendHeader(out []byte, h header) []byte {
 	return binary.AppendUvarint(out, uint64(h.excerpt.Start))
 }
 
-// readHeader reads the header of an object that was packed against a source of a length.
+// readHeader reads the header of an object. source is the length of what the object was packed
+// against.
 func readHeader(data []byte, source int) (h header, err error) {
-	if len(data) <= headerSize {
+	if len(data) <= checksumSize {
 		return h, fmt.Errorf("%w: truncated header of %d bytes", ErrCorrupt, len(data))
 	}
-	h.sum, h.instruction = binary.LittleEndian.Uint32(data), headerSize
+	h.sum, h.instruction = binary.LittleEndian.Uint32(data), checksumSize
 	length, ok := h.uvarint(data)
-	if !ok || !plausible(length, len(data)-headerSize, source) {
+	if !ok || !plausible(length, len(data)-checksumSize, source) {
 		return h, fmt.Errorf("%w: implausible length %d", ErrCorrupt, length)
 	}
 	h.length = length
@@ -82,8 +84,8 @@ func (h *header) uvarint(data []byte) (uint64, bool) {
 	return v, n > 0
 }
 
-// AppendExcerpt appends the excerpt to dst. ok is false if the object was packed without one. The
-// checksum does not cover what is read. The error wraps ErrCorrupt.
+// AppendExcerpt appends the excerpt to dst. ok is false if the object was packed without one. It
+// does not verify the checksum, which needs the whole object. The error wraps ErrCorrupt.
 func (o Object) AppendExcerpt(dst []byte) (excerpt []byte, ok bool, err error) {
 	if o.IsZero() {
 		return dst, false, fmt.Errorf("%w: zero object", ErrCorrupt)
@@ -149,7 +151,7 @@ func (o Object) ExcerptGroup() ExcerptGroup {
 // hasExcerpt reports whether the excerpt of a base, whose bytes are text, equals that of raw.
 func (s *source) hasExcerpt(text, raw []byte, excerpt Excerpt) bool {
 	h, err := readHeader(s.object.bytes(), s.object.from.size())
-	return err == nil && h.excerpt.Known == excerpt.Known && bytes.Equal(h.excerpt.of(text), excerpt.of(raw))
+	return err == nil && h.excerpt.Known && excerpt.Known && bytes.Equal(h.excerpt.of(text), excerpt.of(raw))
 }
 
 // size returns the length of the source, which may be nil.

@@ -123,9 +123,9 @@ func (s *Store) resolve(e *event) (old, next *Entry) {
 	if e.err != nil && isDeletion {
 		key, held = s.heldKey(&s.entries, e.item)
 	}
-	e.item.Key = key
-	e.pair = new(entryPair)
-	if old = e.pair.old.fromMap(s.entries.Item(key)); !held {
+	live, kept := s.entries.KeptItem(key)
+	e.item.Key, e.pair = kept, new(entryPair)
+	if old = e.pair.old.fromMap(live); !held {
 		old = nil
 	}
 	return old, &e.pair.next

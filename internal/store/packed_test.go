@@ -191,8 +191,8 @@ func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 			h.Feed = h.NewFeed(FeedConfig{Scopes: []*Scope{h.AddScope(scope.Scope{})}})
 		}
 		var received []*byte
-		item := func(text string) feed.Item {
-			item := obj(text).item()
+		item := func(text, group string) feed.Item {
+			item := obj(text, group).item()
 			longer := item.Key + item.UID + item.ResourceVersion
 			item.Key = longer[:len(item.Key)]
 			received = append(received, unsafe.StringData(longer))
@@ -202,6 +202,18 @@ func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 			keys := map[string]*byte{}
 			for key := range h.entries.All() {
 				keys[key] = unsafe.StringData(key)
+			}
+			for _, sets := range append(h.live.Load().indexes.values, h.live.Load().indexes.scopes) {
+				if sets == nil {
+					continue
+				}
+				for _, set := range sets.All() {
+					for key := range set.Value.All() {
+						if keys[key] != unsafe.StringData(key) {
+							t.Errorf("%s: an index has its own string of %q", name, key)
+						}
+					}
+				}
 			}
 			return keys
 		}
@@ -215,11 +227,11 @@ func TestPackedKeysKeepNothingElseAlive(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		relist("2", item("a/1@1"), item("b/1@1"))
-		h.Feed.Apply(watch.Added, item("c/1@3"))
+		relist("2", item("a/1@1", "x"), item("b/1@1", "x"))
+		h.Feed.Apply(watch.Added, item("c/1@3", "x"))
 		before := kept()
-		relist("5", item("a/1@1"), item("b/1@4"), item("c/1@3"))
-		h.Feed.Apply(watch.Modified, item("c/1@6"))
+		relist("5", item("a/1@1", "x"), item("b/1@4", "y"), item("c/1@3", "x"))
+		h.Feed.Apply(watch.Modified, item("c/1@6", "y"))
 		after := kept()
 		if len(before) != 3 || !maps.Equal(before, after) {
 			t.Errorf("%s: the keys are %v, want %v as before", name, after, before)

@@ -157,8 +157,8 @@ func (v *valueCodec) IsPacked() bool { return v.config.Packer != nil }
 
 // labelReader is implemented by a Packer that can read labels without unpacking the object.
 type labelReader interface {
-	// Labels returns the labels of an object that Pack returned. Those of the objects of a
-	// pack.ExcerptGroup are equal.
+	// Labels returns the labels of an object that Pack returned. All objects of a pack.ExcerptGroup
+	// have equal labels.
 	Labels(object pack.Object) (map[string]string, error)
 }
 
@@ -259,8 +259,8 @@ func (v *valueCodec) storeLive(p *packed, value any) any {
 	return value
 }
 
-// keptKey returns the key of an item for its entry. In a new one of a store that packs, it is a
-// copy: the key of an item is a part of a longer string, which the entry would keep.
+// keptKey returns the key to store an item under. For a new entry of a store that packs, that is a
+// copy: an item's key is a part of a longer string, which would stay in memory.
 func (v *valueCodec) keptKey(key string, old *Entry) string {
 	if old == nil && v.IsPacked() {
 		return strings.Clone(key)
