@@ -16,8 +16,7 @@
 // A resumed watch starts before the last changes that were received, of up to eight versions, and
 // the server must first repeat them (Overlap). A list is compared with the newest 64 states
 // (History.Compare), and with those of reflectors that were replaced (Inherit). Where a server does
-// not repeat changes, it is asked for the objects of the
-// newest ones (Question).
+// not repeat changes, it is asked for the objects of the newest ones (Question).
 //
 //	the server                                     it follows
 //	─────────────────────────────────────────────  ─────────────────────────────────────────────

@@ -22,8 +22,8 @@ var ErrUnsupported = errors.New("objects of this type cannot be packed")
 
 // A packed object consists of the checksum of the unpacked bytes (four bytes, little-endian), their
 // length (uvarint), the place of the excerpt (one or two uvarints: see header), and instructions.
-// Instructions assemble the object from a source, which is a
-// base, a dictionary or empty. Each is a literal followed by a copy:
+// Instructions assemble the object from a source, which is a base, a dictionary or empty. Each is a
+// literal followed by a copy:
 //
 //	token     opcode in the lower three bits; in the upper five the length of the literal,
 //	          or, for repeat, the age of a recent literal

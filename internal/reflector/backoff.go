@@ -11,6 +11,48 @@ import (
 	"k8s.io/utils/clock"
 )
 
+// # When a request follows
+//
+// A request that follows a success needs no delay: a watch after a list, or after a watch that
+// lived as long as the reflector asked for. Nor does a fallback: a list after a WatchList, or a
+// consistent read after a list whose resourceVersion the server refused. Three more follow soon:
+//
+//   - A list after a watch that cannot be resumed follows at once, unless there was another failure
+//     or list within two minutes.
+//   - A list after a 410 that ends an outage follows after a random delay of at most 200 ms.
+//   - A watch that was open and ended early is resumed after a random delay of at most 100 ms. If
+//     it brought nothing within a second, or ended with an error, that holds for the first one at
+//     its resourceVersion; a broken connection of a watch that lasted longer is no such error.
+//
+// Every other request waits for the jittered exponential backoff, which starts again after two
+// minutes of success, and when an outage ends: connections have failed, and the server then answers
+// with a 410, a complete list, or a watch that brings something or lasts for a second. A 429 or 5xx
+// may come from a balancer, and ends no outage. Without one, the first 410 does not make the delays
+// grow.
+//
+// A watch whose connection failed waits no longer than this, and up to twice as long at random.
+// Such watches leave two tokens in the bucket, for the requests that follow the outage.
+//
+//	the connection                             delay
+//	─────────────────────────────────────────  ──────────────────────────────────────────
+//	was not made, such as refused              1 s, or a quarter of the outage
+//	was accepted and then broken, as by a      1 s, or half of the outage, up to 2.5 s; or a
+//	balancer without a server                  twenty-fourth of the outage
+//
+// In addition, each request waits
+//
+//   - for the server's Retry-After;
+//   - for a token of the bucket that all watches, probes and lists share (served.Budget): 10
+//     tokens, and one more every 5 s, so that there are at most 22 requests in any minute, and 12 a
+//     minute in the long run. Further pages of a list cost no token if they have new objects, or
+//     are one of up to 100 empty ones in a row;
+//   - if it is a list, until a minute has passed since the fourth-last list that the server
+//     answered completely. The initial list is not counted, nor are refused ones.
+//
+// The last two do not apply to a fake of client-go, nor, between failed attempts, if Config.Backoff
+// is set. That takes the place of the table, too, and also delays a watch after an open one that
+// failed other than by its connection, and the request after a WatchList whose connection failed.
+
 const (
 	// backoffReset is how long attempts must succeed before the backoff restarts at its first step.
 	backoffReset = 2 * time.Minute

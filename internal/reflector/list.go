@@ -52,6 +52,19 @@ type listState struct {
 // list lists the collection and commits the list. A consistent read follows at once if the server
 // refuses the resourceVersion, if the list is older than the version reached, or if it contradicts
 // the history. After several failures at one version, the list is a consistent read from the start.
+//
+//	the list failed with                       next request
+//	─────────────────────────────────────────  ──────────────────────────────────────────
+//	410 for a continue token                   at once, the most recent state in pages; 2nd: at once,
+//	                                           the same list in one piece
+//	400 or 422, with resourceVersionMatch      at once, the same list in one piece, without it
+//	410, 504 "Too large resource version" or   consistent read, at once
+//	ErrVersionRegressed
+//	errVersionReused                           consistent read, at once
+//	401, 403, 429, 503, 504, a connection      the same list or WatchList
+//	error or ErrStalled
+//	anything else, such as 500, or a list      the same list or WatchList; 6th: consistent read
+//	whose pages do not end
 func (r *Reflector) list(ctx context.Context) error {
 	first, err := r.findStart(ctx)
 	if err != nil {

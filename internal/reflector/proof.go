@@ -15,6 +15,26 @@ import (
 	"github.com/kinformer/kinformer/internal/history"
 )
 
+// # The server's history
+//
+// A resumed watch starts before the last changes received, and the server must first repeat them.
+// The table of package history says what follows if it does not: a watch from the version reached,
+// a question (sessionProof.ask), a consistent read at once (ErrHistoryChanged) or a list later
+// (errUnconfirmed). Repeated events are neither applied nor counted. The events that follow are
+// those of a normal watch. Where Config.Overlaps says no, such as for clientgo without streaming,
+// watches start at the version reached, and nothing is asked. So they do once two starts in a row
+// were refused or cut short, and then there is a question at most every five minutes.
+//
+// After a list, a watch starts at the list's version. A list that follows a 410 is not committed if
+// it has a version of an object that another write had made (errVersionReused); a consistent read
+// follows, which compares contents. If two lists in a row that evidence has caused show no
+// difference, the server is assumed not to repeat its history: watches start at the version reached
+// until a list with another cause. A fake of client-go has no history.
+//
+// A stream that replaces others confirms the history by a list if that of one is in doubt
+// (ConfirmHistory). Once their Run has returned, its lists are compared with what they have
+// received, too (Inherit).
+
 const (
 	// maxFailedOverlaps is the number of watches with an overlap, in a row, that may fail before
 	// the next one is resumed at the version reached. The server refuses them by another error than

@@ -15,6 +15,35 @@ import (
 	"github.com/kinformer/kinformer/internal/served"
 )
 
+// # A collection that is not served
+//
+// Config.Served has what package follow knows of the resource, a served.Verdict. While that says
+// that the resource is absent, or there is none yet, the reflector is in the phase NotServed and
+// makes no requests: the context of each list and watch ends with the verdict (awaitServed). If
+// Config.Store has a state, also that of another reflector's scope, it makes one request before it
+// enters the phase:
+//
+//	that request           is followed by
+//	─────────────────────  ──────────────────────────────────────────────────────────────
+//	failed with 404        Clearable.Clear, and the phase NotServed
+//	succeeded              the same request, after 0.1, 0.2 and 0.4 s, and then a list, as the
+//	                       server lags. When that or its watch fails, again
+//	failed with another    the same request, after the backoff; the store has the last good
+//	error                  state
+//
+// The reflectors of an informer's scopes share the store. Each clears it, as one may be removed
+// before the others. That of a scope that was not listed has no objects to lose, and does as the
+// others do. A call that comes after the verdict has changed, or after another reflector has listed
+// a scope, does nothing: Clear decides so under the lock under which lists are committed. A
+// reflector that watches all the same, as requests have proved the opposite, lists again before its
+// next watch if another one has cleared the store (feed.Sink.NeedsList).
+//
+// The requests of a collection that is served again have what is left of the bucket, and count with
+// the lists before. The first five that fail with a 404 in a row are repeated after 0.1, 0.2, 0.4,
+// 0.8 and 1.6 s, and not reported: a server may be the last one to serve the resource, or to say
+// that it no longer does. That does not hold for a verdict of served.Unknown, nor without
+// Config.Served.
+
 const (
 	// firstNotFoundDelay is the delay after the first 404 in a row of a resource that is served. It
 	// doubles with each further one.

@@ -83,6 +83,16 @@ type firstList struct {
 // probe is refused or shows no usable version, the first list is of the most recent state. If the
 // server has answered the probe with the whole collection, findStart returns that as the first
 // list. It returns an error if the server could not answer at the moment.
+//
+//	the probe before the first list            next request
+//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	had a version                              list not older than that version
+//	had no version that can be compared        list of the most recent state
+//	had more objects and no continue token:    none, it is the first list (streaming, and no
+//	the limit was ignored                      selector); otherwise as above
+//	failed with 429, 5xx, a connection error   probe, after the backoff
+//	or without an answer for 30 s
+//	failed with anything else, such as 403     list of the most recent state
 func (r *Reflector) findStart(ctx context.Context) (first *firstList, err error) {
 	if r.config.Start == nil || r.start.version != "" || r.start.mostRecent || r.version() != "" || !r.lists.committedAt.IsZero() ||
 		r.config.Source.Traits().Fake {

@@ -21,6 +21,20 @@ const maxWatchLists = 2
 // watchList gets the initial state by a WatchList (KEP-3157), and applies the events that follow in
 // the same stream. It returns the result of a WatchList whose initial state was committed, or one
 // with ctx's error. It returns nil if the collection must be listed instead.
+//
+//	the WatchList                              next request
+//	─────────────────────────────────────────  ───────────────────────────────────────────
+//	delivered the whole initial state          as for a watch (doc.go)
+//	failed with 429, or its connection was     WatchList
+//	refused and Config.Backoff is set
+//	was closed before the initial state ended  WatchList; 2nd: list, and no WatchList again
+//	had no initial event for 30 s, or for 2 s  list, and no WatchList again
+//	from a fake of client-go
+//	failed with 400, 405, 406 or 422           list, and no WatchList again
+//	was the first one, and refused by the      list, and no WatchList again
+//	source's own function
+//	failed with errVersionReused               consistent read by a list
+//	failed with anything else                  list
 func (r *Reflector) watchList(ctx context.Context) *watchResult {
 	closedEarly := 0
 	for {
