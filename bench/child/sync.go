@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -42,8 +43,9 @@ type SyncCost struct {
 	SyncTime  float64 // seconds, until synced
 	EventsCPU float64 // seconds, for all events
 
-	RelistCPU     float64 // seconds, from the end of the watch until all updates were delivered
-	RelistUpdates float64 // updates delivered during the relist
+	RelistCPU         float64 // seconds, from the end of the watch until all updates were delivered
+	RelistUpdates     float64 // updates delivered during the relist
+	RelistAllocations float64 // until the informer had the list
 }
 
 // RunSync runs the job in a child process.
@@ -142,6 +144,8 @@ func (job SyncJob) measureRelist(ctx context.Context, inf syncInformer, counts c
 	if job.Stale == 0 {
 		return nil
 	}
+	var memory, after runtime.MemStats
+	runtime.ReadMemStats(&memory)
 	before, cpu := counts.updated(), process.CPU()
 	version, err := job.post(ctx, "expire", job.Stale)
 	if err != nil {
@@ -150,6 +154,7 @@ func (job SyncJob) measureRelist(ctx context.Context, inf syncInformer, counts c
 	if err := footprint.Poll(ctx, func() bool { return inf.version() == version }); err != nil {
 		return fmt.Errorf("relist: %w at version %s, want %s", err, inf.version(), version)
 	}
+	runtime.ReadMemStats(&after)
 	last := -1
 	if err := footprint.PollEvery(ctx, 100*time.Millisecond, func() bool {
 		now := counts.updated()
@@ -160,6 +165,7 @@ func (job SyncJob) measureRelist(ctx context.Context, inf syncInformer, counts c
 		return fmt.Errorf("relist: %w after %d updates", err, counts.updated()-before)
 	}
 	cost.RelistCPU, cost.RelistUpdates = (process.CPU() - cpu).Seconds(), float64(counts.updated()-before)
+	cost.RelistAllocations = float64(after.Mallocs - memory.Mallocs)
 	return nil
 }
 

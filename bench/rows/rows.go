@@ -81,6 +81,7 @@ func All() []Row {
 		{Sync, enableStreaming},
 		{Sync, packedEvent},
 		{Sync, watchResume},
+		{Sync, decodePods},
 		{Memory, memoryPerObject},
 		{Memory, omitFields},
 		{Partial, partialObject},

@@ -1,0 +1,80 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rows
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinformer/kinformer/bench/child"
+	"github.com/kinformer/kinformer/bench/dataset"
+	"github.com/kinformer/kinformer/bench/harness"
+	"github.com/kinformer/kinformer/bench/podserver"
+	"github.com/kinformer/kinformer/internal/decode"
+	"github.com/kinformer/kinformer/internal/testing/process"
+)
+
+// decodePods is row decode: decoding Pods from protobuf in one process, against the generated
+// Unmarshal of the same bytes, without garbage collection.
+func decodePods(scale Scale) []harness.Experiment {
+	return []harness.Experiment{
+		decodeOf(scale, perWorkload, decode.Options{}, 0.6), decodeOf(scale, 1, decode.Options{}, 0.85),
+		decodeOf(scale, perWorkload, decode.Options{ShareEqual: true}, 0.35), decodeOf(scale, 1, decode.Options{ShareEqual: true}, 0.7),
+	}
+}
+
+func decodeOf(scale Scale, perWorkload dataset.PodsPerWorkload, options decode.Options, goal float64) harness.Experiment {
+	side := child.Kinformer
+	if options.ShareEqual {
+		side = child.ShareEqual
+	}
+	return harness.Experiment{
+		Row: "decode", Setup: fmt.Sprintf("%d Pods, %v, %s", scale.Pods, perWorkload, side), Sides: []string{side, "Unmarshal"},
+		Metrics: []harness.Metric{
+			{Name: "CPU", Unit: "ns/Pod", Goal: harness.AtMost(goal)},
+			{Name: "allocations", Unit: "1/Pod", Detail: true},
+		},
+		Prepare: func() ([]harness.Measure, error) {
+			pods, err := podserver.Pods(perWorkload, scale.Pods)
+			if err != nil {
+				return nil, err
+			}
+			decoder, err := decode.New(reflect.TypeFor[corev1.Pod](), options)
+			return []harness.Measure{
+				func() ([]float64, error) { return decodeEach(pods, decoder.Decode) },
+				func() ([]float64, error) {
+					return decodeEach(pods, func(raw []byte) (any, error) {
+						pod := new(corev1.Pod)
+						return pod, pod.Unmarshal(raw)
+					})
+				},
+			}, err
+		},
+	}
+}
+
+// decodeEach decodes each Pod once, keeps all of them, and returns the processor time and the
+// number of allocations of one.
+func decodeEach(pods *dataset.Encoded, decode func(raw []byte) (any, error)) ([]float64, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	kept := make([]any, pods.Len())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := process.CPU()
+	for i := range kept {
+		pod, err := decode(pods.Raw(i))
+		if err != nil {
+			return nil, err
+		}
+		kept[i] = pod
+	}
+	cpu := cpuPer(start, len(kept))
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(kept)
+	return []float64{cpu, float64(after.Mallocs-before.Mallocs) / float64(len(kept))}, nil
+}
