@@ -45,6 +45,21 @@ type Item struct {
 	// Known is the sink's own state of the object, as returned by Replacement.Needs. The item then
 	// needs neither Object nor Raw.
 	Known any
+	// Borrowed means that Key, UID and ResourceVersion share memory with those of other items,
+	// which lives as long as one of them is referenced. Call Owned before keeping one.
+	Borrowed bool
+}
+
+// Owned returns the item with Key, UID and ResourceVersion in memory of their own, one allocation,
+// if they are borrowed.
+func (i Item) Owned() Item {
+	if !i.Borrowed {
+		return i
+	}
+	all := i.Key + i.UID + i.ResourceVersion
+	uid := len(i.Key) + len(i.UID)
+	i.Key, i.UID, i.ResourceVersion, i.Borrowed = all[:len(i.Key)], all[len(i.Key):uid], all[uid:], false
+	return i
 }
 
 // Codec decodes the bytes of objects of one type. Implementations are safe for concurrent use.

@@ -31,6 +31,14 @@ type state struct {
 	event             watch.EventType // of the event that brought it; empty if a list did
 	group             string          // the version at which the server has this event: not older than version
 	at                int64           // when the event was received, in Unix nanoseconds
+	borrowed          bool            // see feed.Item
+}
+
+// owned returns the state of a list with strings in memory of their own.
+func (s state) owned() state {
+	item := feed.Item{Key: s.key, UID: s.uid, ResourceVersion: s.version, Borrowed: s.borrowed}.Owned()
+	s.key, s.uid, s.version, s.borrowed = item.Key, item.UID, item.ResourceVersion, false
+	return s
 }
 
 // History remembers the newest states that a reflector has received. The zero History is empty. It
@@ -89,7 +97,9 @@ func (h *History) Listed(list *List) {
 	defer h.mu.Unlock()
 	h.states, h.events, h.inherited = h.states[:0], 0, nil
 	if list != nil {
-		h.states = append(h.states, list.states...)
+		for _, listed := range list.states {
+			h.states = append(h.states, listed.owned())
+		}
 	}
 }
 
@@ -98,7 +108,7 @@ func (h *History) Listed(list *List) {
 // as Events whose leases expire together. A DELETED event may have an older version
 // (kubernetes/kubernetes#58545).
 func (h *History) Received(event watch.EventType, item feed.Item, stamp Stamp, reached string, now time.Time) {
-	received := state{item.Key, item.UID, item.ResourceVersion, stamp, event, item.ResourceVersion, now.UnixNano()}
+	received := state{key: item.Key, uid: item.UID, version: item.ResourceVersion, stamp: stamp, event: event, group: item.ResourceVersion, at: now.UnixNano()}
 	switch {
 	case h.events > 0 && !feed.IsOlder(h.last().group, received.version):
 		received.group = h.last().group
@@ -201,7 +211,7 @@ func (l *List) Add(item feed.Item) {
 	if full && !feed.IsOlder(l.states[0].version, item.ResourceVersion) {
 		return
 	}
-	added := state{key: item.Key, uid: item.UID, version: item.ResourceVersion, stamp: StampOf(item)}
+	added := state{key: item.Key, uid: item.UID, version: item.ResourceVersion, stamp: StampOf(item), borrowed: item.Borrowed}
 	i, _ := slices.BinarySearchFunc(l.states, added.version, func(s state, version string) int {
 		if feed.IsOlder(version, s.version) {
 			return 1

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -49,6 +50,27 @@ func naiveHistory(r *rand.Rand, first int) (events []naiveEvent) {
 		}
 	}
 	return events
+}
+
+// TestStatesOfAListOwnTheirStrings lists items that share their strings' memory, and expects the
+// history not to keep it.
+func TestStatesOfAListOwnTheirStrings(t *testing.T) {
+	var list List
+	block := "default/web-1uid-112default/web-2uid-213"
+	for i := range 2 {
+		part := block[20*i : 20*i+20]
+		list.Add(feed.Item{Key: part[:13], UID: part[13:18], ResourceVersion: part[18:], Borrowed: true})
+	}
+	var h History
+	h.Listed(&list)
+	for i, s := range h.states {
+		if want := block[20*i:][:20]; s.key+s.uid+s.version != want {
+			t.Errorf("state %d is %q, want %q", i, s.key+s.uid+s.version, want)
+		}
+		if at, begin := uintptr(unsafe.Pointer(unsafe.StringData(s.key))), uintptr(unsafe.Pointer(unsafe.StringData(block))); at >= begin && at < begin+uintptr(len(block)) {
+			t.Errorf("the key of state %d is a part of the block", i)
+		}
+	}
 }
 
 // TestOverlapMatchesNaiveTwin checks a history against one that keeps all events: where a resumed

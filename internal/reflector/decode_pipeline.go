@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/history"
 )
 
 // decodePipeline adds the items of a list to a replacement. Decoding is most of the work of a list.
@@ -24,7 +25,8 @@ import (
 // Items that fit one batch, or are decoded already, are added without another goroutine.
 type decodePipeline struct {
 	replacement feed.Replacement
-	maxInFlight int // bytes
+	listed      *history.List // receives each item
+	maxInFlight int           // bytes
 
 	current    *batch      // is being filled; may be nil
 	toDecode   chan *batch // nil until the first batch is full
@@ -61,15 +63,19 @@ type batch struct {
 }
 
 // newDecodePipeline returns a pipeline with at most maxInFlight bytes in flight.
-func newDecodePipeline(replacement feed.Replacement, maxInFlight int) *decodePipeline {
-	return &decodePipeline{replacement: replacement, maxInFlight: maxInFlight}
+func newDecodePipeline(replacement feed.Replacement, listed *history.List, maxInFlight int) *decodePipeline {
+	return &decodePipeline{replacement: replacement, listed: listed, maxInFlight: maxInFlight}
 }
 
-// add adds an item. It copies item.Raw, edited if its codec edits, unless the sink holds the item
-// already, as it does most items of a relist.
+// add adds an item. It copies the strings of the item, and item.Raw, edited if its codec edits,
+// unless the sink holds the item already, as it does most items of a relist.
 func (p *decodePipeline) add(item feed.Item) {
-	var need feed.Need
-	need, item.Known = p.replacement.Needs(item)
+	need, known := p.replacement.Needs(item)
+	if item.Known = known; need != feed.NeedsIdentity {
+		item = item.Owned()
+	}
+	p.listed.Add(item)
+	item.Received = nil // which would live as long as the list is incomplete
 	if item.Object != nil && p.current == nil && p.toDecode == nil {
 		p.replacement.Add(item)
 		return

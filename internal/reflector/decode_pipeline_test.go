@@ -19,6 +19,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/history"
 )
 
 // recordingReplacement records the added items. It needs the objects of all items but those held,
@@ -82,7 +83,7 @@ func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			replacement := &recordingReplacement{held: map[string]bool{"item-1": true}}
-			p := newDecodePipeline(replacement, DefaultInFlight)
+			p := newDecodePipeline(replacement, new(history.List), DefaultInFlight)
 			buffer := make([]byte, 0, size.pad+20)
 			raw := func(i int) string {
 				name := fmt.Sprintf("item-%d", i)
@@ -126,10 +127,29 @@ func TestPipelineKeepsOrderAndBytes(t *testing.T) {
 	}
 }
 
+// TestPipelineOwnsTheStringsOfItemsToKeep adds items whose strings share memory with others. Only
+// one of which the sink has the version still does when the sink receives it.
+func TestPipelineOwnsTheStringsOfItemsToKeep(t *testing.T) {
+	replacement := &recordingReplacement{held: map[string]bool{"item-1": true}}
+	p := newDecodePipeline(replacement, new(history.List), DefaultInFlight)
+	for i := range 3 {
+		p.add(feed.Item{Key: fmt.Sprintf("item-%d", i), UID: "uid", ResourceVersion: "7", Raw: []byte("item"), Codec: nameCodec{}, Borrowed: true})
+	}
+	p.finish(false)
+	for i, item := range replacement.added {
+		if item.Borrowed != (i == 1) || item.Key != fmt.Sprintf("item-%d", i) || item.UID != "uid" || item.ResourceVersion != "7" {
+			t.Errorf("item %d is %+v", i, item)
+		}
+	}
+	if len(replacement.added) != 3 {
+		t.Errorf("%d items were added, want 3", len(replacement.added))
+	}
+}
+
 // TestPipelineFreesItsBatches adds items of one batch and of several.
 func TestPipelineFreesItsBatches(t *testing.T) {
 	for _, items := range []int{3, 5_000} {
-		p := newDecodePipeline(&recordingReplacement{}, DefaultInFlight)
+		p := newDecodePipeline(&recordingReplacement{}, new(history.List), DefaultInFlight)
 		for i := range items {
 			p.add(feed.Item{Key: fmt.Sprint(i), Raw: make([]byte, 300), Codec: nameCodec{}})
 		}
@@ -146,7 +166,7 @@ func TestPipelineFreesItsBatches(t *testing.T) {
 func TestPipelineKeepsOrderOfBytesAndObjects(t *testing.T) {
 	const items, run = 10 * batchItems, batchItems + batchItems/2
 	replacement := &recordingReplacement{}
-	p := newDecodePipeline(replacement, DefaultInFlight)
+	p := newDecodePipeline(replacement, new(history.List), DefaultInFlight)
 	asBytes := func(i int) bool { return i/run%2 == 1 }
 	for i := range items {
 		item := feed.Item{Key: fmt.Sprint(i), Raw: []byte("name"), Codec: nameCodec{}}
@@ -161,7 +181,7 @@ func TestPipelineKeepsOrderOfBytesAndObjects(t *testing.T) {
 
 func TestPipelineDiscardsItemsOfFailedList(t *testing.T) {
 	replacement := &recordingReplacement{}
-	p := newDecodePipeline(replacement, DefaultInFlight)
+	p := newDecodePipeline(replacement, new(history.List), DefaultInFlight)
 	for range 10 {
 		p.add(feed.Item{Raw: make([]byte, 10), Codec: nameCodec{}})
 	}
@@ -170,7 +190,7 @@ func TestPipelineDiscardsItemsOfFailedList(t *testing.T) {
 		t.Errorf("%d items of a discarded batch were added", len(replacement.added))
 	}
 
-	p = newDecodePipeline(replacement, DefaultInFlight)
+	p = newDecodePipeline(replacement, new(history.List), DefaultInFlight)
 	for range 100 {
 		p.add(feed.Item{Raw: make([]byte, batchBytes), Codec: nameCodec{}})
 	}
@@ -179,7 +199,7 @@ func TestPipelineDiscardsItemsOfFailedList(t *testing.T) {
 
 func TestPipelineAddsDecodedObjectsAtOnce(t *testing.T) {
 	replacement := &recordingReplacement{}
-	p := newDecodePipeline(replacement, DefaultInFlight)
+	p := newDecodePipeline(replacement, new(history.List), DefaultInFlight)
 	p.add(feed.Item{Key: "a", Object: &corev1.Pod{}})
 	if len(replacement.added) != 1 {
 		t.Error("add returned before the decoded object was added")
@@ -191,7 +211,7 @@ func TestPipelineAddsDecodedObjectsAtOnce(t *testing.T) {
 // pages come from servers with different content types.
 func TestPipelineKeepsOrderOfMixedPages(t *testing.T) {
 	replacement := &recordingReplacement{}
-	p := newDecodePipeline(replacement, DefaultInFlight)
+	p := newDecodePipeline(replacement, new(history.List), DefaultInFlight)
 	const items = 5_000
 	for i := range items {
 		item := feed.Item{Key: fmt.Sprint(i), Object: &corev1.Pod{}}
@@ -227,7 +247,7 @@ func checkBytesInFlight(t *testing.T, limit int) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, items = 1 << 20, 100
 		replacement := blockedReplacement{closed: make(chan struct{})}
-		p := newDecodePipeline(replacement, limit)
+		p := newDecodePipeline(replacement, new(history.List), limit)
 		var read atomic.Int64
 		done := make(chan struct{})
 		go func() {
@@ -270,7 +290,7 @@ func TestPipelineFailsIfAddEndsTheGoroutine(t *testing.T) {
 		for _, items := range []int{150, 5000} {
 			t.Run(fmt.Sprint(name, ", ", items, " items"), func(t *testing.T) {
 				added := 0
-				p := newDecodePipeline(endingReplacement{added: &added, end: end}, DefaultInFlight)
+				p := newDecodePipeline(endingReplacement{added: &added, end: end}, new(history.List), DefaultInFlight)
 				raw := bytes.Repeat([]byte(" "), 1000)
 				for i := range items {
 					p.add(feed.Item{Key: fmt.Sprint(i), Raw: raw, Codec: nameCodec{}})

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/history"
 	"github.com/kinformer/kinformer/internal/layout"
 )
 
@@ -61,7 +62,7 @@ func TestSinkReceivesEditedItems(t *testing.T) {
 		}
 	}
 	listed := &recordingReplacement{}
-	p := newDecodePipeline(listed, DefaultInFlight)
+	p := newDecodePipeline(listed, new(history.List), DefaultInFlight)
 	for _, item := range items() {
 		p.add(item)
 	}

@@ -129,7 +129,7 @@ func (r *Reflector) listFrom(ctx context.Context, from string) error {
 	watched, stop := r.watchIdle(ctx, polling{timeout: func() time.Duration { return listIdleTimeout }})
 	defer stop()
 	replacement := r.begin()
-	pipeline := newDecodePipeline(replacement, r.config.InFlight)
+	pipeline := newDecodePipeline(replacement, r.proof.listed, r.config.InFlight)
 	page, err := r.pages(watched, r.listOptions(from), pipeline.add)
 	if err == nil {
 		r.listAnswered(requested)
@@ -207,8 +207,6 @@ func (r *Reflector) received(item feed.Item, unversioned bool, add func(feed.Ite
 	if unversioned {
 		item.ResourceVersion = "" // which is never compared
 	}
-	r.proof.listed.Add(item)
-	item.Received = nil // which would live as long as the list is incomplete
 	add(item)
 }
 

@@ -184,7 +184,7 @@ func (p *probedItems) add(item feed.Item) {
 		return
 	case p.pipeline == nil:
 		p.replacement = p.reflector.begin()
-		p.pipeline = newDecodePipeline(p.replacement, p.reflector.config.InFlight)
+		p.pipeline = newDecodePipeline(p.replacement, p.reflector.proof.listed, p.reflector.config.InFlight)
 		p.reflector.received(p.one, p.reflector.isUnversioned(), p.pipeline.add)
 	}
 	p.reflector.received(item, p.reflector.isUnversioned(), p.pipeline.add)

@@ -162,6 +162,9 @@ func listed(t *testing.T, from feed.Source) (objs []runtime.Object) {
 	t.Helper()
 	_, err := from.List(t.Context(), metav1.ListOptions{}, func(item feed.Item) error {
 		objs = append(objs, decoded(t, item))
+		if item.Borrowed != (item.Raw != nil) {
+			t.Errorf("the strings of an item with %d bytes are borrowed: %v", len(item.Raw), item.Borrowed)
+		}
 		return nil
 	})
 	if err != nil {

@@ -172,7 +172,9 @@ func (r *listRequest) addItem(split *wire.Item) error {
 		if errors.Is(err, errNoKind) {
 			return fmt.Errorf("item %d of the list: %w", split.Index, err)
 		}
-		r.sinkErr = r.add(inList(item, split.Index, err))
+		item = inList(item, split.Index, err)
+		item.Borrowed = true
+		r.sinkErr = r.add(item)
 		return r.sinkErr
 	})
 }

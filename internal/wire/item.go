@@ -36,10 +36,12 @@ type Item struct {
 	members members       // in JSON: the positions of the members that the methods read
 	text    []byte        // in JSON: the text that members refers to, Raw or the event that contains it
 	body    string        // the name of the item's body, for errors
+	block   *block        // of the identities of a list's items; nil if the identity has its own memory
 	located layout.Object // of an item that Located returned, until it is parsed; zero otherwise
 }
 
-// ObjectMeta identifies an object and its version. Its strings share one allocation.
+// ObjectMeta identifies an object and its version. Its strings share one allocation, and those of
+// the items of a list one with other items.
 type ObjectMeta struct {
 	Key             string // "namespace/name", or "name" if cluster-scoped; empty without a name
 	Namespace       string
@@ -109,12 +111,12 @@ func (i *Item) Identify() (ObjectMeta, layout.Object, error) {
 		err = i.errorAt(i.Offset, err)
 	}
 	if err = cmp.Or(i.Malformed, err); err != nil {
-		return fields.strings(), layout.Object{}, err
+		return fields.strings(i.block), layout.Object{}, err
 	}
 	if i.TooLarge != nil {
 		at = layout.Object{}
 	}
-	return fields.strings(), at, nil
+	return fields.strings(i.block), at, nil
 }
 
 // drop makes i an item without an object. malformed is an *Error.
@@ -189,15 +191,37 @@ type identity struct {
 	namespace, name, uid, resourceVersion []byte
 }
 
-// strings copies the identity out of the buffer. It concatenates key, UID and resourceVersion into
-// one string, and all fields are substrings of that.
-func (f *identity) strings() ObjectMeta {
+// block is memory for the identities of items, of which most are read once and then dropped.
+type block struct{ strings.Builder }
+
+// The sizes of blocks, in bytes. The first one of a list is small: most lists are short.
+const (
+	firstBlock = 128
+	maxBlock   = 4 << 10
+)
+
+// builder returns a Builder with room for n bytes. What was built before does not move.
+func (k *block) builder(n int) *strings.Builder {
+	if k.Cap()-k.Len() < n {
+		size := max(n, firstBlock, min(2*k.Cap(), maxBlock))
+		k.Reset()
+		k.Grow(size)
+	}
+	return &k.Builder
+}
+
+// strings copies the identity out of the buffer, into a block if it is not nil. It concatenates
+// key, UID and resourceVersion into one string, and all fields are substrings of that.
+func (f *identity) strings(in *block) ObjectMeta {
 	key := len(f.name)
 	if len(f.namespace) > 0 {
 		key += len(f.namespace) + 1
 	}
-	var b strings.Builder
-	b.Grow(key + len(f.uid) + len(f.resourceVersion))
+	if in == nil {
+		in = new(block)
+	}
+	b := in.builder(key + len(f.uid) + len(f.resourceVersion))
+	begin := b.Len()
 	if len(f.namespace) > 0 {
 		b.Write(f.namespace)
 		b.WriteByte('/')
@@ -206,7 +230,7 @@ func (f *identity) strings() ObjectMeta {
 	b.Write(f.uid)
 	b.Write(f.resourceVersion)
 
-	all := b.String()
+	all := b.String()[begin:]
 	meta := ObjectMeta{
 		Key:             all[:key],
 		Namespace:       all[:len(f.namespace)],

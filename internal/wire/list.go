@@ -112,7 +112,7 @@ func splitList(body io.Reader, format Format, options Options, buffer int, item 
 	}
 	defer s.close()
 	l := listSplitter{splitter: &s, callback: item}
-	l.current = Item{Format: format, body: s.body}
+	l.current = Item{Format: format, body: s.body, block: new(block)}
 	var err error
 	switch format {
 	case Protobuf:
