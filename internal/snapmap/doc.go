@@ -27,6 +27,9 @@
 // are mostly full. A page is rewritten when half of its slots are dead, and the whole map is
 // rebuilt when an eighth of its entries is left.
 //
+// A map that replaces another one begins with its layout and empty pages of the same sizes
+// (NewMapLike), so that it grows only where it has other keys.
+//
 // # Snapshots
 //
 // Root, segments and pages carry the generation in which they were created. The writer modifies

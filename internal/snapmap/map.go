@@ -42,6 +42,24 @@ func NewMap[V, M any](g *Generation) *Map[V, M] {
 	return m
 }
 
+// NewMapLike returns an empty map of the group of g with pages like those of a view, of which it
+// will have most of the keys. Once it has its entries, Trim gives up pages that are not needed.
+func NewMapLike[V, M any](g *Generation, view View[V, M]) *Map[V, M] {
+	if view.r == nil {
+		return NewMap[V, M](g)
+	}
+	m := new(Map[V, M])
+	m.t.initLike(g, view.r, view.n)
+	return m
+}
+
+// Trim rebuilds a map that has less than half of the entries it had room for.
+func (m *Map[V, M]) Trim() {
+	if int(m.t.n.Load()) < m.t.peak/2 {
+		m.t.rebuild()
+	}
+}
+
 // Swap replaces the contents of m by those of other, atomically for Get. other must not be used
 // afterwards.
 func (m *Map[V, M]) Swap(other *Map[V, M]) {

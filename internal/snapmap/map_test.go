@@ -277,6 +277,72 @@ func TestSwapReplacesTheContents(t *testing.T) {
 	}
 }
 
+// TestMapLikeAnother fills maps that were made like another one, with its keys, with others and
+// with few of them, in all kinds of hashes.
+func TestMapLikeAnother(t *testing.T) {
+	const n = 300
+	for name, hash := range hashFuncs() {
+		t.Run(name, func(t *testing.T) {
+			other := NewMap[int, struct{}](new(Generation))
+			other.t.injectHash(hash)
+			for i := range n {
+				other.Set(strconv.Itoa(i), new(i))
+			}
+			for i := range n / 3 {
+				other.Delete(strconv.Itoa(3 * i))
+			}
+			view := other.View()
+			for _, keys := range []struct{ from, to int }{{0, n}, {n / 2, 2 * n}, {n, n + 20}, {0, 0}} {
+				m, want := NewMapLike(new(Generation), view), make(map[string]*int)
+				m.t.validate(t)
+				for i := keys.from; i < keys.to; i++ {
+					want[strconv.Itoa(i)] = new(i)
+					m.Set(strconv.Itoa(i), want[strconv.Itoa(i)])
+				}
+				m.t.validate(t)
+				m.Trim()
+				m.t.validate(t)
+				checkMap(t, m, want)
+			}
+			other.t.validate(t)
+			if view.Len() != other.Len() || other.Len() != n-n/3 {
+				t.Errorf("the other map has %d entries, and its view %d", other.Len(), view.Len())
+			}
+		})
+	}
+}
+
+// TestMapLikeAnotherAllocatesItsPagesOnce measures a map that is filled with the keys of another
+// one, and one of a few of them, which must not keep the room.
+func TestMapLikeAnotherAllocatesItsPagesOnce(t *testing.T) {
+	const n = 20_000
+	keys := make([]string, n)
+	other := NewMap[int, struct{}](new(Generation))
+	for i := range keys {
+		keys[i] = strconv.Itoa(i)
+		other.Set(keys[i], new(i))
+	}
+	pages, _, _ := other.t.size()
+	value := new(1)
+	allocations := testing.AllocsPerRun(1, func() {
+		m := NewMapLike(new(Generation), other.View())
+		for _, key := range keys {
+			m.Set(key, value)
+		}
+	})
+	if limit := float64(pages + pages/10); allocations > limit {
+		t.Errorf("%v allocations for %d pages", allocations, pages)
+	}
+	small := NewMapLike(new(Generation), other.View())
+	for _, key := range keys[:n/10] {
+		small.Set(key, value)
+	}
+	small.Trim()
+	if got, _, _ := small.t.size(); got > pages/5 {
+		t.Errorf("a tenth of the entries takes %d of %d pages", got, pages)
+	}
+}
+
 // TestDirectoryIsBounded checks that colliding hashes make pages grow and not the directory.
 func TestDirectoryIsBounded(t *testing.T) {
 	for name, hash := range hashFuncs() {

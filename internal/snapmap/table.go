@@ -52,6 +52,36 @@ func (t *table[X, M]) init(g *Generation) {
 	t.root.Store(newRoot[X, M](g.now, hasher{seed: maphash.MakeSeed()}))
 }
 
+// initLike makes t an empty table of the group of g, with empty pages for those of another root,
+// which has n entries and is immutable.
+func (t *table[X, M]) initLike(g *Generation, from *root[X, M], n int) {
+	t.g, t.peak = g, n
+	r := &root[X, M]{gen: g.now, hash: from.hash, segs: make([]atomic.Pointer[segment[X, M]], len(from.segs))}
+	for i := range from.segs {
+		s := from.segs[i].Load()
+		if first := i & (1<<s.depth - 1); first < i {
+			r.segs[i].Store(r.segs[first].Load())
+			continue
+		}
+		r.segs[i].Store(s.emptyLike(g.now))
+	}
+	t.root.Store(r)
+}
+
+// emptyLike returns a segment of a generation with empty pages.
+func (s *segment[X, M]) emptyLike(gen uint64) *segment[X, M] {
+	empty := &segment[X, M]{gen: gen, depth: s.depth, pages: make([]atomic.Pointer[page[X, M]], len(s.pages))}
+	for j := range s.pages {
+		p := s.pages[j].Load()
+		if first := j & (1<<(p.depth-s.depth) - 1); first < j {
+			empty.pages[j].Store(empty.pages[first].Load())
+			continue
+		}
+		empty.pages[j].Store(newPage[X, M](gen, p.depth, len(p.slots)))
+	}
+	return empty
+}
+
 // forkTo makes to, which is empty, a table of the group of g with the contents of t.
 func (t *table[X, M]) forkTo(to *table[X, M], g *Generation) {
 	to.g, to.peak = g, t.peak

@@ -35,6 +35,7 @@ func (c *swap) run() error {
 	}
 	c.next = c.list.next
 	c.decideAll()
+	c.next.entries.Trim()
 	c.publishState()
 	return nil
 }
@@ -56,7 +57,7 @@ func (s *Store) Clear(ctx context.Context, why error, confirmed bool) bool {
 		return false
 	}
 	if s.Len() > 0 || !s.quarantine.isEmpty() {
-		next := newState(s.live.Load().indexes.set, s.isScoped(), s.config.Packer != nil)
+		next := newState(s.live.Load().indexes.set, entryView{}, s.isScoped(), s.config.Packer != nil)
 		c := &swap{commit: commit{Store: s, exist: why != nil}, next: next, absence: &why}
 		c.decideAll()
 		c.publishState()

@@ -384,10 +384,14 @@ type state struct {
 // entryMap maps keys to entries.
 type entryMap = snapmap.Map[valueRef, entryMeta]
 
-// newState returns an empty state with the indexes of a set.
-func newState(set *indexSet, scoped, packs bool) *state {
+// entryView is a view of an entryMap.
+type entryView = snapmap.View[valueRef, entryMeta]
+
+// newState returns an empty state with the indexes of a set, and with room for the entries of a
+// view. It takes O(room), during which the caller must not hold mu.
+func newState(set *indexSet, room entryView, scoped, packs bool) *state {
 	pages := &snapmap.Generation{}
-	return &state{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped), packs: packs}
+	return &state{pages: pages, entries: snapmap.NewMapLike(pages, room), indexes: newIndexes(set, pages, scoped), packs: packs}
 }
 
 // put puts an entry in place of the one that the state has under key, or removes that one if entry

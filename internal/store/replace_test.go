@@ -5,6 +5,8 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/testing/process"
 )
 
 func TestReplacementIsOneBatchDeletionsFirst(t *testing.T) {
@@ -44,6 +47,32 @@ func TestReplacementEmitsNoEventForUnchangedObjects(t *testing.T) {
 	if got := h.ResourceVersion(); got != "11" {
 		t.Errorf("resourceVersion %q, want 11", got)
 	}
+}
+
+// TestSmallListKeepsLittleMemory relists a collection of which few objects are left. A list has
+// room for the objects that the store has.
+func TestSmallListKeepsLittleMemory(t *testing.T) {
+	var large []*object
+	for i := range 5000 {
+		large = append(large, obj(fmt.Sprintf("%d/1@%d", i, i+1)))
+	}
+	kept := func() float64 {
+		h := newHarness(func(c *Config) { c.Log = nil })
+		before := process.LiveHeap()
+		h.relist("10000", large...)
+		h.relist("10001", large[:20]...)
+		if h.Len() != 20 {
+			t.Errorf("%d objects, want 20", h.Len())
+		}
+		n := process.LiveHeap() - before
+		runtime.KeepAlive(h)
+		return n
+	}
+	kept() // for what the harness keeps of identities
+	if n := kept(); n > 100<<10 {
+		t.Errorf("20 of 5,000 objects take %.0f KB", n/1024)
+	}
+	runtime.KeepAlive(large)
 }
 
 func TestOnlyTheFirstReplacementIsInitial(t *testing.T) {

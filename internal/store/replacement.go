@@ -54,19 +54,24 @@ func (f *Feed) Begin() feed.Replacement {
 
 // begin starts a replacement that reports errors by report.
 func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	live := s.live.Load()
-	set, comparesContents, reached := live.indexes.set, false, ""
-	if s.isScoped() { // the indexes of the live state are changed instead
-		set, comparesContents, reached = &indexSet{}, f.isOutdated(), f.newestReached()
-	}
-	return &Replacement{
-		compareContents: comparesContents, reached: reached,
-		store: s, feed: f, next: newState(set, false, s.config.Packer != nil), maker: maker{report: report}, writes: live.writes, clears: s.clears,
+	r := &Replacement{
+		store: s, feed: f, maker: maker{report: report},
 		rejected: make(map[string]failure), recovered: make(map[string]struct{}), duplicates: make(map[string]struct{}),
 		refused: make(map[string]refusedState), passed: make(map[string]struct{}),
 	}
+	set, room := &indexSet{}, entryView{}
+	s.withMu(func() {
+		live := s.live.Load()
+		r.writes, r.clears = live.writes, s.clears
+		if s.isScoped() { // the indexes of the live state are changed instead
+			r.compareContents, r.reached = f.isOutdated(), f.newestReached()
+			return
+		}
+		set, room = live.indexes.set, live.entries.View()
+		live.pages.Advance()
+	})
+	r.next = newState(set, room, false, s.config.Packer != nil)
+	return r
 }
 
 // CompareContents implements feed.Replacement.

@@ -42,7 +42,7 @@ type snapshotData struct {
 	codec   *valueCodec
 	absence error // of the store
 	set     *indexSet
-	entries snapmap.View[valueRef, entryMeta]
+	entries entryView
 	indexes []snapmap.View[snapmap.Set, struct{}]
 
 	sorting sync.Once
