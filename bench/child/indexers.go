@@ -15,7 +15,8 @@ import (
 // nodeIndex is the name of an index by the names of nodes.
 const nodeIndex = "node"
 
-func byNamespace() cache.Indexers[*corev1.Pod] {
+// ByNamespace returns an index by namespace.
+func ByNamespace() cache.Indexers[*corev1.Pod] {
 	return cache.Indexers[*corev1.Pod]{cache.NamespaceIndex: cache.ByMetadata[*corev1.Pod](cache.MetaNamespaceIndexFunc)}
 }
 
@@ -23,14 +24,15 @@ func byNode() cache.Indexers[*corev1.Pod] {
 	return cache.Indexers[*corev1.Pod]{nodeIndex: cache.ByField[*corev1.Pod]("spec.nodeName")}
 }
 
-func byNamespaceAndNode() cache.Indexers[*corev1.Pod] {
-	both := byNamespace()
+// ByNamespaceAndNode returns an index by namespace, and one by the field with the node's name.
+func ByNamespaceAndNode() cache.Indexers[*corev1.Pod] {
+	both := ByNamespace()
 	maps.Copy(both, byNode())
 	return both
 }
 
-// clientGoByNode returns what client-go's informers have beside an index by namespace.
-func clientGoByNode() clientcache.Indexers {
+// ClientGoByNode returns what client-go's informers have beside an index by namespace.
+func ClientGoByNode() clientcache.Indexers {
 	return clientcache.Indexers{nodeIndex: func(obj any) ([]string, error) {
 		return []string{obj.(*corev1.Pod).Spec.NodeName}, nil
 	}}

@@ -70,8 +70,8 @@ func scopesInformers() map[string]newScopesInformer {
 
 		InformersStartAny:       informerOfEach(true, sharedInformerOf(options{StartAny: true}, addEventHandler)),
 		PackedInformersStartAny: informerOfEach(true, sharedInformerOf(options{Packed: true, StartAny: true}, addKeyHandler)),
-		PackedInformersByNode:   informerOfEach(true, sharedInformerOf(options{Packed: true, Indexers: byNamespaceAndNode()}, addKeyHandler)),
-		ClientGoInformersByNode: informerOfEach(false, sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions, clientGoByNode())),
+		PackedInformersByNode:   informerOfEach(true, sharedInformerOf(options{Packed: true, Indexers: ByNamespaceAndNode()}, addKeyHandler)),
+		ClientGoInformersByNode: informerOfEach(false, sharedIndexInformerOf(informers.NewSharedInformerFactoryWithOptions, ClientGoByNode())),
 	}
 }
 
@@ -103,7 +103,7 @@ func overScopes(options options, add addHandler) newScopesInformer {
 		}
 		scopes := cache.NewScopes(namespaces...)
 		options.Scopes = scopes
-		options.Indexers = byNamespace()
+		options.Indexers = ByNamespace()
 		pods := cache.NewSharedInformer(cache.ListWatchByNamespace(clientset.CoreV1().Pods), &corev1.Pod{}, options)
 		err = add(pods, counts.handlers[0])
 		run := stoppable(func(ctx context.Context) { _ = pods.Run(ctx) }, pods.HasSynced, nil)

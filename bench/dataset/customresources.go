@@ -94,7 +94,7 @@ func databaseStatus(r random, created metav1.Time) map[string]any {
 	}
 	members := []any{}
 	for i := range r.between(1, 5) {
-		members = append(members, map[string]any{"name": fmt.Sprintf("member-%d", i), "node": nodeName(r.IntN(clusterNodes)), "address": podIP(r)})
+		members = append(members, map[string]any{"name": fmt.Sprintf("member-%d", i), "node": NodeName(r.IntN(clusterNodes)), "address": podIP(r)})
 	}
 	return map[string]any{"phase": "Running", "conditions": conditions, "members": members, "observedGeneration": int64(1)}
 }

@@ -24,7 +24,7 @@ func (n *Nodes) Node(i int) *corev1.Node {
 	created := r.moment(90)
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: nodeName(i), UID: r.uid(), ResourceVersion: Version(i), CreationTimestamp: created,
+			Name: NodeName(i), UID: r.uid(), ResourceVersion: Version(i), CreationTimestamp: created,
 			Labels: nodeLabels(i, zone, r),
 			Annotations: map[string]string{
 				"alpha.kubernetes.io/provided-node-ip":                   nodeIP(i),
@@ -56,7 +56,7 @@ func nodeLabels(i int, zone string, r random) map[string]string {
 	machine := pick(r, "m7i.4xlarge", "m7i.8xlarge", "c7g.4xlarge", "r7i.2xlarge")
 	return map[string]string{
 		corev1.LabelArchStable:          "amd64",
-		corev1.LabelHostname:            nodeName(i),
+		corev1.LabelHostname:            NodeName(i),
 		corev1.LabelInstanceTypeStable:  machine,
 		corev1.LabelOSStable:            "linux",
 		corev1.LabelTopologyRegion:      "eu-central-1",
@@ -80,7 +80,7 @@ func nodeStatus(i int, created metav1.Time, r random) corev1.NodeStatus {
 		Allocatable: capacity.DeepCopy(),
 		Conditions:  nodeConditions(created, r),
 		Addresses: []corev1.NodeAddress{
-			{Type: corev1.NodeInternalIP, Address: nodeIP(i)}, {Type: corev1.NodeHostName, Address: nodeName(i)},
+			{Type: corev1.NodeInternalIP, Address: nodeIP(i)}, {Type: corev1.NodeHostName, Address: NodeName(i)},
 		},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
 		NodeInfo: corev1.NodeSystemInfo{

@@ -22,7 +22,7 @@ func startOnNode(pod *corev1.Pod, w *workload, r random) {
 		scheduled = later(scheduled, r.between(2, 90))
 	}
 	started := later(scheduled, r.between(2, 20))
-	pod.Spec.NodeName = nodeName(node)
+	pod.Spec.NodeName = NodeName(node)
 	if w.network {
 		pod.Annotations["cni.projectcalico.org/containerID"] = container()
 		pod.Annotations["cni.projectcalico.org/podIP"] = ip + "/32"
@@ -80,7 +80,8 @@ func podIP(r random) string {
 	return fmt.Sprintf("10.%d.%d.%d", r.between(64, 127), r.IntN(256), r.between(1, 254))
 }
 
-func nodeName(i int) string {
+// NodeName returns the name of the i-th node.
+func NodeName(i int) string {
 	return fmt.Sprintf("ip-10-0-%d-%d.eu-central-1.compute.internal", i/250, i%250+1)
 }
 

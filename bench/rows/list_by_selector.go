@@ -37,7 +37,7 @@ func selectNone(scale Scale, perWorkload dataset.PodsPerWorkload, goal float64) 
 				return nil, err
 			}
 			for _, packed := range []bool{true, false} {
-				store, err := syncedStore(pods, packed)
+				store, err := syncedStore(pods, cache.InformerOptions[*corev1.Pod]{Packed: packed})
 				if err != nil {
 					return nil, err
 				}
@@ -62,7 +62,7 @@ func selectNoneOf(store cache.Reader[*corev1.Pod], scale Scale) ([]float64, erro
 }
 
 // syncedStore returns the store of an informer that has stopped after its first list.
-func syncedStore(pods *dataset.Encoded, packed bool) (store cache.Reader[*corev1.Pod], err error) {
+func syncedStore(pods *dataset.Encoded, options cache.InformerOptions[*corev1.Pod]) (store cache.Reader[*corev1.Pod], err error) {
 	server, err := podserver.Start(pods)
 	if err != nil {
 		return store, err
@@ -74,7 +74,7 @@ func syncedStore(pods *dataset.Encoded, packed bool) (store cache.Reader[*corev1
 	if err != nil {
 		return store, err
 	}
-	informer := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, cache.InformerOptions[*corev1.Pod]{Packed: packed})
+	informer := cache.NewSharedInformer(cache.ListWatchOf(clientset.CoreV1().Pods("")), &corev1.Pod{}, options)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- informer.Run(ctx) }()

@@ -84,6 +84,7 @@ func All() []Row {
 		{Sync, decodePods},
 		{Memory, memoryPerObject},
 		{Memory, omitFields},
+		{Memory, indexMemory},
 		{Partial, partialObject},
 		{Partial, fieldIndex},
 		{Store, readersBesideWriter},
