@@ -159,7 +159,7 @@ func (x *FieldIndex) readJSON(raw []byte, into any) error {
 // readerOfBytes returns a function that reads fields of objects in protobuf: those of a type whose
 // fields cannot be decoded apart from whole objects.
 func readerOfBytes(goType reflect.Type, fields *partial.Fields) (func(raw []byte, into any) error, error) {
-	options := decode.Options{SmallTables: true}
+	options := decode.Options{SmallTables: true, OwnStrings: true} // an index shares its values
 	if decoder, err := decode.NewPartial(partial.OnlyFields(fields), options); err == nil {
 		return func(raw []byte, into any) error { return decoder.DecodeInto(into, raw) }, nil
 	}

@@ -22,6 +22,9 @@ type Options struct {
 	// SmallTables bounds the tables to a sixteenth of their size, for a caller that keeps only a
 	// few decoded objects in memory.
 	SmallTables bool
+	// OwnStrings makes each string one of its own: there is no table of strings. It is for a caller
+	// that shares the strings that it keeps.
+	OwnStrings bool
 }
 
 func (o Options) tableSize() intern.TableSize {
@@ -41,7 +44,7 @@ type Decoder struct {
 	// hits estimates whether a lookup in bytes or shared finds the values of each field.
 	hits []intern.HitEstimator
 
-	strings         *intern.Strings
+	strings         *intern.Strings // nil with OwnStrings
 	bytes           *intern.Bytes
 	quantities      *intern.Values[resource.Quantity]
 	quantityPointer uintptr // offset in a Quantity; see quantityPointerOffset
@@ -71,11 +74,13 @@ func New(t reflect.Type, options Options) (*Decoder, error) {
 func decoderOf(p *plan, options Options) *Decoder {
 	size := options.tableSize()
 	d := &Decoder{
-		plan:    p,
-		caches:  make([]atomic.Pointer[intern.FieldCache], p.caches),
-		hits:    make([]intern.HitEstimator, p.shared),
-		strings: intern.NewStrings(size),
-		bytes:   intern.NewBytes(size),
+		plan:   p,
+		caches: make([]atomic.Pointer[intern.FieldCache], p.caches),
+		hits:   make([]intern.HitEstimator, p.shared),
+		bytes:  intern.NewBytes(size),
+	}
+	if !options.OwnStrings {
+		d.strings = intern.NewStrings(size)
 	}
 	if offset, ok := quantityPointerOffset(); ok {
 		d.quantityPointer, d.quantities = offset, intern.NewValues[resource.Quantity](size)
@@ -131,6 +136,9 @@ func (d *Decoder) deeper() (*Decoder, error) {
 
 // intern returns b as a string, a value of the field whose cache has the given index.
 func (d *Decoder) intern(b []byte, cache uint32) string {
+	if d.strings == nil {
+		return string(b)
+	}
 	field := d.caches[cache].Load()
 	if field == nil {
 		d.caches[cache].CompareAndSwap(nil, &intern.FieldCache{})

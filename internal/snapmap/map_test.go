@@ -224,7 +224,7 @@ func TestMemoryShrinksAfterDeletions(t *testing.T) {
 	if pages, _, bytes := m.t.size(); pages > 2 || bytes > 1000 {
 		t.Errorf("3 entries take %d pages and %d bytes, want at most 2 and 1000", pages, bytes)
 	}
-	if s.big != nil || s.Len() != 3 {
+	if s.big() != nil || s.Len() != 3 {
 		t.Errorf("a set of %d keys is not small, want 3", s.Len())
 	}
 }

@@ -112,12 +112,15 @@ func TestSetModel(t *testing.T) {
 		s := NewSet(g)
 		model := map[string]bool{}
 		var sets []keptSet
-		keys := random.From(t, "keys", 3, 20, 500)
+		keys := random.From(t, "keys", 3, 20, 50, 500)
 		step := func(change func(*Set, *Generation, string) *Set, in bool) func(*random.T) {
 			return func(t *random.T) {
 				from := t.Range("from", 0, keys)
 				for i := range t.Range("many", 1, max(2, keys/10)) {
 					k := strconv.Itoa((from + i) % keys)
+					if in && model[k] {
+						continue
+					}
 					before := s
 					s = change(s, g, k)
 					if (before.gen == g.now || model[k] == in) && s != before {

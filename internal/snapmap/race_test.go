@@ -172,7 +172,7 @@ func TestFrozenSetsDuringWrites(t *testing.T) {
 			if s == nil {
 				s = NewSet(g)
 			}
-			if k := strconv.Itoa(rnd.IntN([]int{10, 500}[round%2])); rnd.IntN(2) == 0 {
+			if k := strconv.Itoa(rnd.IntN([]int{10, 500}[round%2])); rnd.IntN(2) == 0 && !s.Has(k) {
 				s = s.Add(g, k)
 			} else {
 				s = s.Remove(g, k)

@@ -127,8 +127,8 @@ func checkMap[V any](tb testing.TB, got mapReader[V], want map[string]*V) {
 // checkSet compares a set with a plain map.
 func checkSet(tb testing.TB, got *Set, want map[string]bool) {
 	tb.Helper()
-	if got.big != nil {
-		got.big.validate(tb)
+	if big := got.big(); big != nil {
+		big.validate(tb)
 	}
 	if got.Len() != len(want) {
 		tb.Fatalf("Len() = %d, want %d", got.Len(), len(want))

@@ -142,10 +142,10 @@ func (e *event) tombstone() *tombstone {
 
 // confirm returns the write that makes an entry one of the server, if the program has written it.
 func (s *Store) confirm(e *event, old *Entry) write {
-	if !old.common().written {
+	if !old.isWritten() {
 		return write{}
 	}
-	return write{kind: silent, key: e.item.Key, old: old, next: old.confirmed(&s.maker.interner)}
+	return write{kind: silent, key: e.item.Key, old: old, next: old.confirmed()}
 }
 
 // decideFailure returns what becomes of a state that could not be stored, or is to be ignored. old
@@ -269,7 +269,7 @@ func (s *Store) caseOf(a arrival, old *Entry) keep.Case {
 	}
 	c.Entry = keep.Other
 	shows := a.list != "" && !feed.IsOlder(a.list, known.versionText()) // the list is not older, and lacks it
-	c.Undone = shows || old.common().written || a.scope != nil && old.scope().epoch < a.scope.epoch
+	c.Undone = shows || old.isWritten() || a.scope != nil && old.scope().epoch < a.scope.epoch
 	return c
 }
 

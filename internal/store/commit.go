@@ -194,7 +194,7 @@ func (c *commit) missingWrite(key string, old *Entry) write {
 		return w
 	}
 	w := write{kind: deletion, key: key, old: old, by: old.scope(), server: true, leftScope: refused}
-	if old.common().written { // the server may never have had it
+	if old.isWritten() { // the server may never have had it
 		w.by = nil
 	}
 	if version := old.serverVersion(); !feed.IsOlder(c.version, version) {

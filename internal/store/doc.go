@@ -26,7 +26,8 @@
 // The files, from the bottom up:
 //
 //	waiters, scope, quarantine   what callers wait for; the scopes; the keys that could not be stored
-//	entry, index, tombstone      what is kept of an object, or of one that is gone
+//	entry, shared, index         what is kept of an object
+//	tombstone                    what is kept of one that is gone
 //	config, value, item          values from entries, and entries from items: what calls the program
 //	snapshot, published, publish what readers see (type published), and how it changes
 //	store, write                 the locks of writers; what the program writes

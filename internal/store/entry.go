@@ -5,9 +5,7 @@ package store
 
 import (
 	"hash/maphash"
-	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/kinformer/kinformer/internal/feed"
@@ -23,17 +21,8 @@ type Entry struct {
 
 // entryMeta is what an entry records besides its value.
 type entryMeta struct {
-	shared *sharedMeta // nil if its fields are zero
+	shared *sharedMeta // nil if there are no indexes, and the origin is zero
 	shortIdentity
-}
-
-// sharedMeta is the part of an entryMeta that many entries have in common. Equal ones are stored
-// once (see metaInterner).
-type sharedMeta struct {
-	byIndex [][]string // the values under each index, in the order of the indexSet
-	scope   *Scope     // nil if the store has the whole collection
-	written bool       // the program has written the entry, of a store with scopes: its version says nothing of other states
-	version string     // if it is a number of 2^63 or more
 }
 
 // mapItem is an entry as stored in the map.
@@ -59,38 +48,29 @@ type entryPair struct {
 // identity returns the entry's identity.
 func (m entryMeta) identity() identity {
 	id := identity{shortIdentity: m.shortIdentity}
-	if m.version >= textual && m.shared != nil {
-		id.text = m.shared.version
+	if m.version >= textual {
+		id.text = m.shared.origin().version
 	}
 	return id
 }
 
 // scope returns the entry's scope, nil if it has none.
-func (m entryMeta) scope() *Scope {
-	if m.shared == nil {
-		return nil
-	}
-	return m.shared.scope
-}
+func (m entryMeta) scope() *Scope { return m.shared.origin().scope }
 
 // scopeOf returns the scope of an entry, nil if it is nil or has none.
-func scopeOf(e *Entry) *Scope {
+func scopeOf(e *Entry) *Scope { return e.sharedMeta().origin().scope }
+
+// sharedMeta returns the entry's sharedMeta, nil for a nil entry.
+func (e *Entry) sharedMeta() *sharedMeta {
 	if e == nil {
 		return nil
 	}
-	return e.scope()
+	return e.shared
 }
 
-// common returns the entry's sharedMeta, a zero one if it is nil or has none.
-func (e *Entry) common() sharedMeta {
-	if e == nil || e.shared == nil {
-		return sharedMeta{}
-	}
-	return *e.shared
-}
-
-// byIndex returns the entry's values under each index, nil for a nil entry.
-func (e *Entry) byIndex() [][]string { return e.common().byIndex }
+// isWritten reports whether the program has written an entry, which may be nil, of a store with
+// scopes.
+func (e *Entry) isWritten() bool { return e.sharedMeta().origin().written }
 
 // IsSameObject reports whether two entries of a key may be states of the same object: their UIDs
 // are equal, or one has none.
@@ -98,7 +78,7 @@ func (e *Entry) IsSameObject(other *Entry) bool { return e.sameObject(other.iden
 
 // serverVersion returns the version, or "" if it is not one that the server has sent for the entry.
 func (e *Entry) serverVersion() string {
-	if e.common().written {
+	if e.isWritten() {
 		return ""
 	}
 	return e.identity().versionText()
@@ -113,72 +93,16 @@ func (e *Entry) forgetVersion(newer identity) {
 	}
 }
 
-// metaInterner makes entries with equal sharedMetas share one. It drops everything it knows once it
-// has maxInterned of them. The zero value is ready to use.
-type metaInterner struct {
-	shared map[uint64]*sharedMeta // by hash
-}
-
-const maxInterned = 4096
-
-// intern returns a pointer to meta: old or a shared one if it is equal, nil if meta is zero.
-func (in *metaInterner) intern(meta sharedMeta, old *sharedMeta) *sharedMeta {
-	switch {
-	case old != nil && old.equal(&meta):
-		return old
-	case meta.version != "": // of one entry alone
-		meta.version = strings.Clone(meta.version)
-		return &meta
-	case meta.equal(&sharedMeta{}):
-		return nil
-	}
-	hash := meta.hash()
-	if known := in.shared[hash]; known != nil && known.equal(&meta) {
-		return known
-	}
-	if in.shared == nil || len(in.shared) >= maxInterned {
-		in.shared = make(map[uint64]*sharedMeta)
-	}
-	in.shared[hash] = &meta
-	return &meta
-}
-
-func (m *sharedMeta) equal(other *sharedMeta) bool {
-	return m.scope == other.scope && m.written == other.written && m.version == other.version &&
-		slices.EqualFunc(m.byIndex, other.byIndex, slices.Equal[[]string])
-}
-
-// hash returns a hash that is equal for equal metas without a version.
-func (m *sharedMeta) hash() uint64 {
-	var h maphash.Hash
-	h.SetSeed(hashSeed)
-	if m.scope != nil {
-		maphash.WriteComparable(&h, m.scope)
-	}
-	for _, values := range m.byIndex {
-		h.WriteByte(0xff)
-		for _, value := range values {
-			h.WriteString(value)
-			h.WriteByte(0xfe)
-		}
-	}
-	return h.Sum64()
-}
-
-// with returns a copy of the entry whose sharedMeta is changed by change.
-func (e *Entry) with(in *metaInterner, change func(*sharedMeta)) *Entry {
-	changed, shared := *e, e.common()
-	change(&shared)
-	changed.shared = in.intern(shared, e.shared)
-	return &changed
-}
-
 // confirmed returns the entry if it is a state of the server, and otherwise a copy that is.
-func (e *Entry) confirmed(in *metaInterner) *Entry {
-	if !e.common().written {
+func (e *Entry) confirmed() *Entry {
+	from := e.shared.origin()
+	if !from.written {
 		return e
 	}
-	return e.with(in, func(m *sharedMeta) { m.written = false })
+	confirmed := *e
+	from.written = false
+	confirmed.shared = e.shared.from(from.meta())
+	return &confirmed
 }
 
 // isOf reports whether an entry, which may be nil, is one of a scope.

@@ -36,27 +36,27 @@ func (set *indexSet) with(indexers map[string]IndexFunc) *indexSet {
 	return more
 }
 
-// valuesOf returns an object's values under each index, or nil if there are no indexes. It calls
-// valuesAt for the values under the index at a position; if that fails or panics, the error is
-// reported and the object has no values under that index. known holds the values of the object's
-// previous state; it is not modified, and is returned if no value has changed.
-func (set *indexSet) valuesOf(key string, valuesAt func(i int) ([]string, error), known [][]string, report func(string, error)) [][]string {
-	byIndex, own := known, false
-	if len(known) != len(set.functions) {
-		byIndex, own = make([][]string, len(set.functions)), true
-		copy(byIndex, known)
-	}
+// valuesOf returns the sharedMeta of an object with an origin. It calls valuesAt for the values
+// under the index at a position; if that fails or panics, the error is reported and the object has
+// no values under that index. known is that of the object's previous state; it is not modified, and
+// is returned if nothing has changed.
+func (set *indexSet) valuesOf(key string, valuesAt func(i int) ([]string, error), origin, known *sharedMeta, report func(string, error)) *sharedMeta {
+	var room [maxListed]*sharedMeta
+	elements := known.elements(room[:0])
+	shared := origin
 	for i := range set.functions {
 		values := set.call(i, key, valuesAt, report)
-		if slices.Equal(values, byIndex[i]) {
+		if i >= len(elements) {
+			shared = &sharedMeta{shared, newIndexValues(values, nil)}
 			continue
 		}
-		if !own {
-			byIndex, own = slices.Clone(known), true
+		element := elements[i]
+		if values := newIndexValues(values, element.values); values != element.values {
+			element = &sharedMeta{shared, values}
 		}
-		byIndex[i] = normalize(values)
+		shared = element.on(shared)
 	}
-	return byIndex
+	return shared
 }
 
 func (set *indexSet) call(i int, key string, valuesAt func(i int) ([]string, error), report func(string, error)) []string {
@@ -69,16 +69,6 @@ func (set *indexSet) call(i int, key string, valuesAt func(i int) ([]string, err
 	return values
 }
 
-// normalize returns a copy of an index function's result, sorted and without duplicates.
-func normalize(values []string) []string {
-	values = slices.Clone(values)
-	if len(values) > 1 {
-		slices.Sort(values)
-		values = slices.Compact(values)
-	}
-	return values
-}
-
 // indexes holds the indexes of one state. A value without keys is removed from its index.
 type indexes struct {
 	set    *indexSet
@@ -86,7 +76,12 @@ type indexes struct {
 	values []*postings // in the order of set
 	// scopes has the keys of each scope by its id. It is nil if the store has the whole collection.
 	scopes *postings
+	// combinations has elements of entries by their contents, so that others share them. It is
+	// dropped once it has maxCombinations, and as the state becomes live.
+	combinations map[sharedMeta]*sharedMeta
 }
+
+const maxCombinations = 1024
 
 // postings is one index: the set of keys under each value.
 type postings = snapmap.Map[snapmap.Set, struct{}]
@@ -102,24 +97,93 @@ func newIndexes(set *indexSet, pages *snapmap.Generation, scoped bool) *indexes 
 	return ix
 }
 
-// move moves a key from the index values of old to those of entry. Either may be nil.
-func (ix *indexes) move(key string, old, entry *Entry) {
+// move moves a key from the index values of old to those of entry. Either may be nil. It returns
+// the sharedMeta of entry, with what it shares with the entries of the state.
+func (ix *indexes) move(entries *entryMap, key string, old, entry *Entry) *sharedMeta {
+	was, is := old.sharedMeta(), entry.sharedMeta()
+	if was == is {
+		return is
+	}
 	ix.moveScope(key, old, entry)
-	from, to := old.byIndex(), entry.byIndex()
+	var oldRoom, room [maxListed]*sharedMeta
+	from, to := was.elements(oldRoom[:0]), is.elements(room[:0])
+	shared := is.last()
 	for i, keys := range ix.values {
-		was, is := valuesUnder(from, i), valuesUnder(to, i)
-		if slices.Equal(was, is) {
-			continue
+		var before, next *sharedMeta // nil if the index was added after the entry was made
+		if i < len(from) {
+			before = from[i]
 		}
-		for _, value := range was {
-			if !slices.Contains(is, value) {
-				ix.remove(keys, value, key)
-			}
+		if i < len(to) {
+			next = ix.share(entries, i, to[i], shared, before)
+			shared = next
 		}
-		for _, value := range is {
-			if !slices.Contains(was, value) {
-				ix.add(keys, value, key)
-			}
+		ix.moveValues(keys, key, before, next)
+	}
+	for i := len(ix.values); i < len(to); i++ {
+		shared = to[i].on(shared)
+	}
+	return shared
+}
+
+// share returns an element that is equal to that of an entry under the index at position i, with a
+// rest that other entries share: one that another entry has, or at least one with the values of
+// another.
+func (ix *indexes) share(entries *entryMap, i int, element, rest, before *sharedMeta) *sharedMeta {
+	if element == before && element.rest == rest {
+		return element
+	}
+	values := element.values
+	if values != nil {
+		set := ix.values[i].Get(values.list()[0])
+		if set == nil {
+			return element.on(rest)
+		}
+		other := entries.Item(set.AnyKey()).Meta.shared.element(i)
+		if slices.Equal(other.list(), values.list()) {
+			values = other.values
+		}
+		want := sharedMeta{rest, values}
+		if want == *other {
+			return other
+		}
+		if want == *element && before == nil { // of an entry that another state has, too
+			return element
+		}
+	}
+	return ix.combination(element, sharedMeta{rest, values})
+}
+
+// combination returns an element with the contents of want: that of another entry, or the given one
+// if it has them, or else a new one.
+func (ix *indexes) combination(element *sharedMeta, want sharedMeta) *sharedMeta {
+	if known := ix.combinations[want]; known != nil {
+		return known
+	}
+	if ix.combinations == nil || len(ix.combinations) >= maxCombinations {
+		ix.combinations = make(map[sharedMeta]*sharedMeta)
+	}
+	if *element != want {
+		element = &want
+	}
+	ix.combinations[want] = element
+	return element
+}
+
+// moveValues moves a key in an index from the values of an element to those of the next one. Either
+// may be nil.
+func (ix *indexes) moveValues(keys *postings, key string, before, next *sharedMeta) {
+	was, is := before.list(), next.list()
+	if slices.Equal(was, is) {
+		return
+	}
+	for _, value := range was {
+		if !slices.Contains(is, value) {
+			ix.remove(keys, value, key)
+		}
+	}
+	for _, value := range is {
+		if !slices.Contains(was, value) {
+			ix.add(keys, value, key)
 		}
 	}
 }
@@ -153,15 +217,7 @@ func (ix *indexes) scopeSize(c *Scope) int {
 	return 0
 }
 
-// valuesUnder returns an entry's values under the index at position i, or nil if the index was
-// added after the entry was made.
-func valuesUnder(byIndex [][]string, i int) []string {
-	if i < len(byIndex) {
-		return byIndex[i]
-	}
-	return nil
-}
-
+// add adds a key under a value, under which no entry has it yet.
 func (ix *indexes) add(keys *postings, value, key string) {
 	old := keys.Get(value)
 	set := old
@@ -188,5 +244,5 @@ func (ix *indexes) remove(keys *postings, value, key string) {
 
 // lacksIndexOf reports whether the entry was made before an index of the set was added.
 func (e *Entry) lacksIndexOf(set *indexSet) bool {
-	return len(e.byIndex()) < len(set.names)
+	return e.shared.indexes() < len(set.names)
 }

@@ -13,23 +13,22 @@ import (
 
 // maker is what makeEntry keeps from entry to entry. One goroutine uses it at a time.
 type maker struct {
-	interner     metaInterner
 	scope        *Scope                      // of the next entry; nil if the store has the whole collection
 	written      bool                        // the next entry is written by the program, into a store with scopes
 	keepsDecoded bool                        // the next entry, if packed, refers to the value that was decoded for it
 	report       func(key string, err error) // receives the errors of index functions
 }
 
-// metaOf returns the entryMeta of an item's entry. It shares what it can with old, which may be
-// nil.
-func metaOf(m *maker, item feed.Item, byIndex [][]string, old *Entry) entryMeta {
-	id := identityOf(item.UID, item.ResourceVersion)
-	shared := sharedMeta{byIndex: byIndex, scope: m.scope, written: m.written, version: id.text}
-	var known *sharedMeta
-	if old != nil {
-		known = old.shared
+// originOf returns the element of the origin of an item's entry. It shares that of old, which may
+// be nil.
+func (m *maker) originOf(id identity, old *Entry) *sharedMeta {
+	from := origin{scope: m.scope, written: m.written, version: id.text}
+	if from.version != "" {
+		if last := old.sharedMeta().last(); last.origin() == from {
+			return last
+		}
 	}
-	return entryMeta{m.interner.intern(shared, known), id.shortIdentity}
+	return from.meta()
 }
 
 func (v *valueCodec) makeIndexed(entry *Entry, set *indexSet, maker *maker, item feed.Item, value *any, old *Entry) error {
@@ -41,9 +40,10 @@ func (v *valueCodec) makeIndexed(entry *Entry, set *indexSet, maker *maker, item
 		return err
 	}
 	valuesAt := func(i int) ([]string, error) { return set.functions[i](live) }
-	byIndex := set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report)
+	id := identityOf(item.UID, item.ResourceVersion)
+	shared := set.valuesOf(item.Key, valuesAt, maker.originOf(id, old), old.sharedMeta(), maker.report)
 	entry.ref = v.refOf(live)
-	entry.entryMeta = metaOf(maker, item, byIndex, old)
+	entry.entryMeta = entryMeta{shared, id.shortIdentity}
 	return nil
 }
 
@@ -67,7 +67,8 @@ func (v *valueCodec) packEntry(entry *Entry, set *indexSet, maker *maker, item f
 		return err
 	}
 	// The packer has checked the bytes, which the indexes read.
-	byIndex, failed := v.indexPacked(set, maker, item, decode, old)
+	id := identityOf(item.UID, item.ResourceVersion)
+	shared, failed := v.indexPacked(set, maker, item, decode, maker.originOf(id, old), old)
 	switch {
 	case failed != nil:
 		return failed
@@ -82,13 +83,13 @@ func (v *valueCodec) packEntry(entry *Entry, set *indexSet, maker *maker, item f
 			v.storeLive(p, *value)
 		}
 	}
-	entry.entryMeta = metaOf(maker, item, byIndex, old)
+	entry.entryMeta = entryMeta{shared, id.shortIdentity}
 	return nil
 }
 
-// indexPacked returns an item's values under each index. It decodes the item if an index has no
+// indexPacked returns an item's sharedMeta with an origin. It decodes the item if an index has no
 // item indexer; a failure to decode is returned as the item's error, not reported as the index's.
-func (v *valueCodec) indexPacked(set *indexSet, maker *maker, item feed.Item, decode func() (any, error), old *Entry) ([][]string, error) {
+func (v *valueCodec) indexPacked(set *indexSet, maker *maker, item feed.Item, decode func() (any, error), origin *sharedMeta, old *Entry) (*sharedMeta, error) {
 	itemIndexers := v.config.ItemIndexers
 	if v.Transforms() {
 		itemIndexers = nil
@@ -111,7 +112,7 @@ func (v *valueCodec) indexPacked(set *indexSet, maker *maker, item feed.Item, de
 		}
 		return set.functions[i](value)
 	}
-	return set.valuesOf(item.Key, valuesAt, old.byIndex(), maker.report), nil
+	return set.valuesOf(item.Key, valuesAt, origin, old.sharedMeta(), maker.report), nil
 }
 
 // valueOf returns *value, or the item's decoded value if value is nil.

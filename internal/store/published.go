@@ -404,12 +404,14 @@ func (s *state) put(key string, entry *Entry) (former Entry, existed bool) {
 
 // replace is put for a caller that knows the entry that the state has, which may be nil.
 func (s *state) replace(key string, old, entry *Entry) {
+	shared := s.indexes.move(s.entries, key, old, entry)
 	if entry != nil {
-		s.entries.Put(key, entry.mapItem())
+		item := entry.mapItem()
+		item.Meta.shared = shared
+		s.entries.Put(key, item)
 	} else {
 		s.entries.Delete(key)
 	}
-	s.indexes.move(key, old, entry)
 	if s.packs {
 		s.packedBytes.Add(entry.packedSize() - old.packedSize())
 	}

@@ -278,7 +278,7 @@ func (r *Replacement) isSameWithoutVersion(old *Entry, id identity) bool {
 // was made for the replacement, and is not the live one.
 func (r *Replacement) accept(itemKey string, item feed.Item, entry *Entry, made bool, kind itemKind) {
 	s := r.store
-	entry = entry.confirmed(&r.maker.interner)
+	entry = entry.confirmed()
 	before, existed := r.next.put(item.Key, entry)
 	_, rejected := r.rejected[item.Key]
 	named := feed.HasName(item.Key)

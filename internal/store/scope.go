@@ -20,7 +20,8 @@ type Scope struct {
 	Name scope.Scope
 
 	id      string // of the set of its keys, see indexes.scopes
-	whole   bool   // it is the only one, and its entries do not record it
+	origins originMetas
+	whole   bool // it is the only one, and its entries do not record it
 	waiters waiters
 
 	// The listings (see published.listing) from which on the scope is listed, and removed; 0 if it
@@ -80,7 +81,7 @@ func (k *scopes) find(name scope.Scope, accept func(*Scope) bool) *Scope {
 // add adds a scope to the set and returns it. The caller holds both locks.
 func (k *scopes) add(added *Scope) *Scope {
 	k.last++
-	added.id = strconv.Itoa(k.last)
+	added.id, added.origins = strconv.Itoa(k.last), originMetasOf(added)
 	k.held = append(k.held, added)
 	k.byNamespace[added.Name.Namespace] = append(k.byNamespace[added.Name.Namespace], added)
 	k.oldest = nil

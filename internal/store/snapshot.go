@@ -217,14 +217,19 @@ func (v *snapshotData) SelectByIndex(name, value string, matches func(labels map
 // faster than looking up the keys of the index.
 const scanShare = 3
 
-// scan selects the entries that the index at position i has under a value. Entries with equal index
-// values mostly follow one another and share their sharedMeta, which is then searched once.
+// scan selects the entries that the index at position i has under a value. Entries with equal
+// values mostly share them; those that follow one another are searched once.
 func (v *snapshotData) scan(selected *selection, i int, value string) {
-	var last *sharedMeta
+	var last, lastElement *sharedMeta
 	found := false
 	for key, item := range v.entries.All() {
 		if shared := item.Meta.shared; shared != last {
-			last, found = shared, shared != nil && slices.Contains(valuesUnder(shared.byIndex, i), value)
+			last = shared
+			element := shared.element(i)
+			if !element.hasValuesOf(lastElement) {
+				found = slices.Contains(element.list(), value)
+			}
+			lastElement = element
 		}
 		if found {
 			selected.add(key, item.Value)

@@ -125,10 +125,8 @@ func (s *Store) reindexed(from *state, set *indexSet) *state {
 		if entry.lacksIndexOf(set) {
 			s.addIndexValues(set, key, &entry)
 		}
-		to.entries.Put(key, entry.mapItem())
-		to.indexes.move(key, nil, &entry)
+		to.replace(key, nil, &entry)
 	}
-	to.packedBytes.Store(from.packedBytes.Load())
 	return to
 }
 
@@ -140,12 +138,11 @@ func (s *Store) addIndexValues(set *indexSet, key string, entry *Entry) {
 		s.reportUnreadable(key, entry.ref, err, s.deferReport)
 		return
 	}
-	byIndex := slices.Clone(entry.byIndex())
 	valuesAt := func(i int) ([]string, error) { return set.functions[i](value) }
-	for i := len(byIndex); i < len(set.functions); i++ {
-		byIndex = append(byIndex, normalize(set.call(i, key, valuesAt, s.deferReport)))
+	for i := entry.shared.indexes(); i < len(set.functions); i++ {
+		values := set.call(i, key, valuesAt, s.deferReport)
+		entry.shared = &sharedMeta{entry.shared, newIndexValues(values, nil)}
 	}
-	*entry = *entry.with(&s.maker.interner, func(m *sharedMeta) { m.byIndex = byIndex })
 }
 
 // MarkSynced records that the first full state has been stored: that of the scopes with which the

@@ -20,7 +20,7 @@ func (s *Store) validate() error {
 		want := 0
 		for key, item := range snapshot.entries.All() {
 			entry := new(Entry).fromMap(item)
-			for _, value := range valuesUnder(entry.byIndex(), i) {
+			for _, value := range entry.shared.element(i).list() {
 				want++
 				if set := snapshot.indexes[i].Get(value); set == nil || !set.Has(key) {
 					return fmt.Errorf("index %q: key %q not found under %q", name, key, value)
