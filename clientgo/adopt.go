@@ -23,13 +23,17 @@ import (
 // code do. If they do not, set Options.DisableStreaming.
 //
 // An informer that was started, has handlers, or is not of a type of client-go is returned
-// unchanged, with a warning in the log unless it is of this package.
+// unchanged, with a warning in the log unless it is of this package. With Options.UseClientGo,
+// every informer is returned unchanged.
 func Adopt(informer clientcache.SharedIndexInformer, options Options) clientcache.SharedIndexInformer {
 	return adopt(informer, settings{Options: options, unchanged: true})
 }
 
 // adopt implements Adopt with settings that have no options of client-go.
 func adopt(informer clientcache.SharedIndexInformer, more settings) clientcache.SharedIndexInformer {
+	if more.usesClientGo() {
+		return informer
+	}
 	config, ok := extractConfig(informer)
 	if !ok {
 		if ownInformer(informer) == nil {

@@ -26,8 +26,8 @@ func With(options Options) Constructors { return Constructors{options} }
 
 // Constructors has as methods NewStore, NewIndexer and the constructors of informers, their
 // factories and reflectors of client-go's packages tools/cache, informers and
-// dynamic/dynamicinformer. They make those of this package. The signatures are client-go's, except
-// that a reflector is a *[Reflector].
+// dynamic/dynamicinformer. They make those of this package or, with Options.UseClientGo,
+// client-go's. The signatures are client-go's, except that a reflector is always a *[Reflector].
 type Constructors struct{ options Options }
 
 // NewSharedInformer replaces the function of package tools/cache. See
@@ -49,6 +49,9 @@ func (c Constructors) NewSharedIndexInformer(lw clientcache.ListerWatcher, examp
 // NewSharedIndexInformerWithOptions replaces the function of package tools/cache. See
 // [Constructors.NewSharedIndexInformer].
 func (c Constructors) NewSharedIndexInformerWithOptions(lw clientcache.ListerWatcher, exampleObject runtime.Object, options clientcache.SharedIndexInformerOptions) clientcache.SharedIndexInformer {
+	if c.options.usesClientGo() {
+		return clientcache.NewSharedIndexInformerWithOptions(lw, exampleObject, options)
+	}
 	return newInformer(lw, exampleObject, settings{SharedIndexInformerOptions: options, Options: c.options})
 }
 
@@ -109,6 +112,13 @@ type controller struct {
 }
 
 func newController(options clientcache.InformerOptions, own Options) (clientcache.Indexer, clientcache.Controller) {
+	if own.usesClientGo() {
+		if options.Indexers == nil { // otherwise, client-go returns a Store
+			options.Indexers = clientcache.Indexers{}
+		}
+		store, c := clientcache.NewInformerWithOptions(options)
+		return store.(clientcache.Indexer), c
+	}
 	s := newInformer(options.ListerWatcher, options.ObjectType, settings{
 		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{
 			Indexers:                options.Indexers,

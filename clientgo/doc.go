@@ -13,6 +13,9 @@
 //
 // docs/adopting.md shows the line before and after for each way in which programs make informers.
 //
+// [Options].UseClientGo is the way back at run time: with it, the constructors return client-go's
+// informers.
+//
 // [StatusOf] and [ControllerOf] add what client-go's interfaces lack: the status of an informer,
 // a health check, and waits for a written object. [Views] and [Options].Group are for packages
 // metrics and debug.

@@ -5,8 +5,10 @@ package clientgo_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,6 +63,36 @@ func ExampleWith() {
 	cancel()
 	factory.Shutdown()
 	// Output: web-0 <nil>
+}
+
+// A flag of the program is the way back to client-go's informers. The rest of the program does not
+// change.
+func ExampleOptions_useClientGo() {
+	config, closeServer := cluster()
+	defer closeServer()
+	client := kubernetes.NewForConfigOrDie(config)
+	flags := flag.NewFlagSet("program", flag.ExitOnError)
+	useClientGo := flags.Bool("client-go-informers", false, "use client-go's informers instead of kinformer's")
+	_ = flags.Parse([]string{"--client-go-informers"}) // or os.Args[1:]
+
+	informers := clientgo.With(clientgo.Options{UseClientGo: *useClientGo})
+	factory := informers.NewSharedInformerFactory(client, 10*time.Hour)
+
+	pods := factory.Core().V1().Pods()
+	informer := pods.Informer()
+	ctx, cancel := context.WithCancel(context.Background())
+	factory.StartWithContext(ctx)
+	if err := factory.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		log.Fatal(err)
+	}
+	list, err := pods.Lister().List(labels.Everything())
+	fmt.Println(len(list), err)
+	fmt.Println("kinformer's:", clientgo.StatusOf(informer).Phase != cache.PhaseInvalid)
+	cancel()
+	factory.Shutdown()
+	// Output:
+	// 2 <nil>
+	// kinformer's: false
 }
 
 // Options apply to every informer of a factory. These store the Pods that have not failed as bytes,

@@ -66,8 +66,12 @@ func (c Constructors) NewFilteredSharedInformerFactory(client kubernetes.Interfa
 // Accessors of API groups that client-go v0.36 does not have, such as Lifecycle, return informers
 // of client-go. ForResource returns this package's informers for all groups.
 func (c Constructors) NewSharedInformerFactoryWithOptions(client kubernetes.Interface, defaultResync time.Duration, options ...informers.SharedInformerOption) informers.SharedInformerFactory {
+	original := informers.NewSharedInformerFactoryWithOptions(client, defaultResync, options...)
+	if c.options.usesClientGo() {
+		return original
+	}
 	options = slices.Clone(options) // the caller may change the slice
-	f := &factory{SharedInformerFactory: informers.NewSharedInformerFactoryWithOptions(client, defaultResync, options...)}
+	f := &factory{SharedInformerFactory: original}
 	f.generated = Generated(f.SharedInformerFactory, c.options)
 	f.makeFactory = func(more ...informers.SharedInformerOption) informers.SharedInformerFactory {
 		copied, _ := withTap(client, c.options)

@@ -125,6 +125,9 @@ func (f *GeneratedFactory[Client, NewFunc]) InformerFor(obj runtime.Object, newF
 // return the server's response. Otherwise newFunc receives the factory's own client.
 func (f *GeneratedFactory[Client, NewFunc]) informerFor(obj runtime.Object, newFunc NewFunc, unchanged bool) clientcache.SharedIndexInformer {
 	f.warnOnce()
+	if f.options.usesClientGo() {
+		return f.factory.InformerFor(obj, newFunc)
+	}
 	informer := f.factory.InformerFor(obj, func(client Client, resyncPeriod time.Duration) clientcache.SharedIndexInformer {
 		more := settings{Options: f.options, unchanged: unchanged}
 		if unchanged {

@@ -24,11 +24,12 @@ import (
 // returns. The caller must not modify the values and slices that its methods return.
 //
 // A value whose index function fails is stored without an entry in that index, and the error is
-// logged. The [Options] have no effect.
+// logged.
 //
-// With a StoreOption, which only client-go's stores can apply, it returns client-go's Indexer.
+// With Options.UseClientGo, or a StoreOption, which only client-go's stores can apply, it returns
+// client-go's Indexer. The other [Options] have no effect.
 func (c Constructors) NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, options ...clientcache.StoreOption) clientcache.Indexer {
-	if len(options) > 0 {
+	if len(options) > 0 || c.options.UseClientGo {
 		return clientcache.NewIndexer(keyFunc, indexers, options...)
 	}
 	i := &indexer{key: keyFunc, standalone: true}

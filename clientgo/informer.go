@@ -68,9 +68,9 @@ func newInformer(lw clientcache.ListerWatcher, example runtime.Object, options s
 		}
 	}
 	assembled, err := engine.New(s.spec(lw))
-	s.engine, s.source, s.invalid = assembled.Informer, assembled.Source, err
+	s.engine, s.source, s.invalid = assembled.Informer, assembled.Source, errors.Join(err, options.check())
 	if s.scopes != nil {
-		s.invalid = errors.Join(err, s.scopes.Err())
+		s.invalid = errors.Join(s.invalid, s.scopes.Err())
 	}
 	s.indexer.init(s.engine.Store(), options.Indexers)
 	if options.Group != nil {

@@ -5,6 +5,7 @@ package clientgo
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +25,18 @@ import (
 // as client-go's, with the differences in the package comment. In a factory, they apply to every
 // informer.
 type Options struct {
+	// UseClientGo makes constructors return client-go's informers, factories and stores, so that a
+	// flag of the program is the way back. It applies to a factory as a whole. [Adopt] returns its
+	// argument, and InformerFor of [Generated] what the factory makes. A [Reflector] has no such
+	// switch: it logs a warning.
+	//
+	// With Filter or Scopes, which client-go does not have, an informer logs an error and does not
+	// run: it would have objects that the program does not expect. The other options have no
+	// effect: objects are whole and not packed, no informer is added to Group, and an informer does
+	// not sync while its resource is not served. A transform must not return cache.ErrSkip, which
+	// fails the list in client-go. [ControllerOf] returns an invalid controller, whose waits and
+	// health checks return an error.
+	UseClientGo bool
 	// Packed stores objects as bytes; see cache.InformerOptions. If a transform returns an object
 	// of another type, that object is stored unpacked, which is logged once. Do not set
 	// controller-runtime's UnsafeDisableDeepCopy with it.
@@ -112,6 +125,9 @@ type Options struct {
 //
 // See Options.Streaming for when it streams. e2e/controllerruntime has an example with a manager.
 func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, resyncPeriod time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
+	if o.usesClientGo() {
+		return clientcache.NewSharedIndexInformer(lw, exampleObject, resyncPeriod, indexers)
+	}
 	return newInformer(lw, exampleObject, settings{
 		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{ResyncPeriod: resyncPeriod, Indexers: indexers},
 		Options:                    o,
@@ -119,9 +135,23 @@ func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime
 	})
 }
 
+// usesClientGo reports whether constructors of informers return client-go's.
+func (o Options) usesClientGo() bool { return o.UseClientGo && o.check() == nil }
+
+// check returns an error for options that cannot be combined.
+func (o Options) check() error {
+	if o.UseClientGo && (o.Filter != nil || o.Scopes != nil) {
+		return errors.New("UseClientGo cannot be combined with Filter or Scopes: client-go's informer would have all objects")
+	}
+	return nil
+}
+
 // withoutEffectOnReflectors returns the names of the options that are set, and that a Reflector,
 // whose store is the program's, cannot apply.
 func (o Options) withoutEffectOnReflectors() (names []string) {
+	if o.UseClientGo {
+		names = append(names, "UseClientGo")
+	}
 	if o.Packed {
 		names = append(names, "Packed")
 	}

@@ -85,8 +85,8 @@ func (c Constructors) NewNamedReflector(name string, lw clientcache.ListerWatche
 // options.Backoff replaces the limits of requests between failed attempts; see
 // cache.InformerOptions.Backoff. Run logs to options.Logger, and RunWithContext to the logger of
 // its context. Of the [Options], a Reflector has Streaming, DisableStreaming, StartConsistent,
-// Limits and ShareEqual. If Packed, Filter, OmitFields or Served is set, its first run logs a
-// warning.
+// Limits and ShareEqual. If UseClientGo, Packed, Filter, OmitFields or Served is set, its first run
+// logs a warning.
 func (c Constructors) NewReflectorWithOptions(lw clientcache.ListerWatcher, expectedType any, store clientcache.ReflectorStore, options clientcache.ReflectorOptions) *Reflector {
 	own := c.options
 	if options.Name == "" {

@@ -77,6 +77,7 @@ func TestReflectorWarnsOfOptionsWithoutEffect(t *testing.T) {
 		"none":   {clientgo.Options{ShareEqual: true, RelistUpdates: true}, ""},
 		"packed": {clientgo.Options{Packed: true}, `options=["Packed"]`},
 		"both":   {clientgo.Options{Packed: true, Filter: func(any) bool { return false }}, `options=["Packed","Filter"]`},
+		"switch": {clientgo.Options{UseClientGo: true}, `options=["UseClientGo"]`},
 		"fields": {clientgo.Options{OmitFields: []string{"metadata.managedFields"}}, `options=["OmitFields"]`},
 	} {
 		objects, log := storedByReflector(t, config, c.options)

@@ -36,6 +36,9 @@ func (c Constructors) NewDynamicSharedInformerFactory(client dynamic.Interface, 
 // NewFilteredDynamicSharedInformerFactory replaces the function of package dynamicinformer. See
 // [Constructors.NewDynamicSharedInformerFactory].
 func (c Constructors) NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration, namespace string, tweakListOptions dynamicinformer.TweakListOptionsFunc) dynamicinformer.DynamicSharedInformerFactory {
+	if c.options.usesClientGo() {
+		return dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, defaultResync, namespace, tweakListOptions)
+	}
 	client, t := withTap(client, c.options)
 	return newResourceFactory(func(resource schema.GroupVersionResource) informers.GenericInformer {
 		return c.newDynamicInformer(client, t, resource, namespace, defaultResync, byNamespace(), tweakListOptions)
@@ -45,6 +48,9 @@ func (c Constructors) NewFilteredDynamicSharedInformerFactory(client dynamic.Int
 // NewFilteredDynamicInformer replaces the function of package dynamicinformer. It returns an
 // informer of unstructured objects.
 func (c Constructors) NewFilteredDynamicInformer(client dynamic.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions dynamicinformer.TweakListOptionsFunc) informers.GenericInformer {
+	if c.options.usesClientGo() {
+		return dynamicinformer.NewFilteredDynamicInformer(client, resource, namespace, resyncPeriod, indexers, tweakListOptions)
+	}
 	client, t := withTap(client, c.options)
 	return c.newDynamicInformer(client, t, resource, namespace, resyncPeriod, indexers, tweakListOptions)
 }
@@ -61,19 +67,23 @@ func (c Constructors) newDynamicInformer(client dynamic.Interface, t clientTap, 
 func (c Constructors) Metadata() MetadataConstructors { return MetadataConstructors{c} }
 
 // MetadataConstructors has the functions of client-go's package metadata/metadatainformer as
-// methods, with the same signatures. They make this package's informers. It is a type of its own,
-// as some of the names are also those of functions of package informers.
+// methods, with the same signatures. They make this package's informers or, with
+// Options.UseClientGo, client-go's. It is a type of its own, as some of the names are also those of
+// functions of package informers.
 type MetadataConstructors struct{ constructors Constructors }
 
 // NewSharedInformerFactory replaces the function of package metadatainformer. It returns a factory
 // of informers of the metadata of objects.
 func (c MetadataConstructors) NewSharedInformerFactory(client metadata.Interface, defaultResync time.Duration) metadatainformer.SharedInformerFactory {
-	return c.newFactory(client, defaultResync, metav1.NamespaceAll, nil, nil)
+	return c.NewFilteredSharedInformerFactory(client, defaultResync, metav1.NamespaceAll, nil)
 }
 
 // NewFilteredSharedInformerFactory replaces the function of package metadatainformer. See
 // [MetadataConstructors.NewSharedInformerFactory].
 func (c MetadataConstructors) NewFilteredSharedInformerFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions metadatainformer.TweakListOptionsFunc) metadatainformer.SharedInformerFactory {
+	if c.constructors.options.usesClientGo() {
+		return metadatainformer.NewFilteredSharedInformerFactory(client, defaultResync, namespace, tweakListOptions)
+	}
 	return c.newFactory(client, defaultResync, namespace, tweakListOptions, nil)
 }
 
@@ -81,6 +91,9 @@ func (c MetadataConstructors) NewFilteredSharedInformerFactory(client metadata.I
 // [MetadataConstructors.NewSharedInformerFactory].
 func (c MetadataConstructors) NewSharedInformerFactoryWithOptions(client metadata.Interface, defaultResync time.Duration, options ...metadatainformer.SharedInformerOption) metadatainformer.SharedInformerFactory {
 	factory := metadatainformer.NewSharedInformerFactoryWithOptions(client, defaultResync, options...)
+	if c.constructors.options.usesClientGo() {
+		return factory
+	}
 	var transform clientcache.TransformFunc
 	if !readField(reflect.ValueOf(factory).Elem(), "transform", &transform) {
 		klog.Background().Info("Warning: factory not adopted: the options of this version of client-go are unknown")
@@ -106,6 +119,9 @@ func (c MetadataConstructors) WithTransform(transform clientcache.TransformFunc)
 // NewFilteredMetadataInformer replaces the function of package metadatainformer. It returns an
 // informer of the metadata of objects.
 func (c MetadataConstructors) NewFilteredMetadataInformer(client metadata.Interface, resource schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers clientcache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) informers.GenericInformer {
+	if c.constructors.options.usesClientGo() {
+		return metadatainformer.NewFilteredMetadataInformer(client, resource, namespace, resyncPeriod, indexers, tweakListOptions)
+	}
 	client, t := withTap(client, c.constructors.options)
 	return c.newMetadataInformer(client, t, resource, namespace, resyncPeriod, indexers, tweakListOptions)
 }
