@@ -34,6 +34,10 @@ func main() {
 	flag.IntVar(&o.nodes, "nodes", 20, "number of nodes of the program's own API server, at least 1")
 	flag.DurationVar(&o.duration, "duration", 0, "how long to run, such as 10s; without it, until Ctrl-C")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "nodecache: unexpected argument %q: all options are flags, see nodecache -help\n", flag.Arg(0))
+		os.Exit(2) // as for an unknown flag
+	}
 	// Lines of the log would disrupt the table, which shows errors itself. A program without a
 	// table should keep the log, or pass the informer a logger with klog.NewContext.
 	klog.SetLogger(klog.Logger{})

@@ -66,6 +66,12 @@ func TestDurationEndsProgram(t *testing.T) {
 	}
 }
 
+// TestArgumentsAreRefused passes an argument behind the flags.
+func TestArgumentsAreRefused(t *testing.T) {
+	t.Parallel()
+	program.Start(t, "-nodes", "2", "worker-001").Expect(`nodecache: unexpected argument "worker-001"`)
+}
+
 func TestInvalidOptionsAreErrors(t *testing.T) {
 	for want, o := range map[string]options{
 		"invalid -nodes 0: want at least 1": {},
