@@ -30,6 +30,10 @@ import (
 //	pods := cache.NewSharedInformer(cache.ListWatchOf(client.CoreV1().Pods("")), &Pod{}, options)
 //	pod, ok := pods.Store().GetByKey("default/web") // pod.Name, pod.Fields.Spec.NodeName
 //
+// The alias states A and S once: the constructors infer them from the example &Pod{}, and
+// WaitForAPIObject from the informer. Literals and indexes without a function of the program state
+// *Pod, such as InformerOptions[*Pod]{} and ByField[*Pod]("spec.nodeName").
+//
 // A is the type that the ListerWatcher lists. For custom resources without a Go type, A is
 // *unstructured.Unstructured, and the TypeMeta of the example states their kind. The types of S:
 //
