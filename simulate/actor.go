@@ -46,4 +46,7 @@ type Write struct {
 	Namespace, Name, Subresource string
 	// Before is the state of all objects before the write, and After that after it.
 	Before, After State
+	// Err is why the API server has refused the write, which has changed nothing then. It is nil
+	// for others.
+	Err error
 }

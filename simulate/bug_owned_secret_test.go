@@ -68,7 +68,7 @@ func wantsSecret(cluster *unstructured.Unstructured) bool {
 
 // wantedSecretIsKept is an invariant: no Secret is deleted that the stored Cluster wants.
 func wantedSecretIsKept(w simulate.Write) error {
-	if w.Verb != "delete" || w.Resource.Resource != "secrets" {
+	if w.Err != nil || w.Verb != "delete" || w.Resource.Resource != "secrets" {
 		return nil
 	}
 	for _, cluster := range simulate.All[*unstructured.Unstructured](w.Before) {

@@ -67,13 +67,56 @@ func TestBugsAreFound(t *testing.T) {
 }
 
 func TestMendedOperatorsPass(t *testing.T) {
-	if runs := flag.Lookup("simulate.runs"); runs.Value.String() == runs.DefValue {
-		t.Cleanup(func() { _ = runs.Value.Set(runs.DefValue) })
-		if err := runs.Value.Set(strconv.Itoa(mendedRuns)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	limitRuns(t, mendedRuns)
 	for _, b := range operatorBugs {
 		t.Run(b.issue, func(t *testing.T) { simulate.Run(t, b.test(true)) })
+	}
+}
+
+// limitRuns sets the number of runs of each simulation, unless -simulate.runs is set.
+func limitRuns(t *testing.T, n int) {
+	t.Helper()
+	runs := flag.Lookup("simulate.runs")
+	if runs.Value.String() != runs.DefValue {
+		return
+	}
+	t.Cleanup(func() { _ = runs.Value.Set(runs.DefValue) })
+	if err := runs.Value.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// silentBug is a bug of a kind that operators in the field have. No end state shows it, or only if
+// its moment is met.
+type silentBug struct {
+	name          string
+	test          func(mended bool) simulate.Test
+	oracle, cause string
+	runs          int // in which it must be found, whatever the seed
+}
+
+var silentBugs = []silentBug{
+	{"stale copy", staleCopy, "refused", "times update of clusters/status default/db: 409 Conflict", 1},
+}
+
+// silentRuns is the number of runs of a mended operator, unless -simulate.runs is set.
+const silentRuns = 200
+
+func TestSilentBugsAreFound(t *testing.T) {
+	for _, b := range silentBugs {
+		t.Run(b.name, func(t *testing.T) {
+			for seed := range uint64(3) {
+				found := simulate.FindWithSeed(t, b.test(false), b.runs, seed+1)
+				wantFound(t, found, b.oracle, b.cause)
+				t.Logf("seed %d: found after %d runs: %s\n%s", seed+1, found.Runs, found.Plan, strings.TrimSpace(found.Text))
+			}
+		})
+	}
+}
+
+func TestMendedSilentBugsPass(t *testing.T) {
+	limitRuns(t, silentRuns)
+	for _, b := range silentBugs {
+		t.Run(b.name, func(t *testing.T) { simulate.Run(t, b.test(true)) })
 	}
 }

@@ -45,8 +45,9 @@
 // When the program is at rest at the end of a [World.Settle], all objects but Leases, Events and
 // APIServices are compared with those of the undisturbed run. UIDs, versions, generations,
 // managedFields and times are not compared, and generated names and hashes of templates are matched
-// by the content of their objects. A run also fails if it breaks another rule, see [Oracle], or if
-// an invariant of the test returns an error.
+// by the content of their objects. An undisturbed run fails if the API server refuses a write to
+// the end, see [Refused]: all runs would end alike. A run also fails if it breaks another rule, see
+// [Oracle], or if an invariant of the test returns an error.
 //
 // # What it cannot find
 //
@@ -65,6 +66,7 @@
 //	cluster.go, actor.go        the stimuli of the cluster: actors and their actions
 //	workloads.go, invariant.go  actors and invariants that programs may use
 //	serve.go                    a request with its disturbances, and what is checked after a write
+//	refused.go                  requests that the API server refuses again and again
 //	process.go, recorder.go     the stimuli of the program: its requests
 //	watch.go, event.go          and its watches
 //	scheduler.go                the loop, which picks a stimulus and calls its deliver

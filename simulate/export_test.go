@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"net/http/httptest"
 	"testing"
 	"time"
 )
@@ -16,10 +17,16 @@ type Found struct {
 }
 
 // Find is like Run, and returns the failure instead of reporting it.
-func Find(t *testing.T, test Test, runs int) (found Found) {
+func Find(t *testing.T, test Test, runs int) Found {
+	t.Helper()
+	return FindWithSeed(t, test, runs, 1)
+}
+
+// FindWithSeed is Find with a -simulate.seed.
+func FindWithSeed(t *testing.T, test Test, runs int, seed uint64) (found Found) {
 	t.Helper()
 	withRunner(t, test, func(r *runner) {
-		p, failed := r.search(runs, 1)
+		p, failed := r.search(runs, seed)
 		found.Runs = r.runs
 		if failed != nil {
 			p, failed = r.shorten(p, failed)
@@ -45,6 +52,21 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 		}
 	})
 	return found
+}
+
+// CountRefusals returns the refusals that count after the answers to one request, by what it does.
+func CountRefusals(method, uri, body string, codes ...int) map[string]int {
+	refused := refusals{}
+	for _, code := range codes {
+		q := &request{http: httptest.NewRequest(method, uri, nil), body: []byte(body)}
+		q.target = targetOf(q.http)
+		refused.note(q, (&recorder{code: code}).refusal())
+	}
+	counts := map[string]int{}
+	for what, r := range refused {
+		counts[what] = r.count
+	}
+	return counts
 }
 
 // ShortenWatchdog sets the time after which a run without progress is stuck.

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -201,6 +202,14 @@ func (q *request) note(r *record, code int, reason, version string) {
 		}
 	}
 	r.note(q.process.name(), what)
+}
+
+// what returns what the request does, as points name it, without the number.
+func (q *request) what() string {
+	if _, what, ok := strings.Cut(q.point, " "); ok {
+		return what
+	}
+	return q.target.String()
 }
 
 func (q *request) respond(response *http.Response) {

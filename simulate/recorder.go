@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -38,11 +40,27 @@ func (r *recorder) reason() string {
 	if r.code < http.StatusBadRequest {
 		return ""
 	}
+	return cmp.Or(string(r.status().Reason), http.StatusText(r.code))
+}
+
+// refusal returns the error of a request that the server has answered with a 4xx code, else nil.
+func (r *recorder) refusal() *apierrors.StatusError {
+	if r.code < http.StatusBadRequest || r.code >= http.StatusInternalServerError {
+		return nil
+	}
+	return &apierrors.StatusError{ErrStatus: r.status()}
+}
+
+// status returns the Status of a request that has failed.
+func (r *recorder) status() metav1.Status {
 	var status metav1.Status
 	if err := json.Unmarshal(r.body.Bytes(), &status); err != nil {
 		_, _, _ = scheme.Codecs.UniversalDeserializer().Decode(r.body.Bytes(), nil, &status) // protobuf, or no Status
 	}
-	return cmp.Or(string(status.Reason), http.StatusText(r.code))
+	if status.Code == 0 {
+		status = metav1.Status{Status: metav1.StatusFailure, Code: int32(r.code), Message: strings.TrimSpace(r.body.String())}
+	}
+	return status
 }
 
 func (r *recorder) response() *http.Response {

@@ -19,7 +19,7 @@ import (
 func newScheduler(test *Test, p plan, watchdog *watchdog, mapper *mapper) *scheduler {
 	s := &scheduler{
 		test: test, plan: p, quiescence: newQuiescence(), watchdog: watchdog, mapper: mapper,
-		points: newPoints(), record: record{began: time.Now(), without: test.Without}, rest: restOracle{period: test.Rest},
+		points: newPoints(), record: record{began: time.Now(), without: test.Without}, rest: restOracle{period: test.Rest}, refusals: refusals{},
 		staleness: newStaleness(), arrived: make(chan struct{}, 1),
 	}
 	if p.seed != 0 {

@@ -30,6 +30,7 @@ type scheduler struct {
 	points     *points
 	record     record
 	rest       restOracle
+	refusals   refusals
 	stopped    bool // the run has ended: processes are not started again
 	staleness  staleness
 	processes  []*process

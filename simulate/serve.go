@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/fake"
@@ -123,7 +124,11 @@ func (s *scheduler) execute(q *request, err error) *recorder {
 	before := s.beforeWrite(q)
 	s.server.ServeHTTP(response, q.http)
 	q.note(&s.record, response.code, response.reason(), s.server.ResourceVersion())
-	s.afterWrite(q, before)
+	if err == nil && !q.isDryRun() {
+		refused := response.refusal()
+		s.refusals.note(q, refused)
+		s.afterWrite(q, before, refused)
+	}
 	return response
 }
 
@@ -157,12 +162,14 @@ func (s *scheduler) beforeWrite(q *request) priorState {
 	return b
 }
 
-// afterWrite notes a write that has changed something, and checks the invariants.
-func (s *scheduler) afterWrite(q *request, before priorState) {
-	if !q.target.isWrite() || s.server.ResourceVersion() == before.version || q.target.isTraffic() {
+// afterWrite notes a write that has changed something, and checks the invariants after it, or after
+// a write that was refused.
+func (s *scheduler) afterWrite(q *request, before priorState, refused *apierrors.StatusError) {
+	hasChanged := s.server.ResourceVersion() != before.version
+	if !q.target.isWrite() || !hasChanged && refused == nil || q.target.isTraffic() {
 		return
 	}
-	if len(s.test.Ignore) == 0 || q.target.name == "" || len(canonical.Diff(before.object, s.canonicalObject(q.target))) > 0 {
+	if hasChanged && (len(s.test.Ignore) == 0 || q.target.name == "" || len(canonical.Diff(before.object, s.canonicalObject(q.target))) > 0) {
 		s.rest.changed(s.points.anonymous(q.target).String())
 	}
 	for _, invariant := range s.test.Invariants {
@@ -170,6 +177,9 @@ func (s *scheduler) afterWrite(q *request, before priorState) {
 		write := Write{
 			Process: q.process.number, Verb: t.verb, Resource: t.resource, Namespace: t.namespace, Name: t.name, Subresource: t.subresource,
 			Before: before.state, After: s.state(),
+		}
+		if refused != nil {
+			write.Err = refused
 		}
 		if err := invariant(write); err != nil {
 			s.record.fail(oracleInvariant, "%s: %v", t, err)

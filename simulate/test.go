@@ -37,8 +37,12 @@ type Test struct {
 	Disturb []Disturbance
 	// Without switches oracles off.
 	Without []Oracle
-	// Invariants are called after each write of the program that has changed something. An error
-	// fails the test.
+	// MayBeRefused reports whether the API server may refuse a request of the program for ever: see
+	// [Refused]. The verb is that of RBAC, and a subresource follows it: "update status". Of the
+	// object, only the kind, namespace and name are set.
+	MayBeRefused func(verb string, obj fake.Object) bool
+	// Invariants are called after each write of the program that has changed something, or that the
+	// API server has refused. An error fails the test.
 	Invariants []func(Write) error
 	// Ignore is fields in which end states may differ, such as
 	// "status.conditions[*].lastTransitionTime", or "Pod status.podIP" for one kind. A write that

@@ -69,9 +69,11 @@ func (s *scheduler) openWatch(q *request) {
 	if w.code != http.StatusOK {
 		<-returned
 		response := &recorder{header: w.header, code: w.code, body: *bytes.NewBuffer(bytes.Join(w.frames, nil))}
+		s.refusals.note(q, response.refusal())
 		q.respond(response.response())
 		return
 	}
+	s.refusals.note(q, nil)
 	s.mu.Lock()
 	s.watches = append(s.watches, w)
 	w.detach = context.AfterFunc(q.http.Context(), func() { // as a real transport does

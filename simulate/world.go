@@ -88,6 +88,7 @@ func (s *scheduler) settle() {
 		}
 		return s.rest.deadline()
 	})
+	s.checkRefusals()
 	if s.record.failed() {
 		return
 	}

@@ -59,7 +59,7 @@ func keepWorkers(w simulate.Write) error {
 	workers := slices.DeleteFunc(simulate.All[*corev1.Pod](w.After), func(pod *corev1.Pod) bool {
 		return pod.DeletionTimestamp != nil || pod.Labels["ray.io/node-type"] != "worker"
 	})
-	if w.Verb == "delete" && w.Resource.Resource == "pods" && len(workers) < 2 {
+	if w.Err == nil && w.Verb == "delete" && w.Resource.Resource == "pods" && len(workers) < 2 {
 		return fmt.Errorf("%d workers are left", len(workers))
 	}
 	return nil

@@ -1,0 +1,124 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// refusals are the writes that the API server has refused since the program was last at rest, and
+// has not accepted since, and the reads that it has forbidden, by what they do: "update of pods
+// default/web".
+type refusals map[string]*refusal
+
+type refusal struct {
+	target target
+	count  int
+	last   *apierrors.StatusError
+}
+
+// minRefusals is the number of refusals in a row after which a request is not expected to succeed.
+const minRefusals = 3
+
+// note takes the answer to a request into account. Refused is nil if the request succeeded.
+func (r refusals) note(q *request, refused *apierrors.StatusError) {
+	what := q.what()
+	if refused == nil || isExpected(q.target, refused) {
+		delete(r, what)
+		return
+	}
+	if (!q.target.isWrite() || q.target.isTraffic()) && !apierrors.IsForbidden(refused) {
+		return
+	}
+	if r[what] == nil {
+		t := q.target
+		if t.verb == "create" && t.name == "" {
+			t.name = nameOf(q.body).Name
+		}
+		r[what] = &refusal{target: t}
+	}
+	r[what].count++
+	r[what].last = refused
+}
+
+// isExpected reports whether the answer says that the object is as the program wants it.
+func isExpected(t target, refused *apierrors.StatusError) bool {
+	if apierrors.IsNotFound(refused) {
+		return strings.HasPrefix(t.verb, "delete")
+	}
+	return apierrors.IsAlreadyExists(refused)
+}
+
+// checkRefusals fails a run that is not disturbed, and whose program is at rest only because the
+// server refuses what it does, again and again.
+func (s *scheduler) checkRefusals() {
+	defer clear(s.refusals)
+	if s.disturbed {
+		return
+	}
+	var lines []string
+	for _, what := range slices.Sorted(maps.Keys(s.refusals)) {
+		if r := s.refusals[what]; r.count >= minRefusals && !s.isOver(r) && !s.mayBeRefused(r.target) {
+			status := r.last.ErrStatus
+			reason := cmp.Or(string(status.Reason), http.StatusText(int(status.Code)))
+			lines = append(lines, fmt.Sprintf("%d times %s: %d %s: %s", r.count, what, status.Code, reason, status.Message))
+		}
+	}
+	if len(lines) > 0 {
+		s.record.fail(Refused, "the API server refuses what the program tries again and again (settle %d):\n  %s\n"+
+			"If the program may be refused this, let Test.MayBeRefused say so, or switch the oracle off: Without: []simulate.Oracle{simulate.Refused}.",
+			len(s.record.states)+1, strings.Join(lines, "\n  "))
+	}
+}
+
+// isOver reports whether a request was refused because its resource is not served, or because of an
+// object that is gone. A Namespace that was removed is no such object: a program must not go on to
+// create objects in it, except while it terminates.
+func (s *scheduler) isOver(r *refusal) bool {
+	t, status := r.target, r.last.ErrStatus
+	switch isOfNamespace := status.Details != nil && status.Details.Kind == "namespaces"; {
+	case apierrors.HasStatusCause(r.last, corev1.NamespaceTerminatingCause):
+		t = target{resource: corev1.SchemeGroupVersion.WithResource("namespaces"), name: t.namespace}
+	case !apierrors.IsNotFound(r.last), isOfNamespace && t.resource.Resource != "namespaces":
+		return false
+	}
+	obj, err := s.mapper.object(s.server, t)
+	return err != nil || s.server.Get(obj) != nil
+}
+
+// mayBeRefused calls Test.MayBeRefused.
+func (s *scheduler) mayBeRefused(t target) bool {
+	if s.test.MayBeRefused == nil {
+		return false
+	}
+	obj, err := s.mapper.object(s.server, t)
+	return err == nil && s.test.MayBeRefused(strings.TrimSpace(t.verb+" "+t.subresource), obj)
+}
+
+// isDryRun reports whether a write is a trial that changes nothing.
+func (q *request) isDryRun() bool {
+	if strings.Contains(q.http.URL.RawQuery, "dryRun=") {
+		return true
+	}
+	if q.http.Method != http.MethodDelete || !bytes.Contains(q.body, []byte(metav1.DryRunAll)) {
+		return false
+	}
+	options := &metav1.DeleteOptions{}
+	if json.Unmarshal(q.body, options) != nil {
+		_, _, _ = scheme.Codecs.UniversalDeserializer().Decode(q.body, nil, options) // protobuf, or no options
+	}
+	return len(options.DryRun) > 0
+}
