@@ -36,10 +36,10 @@ var operatorBugs = []operatorBug{
 	{"elastic/cloud-on-k8s#5249", secretOfRecreatedCluster, "invariant", "Cluster db wants the Secret"},
 	{"yugabyte/yugabyte-operator#35", secretOfChangedCluster, "invariant", "Cluster db wants the Secret"},
 	// Unobserved states: a state in between that is never seen.
-	{"instaclustr/cassandra-operator#398", missedDeletion, "end state", "PersistentVolumeClaim default/data-db-1 is there, and should not be"},
+	{"instaclustr/cassandra-operator#398", missedDeletion, "end state", "PersistentVolumeClaim default/data-db-1 is there, and not in the undisturbed run"},
 	{"instaclustr/cassandra-operator#410", decommission, "end state", "metadata.labels.left is"},
 	{"rabbitmq/cluster-operator#758", scaleRefusal, "end state", `spec.replicas is "2", and "3"`},
-	{"konpyutaika/nifikop#86", gracefulUpscale, "end state", "Pod default/db-1 is there, and should not be"},
+	{"konpyutaika/nifikop#86", gracefulUpscale, "end state", "Pod default/db-1 is there, and not in the undisturbed run"},
 }
 
 const (

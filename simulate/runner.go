@@ -168,13 +168,21 @@ func (r *runner) check(got *record, p plan) {
 		if len(lines) == 0 {
 			continue
 		}
-		o, than := EndState, "than without the disturbance"
+		difference := fmt.Sprintf("(settle %d):\n  %s", i+1, strings.Join(lines, "\n  "))
 		if len(p.disturbances) == 0 {
-			o, than = Order, "in another order of the same requests and events: it depends on order"
+			got.fail(Order, "the program ends in another state in another order of the same requests and events: it depends on order, "+
+				"and this run or the undisturbed one is wrong %s\n%s\nand in this one:\n  %s",
+				difference, r.undisturbedWrites(), strings.Join(got.writes, "\n  "))
+			return
 		}
-		got.fail(o, "the program ends in another state %s (settle %d):\n  %s", than, i+1, strings.Join(lines, "\n  "))
+		got.fail(EndState, "the program ends in another state than without the disturbance %s", difference)
 		return
 	}
+}
+
+// undisturbedWrites returns the program's writes in the undisturbed run as text.
+func (r *runner) undisturbedWrites() string {
+	return "The program's writes in the undisturbed run:\n  " + strings.Join(r.writes, "\n  ")
 }
 
 // runUndisturbed executes the undisturbed run, which the others are compared with. It fails if the

@@ -4,7 +4,6 @@
 package simulate
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -35,10 +34,9 @@ func Run(t *testing.T, test Test) {
 			r.report(r.shorten(p, failed))
 			return
 		}
-		t.Logf("%d runs, %d of %d single disturbances; %d of %d planned disturbances happened; %d requests and events a run, %.0f runs a second\n"+
-			"The program's writes in the undisturbed run:\n  %s",
+		t.Logf("%d runs, %d of %d single disturbances; %d of %d planned disturbances happened; %d requests and events a run, %.0f runs a second\n%s",
 			r.runs, min(max(r.runs-1-orders, 0), r.places), r.places, len(r.happened), r.planned, r.stimuli/r.runs,
-			float64(r.runs)/time.Since(began).Seconds(), strings.Join(r.writes, "\n  "))
+			float64(r.runs)/time.Since(began).Seconds(), r.undisturbedWrites())
 	})
 }
 

@@ -75,7 +75,7 @@ func TestProgramThatCanWriteNothingFails(t *testing.T) {
 // The program creates a second Secret if its first create has no answer and the event is late.
 func TestEndStateOfStaleCacheIsFound(t *testing.T) {
 	found := simulate.Find(t, copying(createUnlessCached), 300)
-	wantFound(t, found, "end state", "Secret default/a-*2 is there, and should not be", "simulate.LostResponse")
+	wantFound(t, found, "end state", "Secret default/a-*2 is there, and not in the undisturbed run", "simulate.LostResponse")
 }
 
 func TestProgramThatWritesAgainAndAgainIsFound(t *testing.T) {
@@ -92,7 +92,9 @@ func TestLagEndsWhileProgramIsBusy(t *testing.T) {
 func TestDependenceOnOrderIsFound(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}
 	test := simulate.Test{Start: start(writeFirst), Objects: []fake.Object{source("1"), secret}}
-	wantFound(t, simulate.Find(t, test, 300), "order", `data.key is "default/b"`)
+	wantFound(t, simulate.Find(t, test, 300), "order", `data.key is "default/b"`, "this run or the undisturbed one is wrong",
+		"The program's writes in the undisturbed run:\n  1st create of configmaps default/first at version 4\n",
+		"\nand in this one:\n  1st create of configmaps default/first at version 4\n")
 }
 
 // A conflict of versions and one of names have the same status code.

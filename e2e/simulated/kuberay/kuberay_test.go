@@ -44,7 +44,7 @@ func TestRayCluster(t *testing.T) {
 // The name of the head Pod is generated: if the response of its create is lost, there are two, and
 // the RayCluster is not reconciled any more.
 func TestLostResponseMakesTwoHeads(t *testing.T) {
-	simulated.Finds(t, rayClusters(t, scaleDown, simulate.LostResponse{To: "1st create of pods default/ray-head-*"}), "Pod default/ray-head-*2 is there, and should not be")
+	simulated.Finds(t, rayClusters(t, scaleDown, simulate.LostResponse{To: "1st create of pods default/ray-head-*"}), "Pod default/ray-head-*2 is there, and not in the undisturbed run")
 }
 
 // Without a worker to delete, the first of the cache's list is deleted, whose order is random: the

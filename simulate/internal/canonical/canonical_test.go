@@ -68,9 +68,9 @@ func TestDifferences(t *testing.T) {
 		ignored   []string
 		lines     []string
 	}{
-		{"missing", []canonical.Object{claim("a"), pod("web-aaaaa", "1", "a")}, []canonical.Object{claim("a")}, nil, []string{"Pod ns/web-*1 is missing"}},
-		{"number of a StatefulSet", []canonical.Object{pod("web-0", "1", "a"), pod("web-1", "2", "a")}, []canonical.Object{pod("web-1", "2", "a")}, nil, []string{"Pod ns/web-0 is missing"}},
-		{"too many", []canonical.Object{claim("a")}, []canonical.Object{claim("a"), pod("web-aaaaa", "1", "a")}, nil, []string{"Pod ns/web-*1 is there, and should not be"}},
+		{"missing", []canonical.Object{claim("a"), pod("web-aaaaa", "1", "a")}, []canonical.Object{claim("a")}, nil, []string{"Pod ns/web-*1 is missing, and is there in the undisturbed run"}},
+		{"number of a StatefulSet", []canonical.Object{pod("web-0", "1", "a"), pod("web-1", "2", "a")}, []canonical.Object{pod("web-1", "2", "a")}, nil, []string{"Pod ns/web-0 is missing, and is there in the undisturbed run"}},
+		{"too many", []canonical.Object{claim("a")}, []canonical.Object{claim("a"), pod("web-aaaaa", "1", "a")}, nil, []string{"Pod ns/web-*1 is there, and not in the undisturbed run"}},
 		{"field", []canonical.Object{claim("a")}, []canonical.Object{claim("b")}, nil, []string{`ConfigMap ns/claim: data.pod is "b", and "a" in the undisturbed run`}},
 		{"another of two generated", []canonical.Object{pod("web-aaaaa", "1", "a"), pod("web-bbbbb", "2", "b"), claim("web-aaaaa")}, []canonical.Object{pod("web-aaaaa", "1", "a"), pod("web-bbbbb", "2", "b"), claim("web-bbbbb")}, nil, []string{`ConfigMap ns/claim: data.pod is "web-*2", and "web-*1" in the undisturbed run`}},
 		{"no field", []canonical.Object{claim("a")}, []canonical.Object{&corev1.ConfigMap{TypeMeta: claim("").TypeMeta, ObjectMeta: claim("").ObjectMeta}}, nil, []string{`ConfigMap ns/claim: no data.pod, which is "a" in the undisturbed run`}},
@@ -213,7 +213,7 @@ func TestHashesOfTemplates(t *testing.T) {
 			"a Pod of the other ReplicaSet",
 			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("b", "xxxxx")},
 			[]canonical.Object{replicaSet("a", 0), replicaSet("b", 1), replica("a", "xxxxx")},
-			[]string{"Pod web-(hash 1)-*1 is there, and should not be", "Pod web-(hash 2)-*1 is missing"},
+			[]string{"Pod web-(hash 1)-*1 is there, and not in the undisturbed run", "Pod web-(hash 2)-*1 is missing, and is there in the undisturbed run"},
 		},
 		{"a hash in another word", []canonical.Object{set("1", "1"), claim("a1")}, []canonical.Object{set("2", "2"), claim("a2")}, []string{
 			`ConfigMap ns/claim: data.pod is "a2", and "a1" in the undisturbed run`,
@@ -245,12 +245,12 @@ func TestOneHashInTwoNamespaces(t *testing.T) {
 		lines     int
 	}{
 		{
-			"a ReplicaSet is missing",
+			"a ReplicaSet is missing, and is there in the undisturbed run",
 			[]canonical.Object{in("a", replicaSet("new")), in("b", replicaSet("new")), in("b", replicaSet("old"))},
 			[]canonical.Object{in("a", replicaSet("new")), in("b", replicaSet("new"))}, 1,
 		},
 		{
-			"a revision is missing",
+			"a revision is missing, and is there in the undisturbed run",
 			[]canonical.Object{in("a", set("old", "old")), in("b", set("new", "new")), in("b", revision("old")), in("b", revision("new"))},
 			[]canonical.Object{in("a", set("old", "old")), in("b", set("new", "new")), in("b", revision("new"))}, 3,
 		},

@@ -16,9 +16,9 @@ func Diff(want, got State) []string {
 	for _, name := range union(want, got) {
 		switch {
 		case got[name] == nil:
-			lines = append(lines, name+" is missing")
+			lines = append(lines, name+" is missing, and is there in the undisturbed run")
 		case want[name] == nil:
-			lines = append(lines, name+" is there, and should not be")
+			lines = append(lines, name+" is there, and not in the undisturbed run")
 		default:
 			lines = append(lines, diffFields(name, want[name], got[name])...)
 		}
