@@ -97,6 +97,7 @@ type silentBug struct {
 
 var silentBugs = []silentBug{
 	{"stale copy", staleCopy, "refused", "times update of clusters/status default/db: 409 Conflict", 1},
+	{"scale-down by a stale count", scaleDownCount, "invariant", "1 Pods are left", 50},
 }
 
 // silentRuns is the number of runs of a mended operator, unless -simulate.runs is set.

@@ -59,6 +59,10 @@ type TooManyRequests struct{ To string }
 // write on, as a slow API server or network does. Then they are delivered in order. Reads are not
 // held, except streaming lists (WatchList), which are client-go's default. Zero For is 10 seconds
 // of the bubble's clock.
+//
+// After half a second, another client changes the managedFields of all objects of the other
+// resources that the program watches: resyncs and neighbours wake a controller all day, and a stale
+// cache is harmless unless something does. Invariants are not called for these writes.
 type Lag struct {
 	After string
 	For   time.Duration

@@ -152,6 +152,28 @@ func TestDisturbancesOfWatches(t *testing.T) {
 	}
 }
 
+// The program watches Secrets, and no Pods.
+func TestHoldsWakeTheProgram(t *testing.T) {
+	test := copying(copyConfigMap)
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "b"}
+	configMap, secret := &corev1.ConfigMap{ObjectMeta: meta}, &corev1.Secret{ObjectMeta: meta}
+	pod := &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "b", Image: "b"}}}}
+	test.Objects = append(test.Objects, configMap, secret, pod)
+	for _, d := range []simulate.Disturbance{
+		simulate.Lag{After: "1st update of configmaps default/a by steps"},
+		simulate.Gap{After: "1st update of configmaps default/a by steps"},
+	} {
+		found := simulate.RunPlan(t, test, 0, d)
+		wantFound(t, found, "")
+		const want = "20m0.5s             another client writes to 2 secrets, without effect\n" +
+			"   20m0.5s  process 1  receives MODIFIED Secret default/a at version 8\n" +
+			"   20m0.5s  process 1  receives MODIFIED Secret default/b at version 9\n"
+		if n := strings.Count(found.Timeline, "another client"); n != 1 || !strings.Contains(found.Timeline, want) {
+			t.Errorf("%s: want once\n%s\nin\n%s", d, want, found.Timeline)
+		}
+	}
+}
+
 // thirdWrite updates the ConfigMap after the program has.
 func thirdWrite(s simulate.State) []simulate.Action {
 	for _, configMap := range simulate.All[*corev1.ConfigMap](s) {

@@ -157,10 +157,17 @@ func (s *scheduler) next() stimulus {
 	return stimuli[s.random.IntN(len(stimuli))]
 }
 
-// endStaleness delivers or loses the events of holds whose time has come, and ends the past.
+// endStaleness wakes the program during holds, delivers or loses the events of those whose time has
+// come, and ends the past.
 func (s *scheduler) endStaleness() {
-	for resource, h := range s.staleness.held {
+	for _, resource := range s.staleness.heldResources() {
+		h := s.staleness.held[resource]
 		if time.Now().Before(h.until) {
+			if !h.wake.IsZero() && !time.Now().Before(h.wake) {
+				h.wake = time.Time{}
+				s.staleness.held[resource] = h
+				s.touchOthers(resource)
+			}
 			continue
 		}
 		delete(s.staleness.held, resource)
@@ -228,8 +235,8 @@ func (s *scheduler) deliver(next stimulus) {
 	next.deliver(s)
 }
 
-// sleepUntil lets the clock advance until something happens, at most until end or the end of a
-// hold.
+// sleepUntil lets the clock advance until something happens, at most until end or what
+// staleness does next.
 func (s *scheduler) sleepUntil(end time.Time) {
 	s.watchdog.progress.Add(1)
 	timer := time.NewTimer(time.Until(s.staleness.nextEnd(end)))

@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
@@ -44,6 +46,7 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 	}
 	if e.touch {
 		s.touch(q.target)
+		s.touch(q.target)
 	}
 	response := s.execute(q, e.err)
 	s.noteGenerated(q, name, response)
@@ -57,22 +60,45 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 	}
 }
 
-// touch changes the managedFields of an object, if it exists, and changes them back: other fields
-// could be copied by the program.
+// touch is a write of another client without effect, to an object if it exists: it adds an entry to
+// the managedFields, or removes it. Other fields could be copied by the program.
 func (s *scheduler) touch(t target) {
 	obj, err := s.mapper.object(s.server, t)
 	if err != nil || s.server.Get(obj) != nil {
 		return
 	}
+	const client = "simulate"
 	fields := obj.GetManagedFields()
-	touched := append(slices.Clone(fields), metav1.ManagedFieldsEntry{
-		Manager: "simulate", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: t.resource.GroupVersion().String(),
-		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}"),
-	})
-	for _, next := range [][]metav1.ManagedFieldsEntry{touched, fields} {
-		obj.SetManagedFields(next)
-		if err := s.server.Update(obj); err != nil {
-			s.record.fail(oracleSteps, "touch %s: %v", t, err)
+	touched := slices.DeleteFunc(slices.Clone(fields), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == client })
+	if len(touched) == len(fields) {
+		touched = append(touched, metav1.ManagedFieldsEntry{
+			Manager: client, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: t.resource.GroupVersion().String(),
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}"),
+		})
+	}
+	obj.SetManagedFields(touched)
+	if err := s.server.Update(obj); err != nil {
+		s.record.fail(oracleSteps, "touch %s: %v", t, err)
+	}
+}
+
+// touchOthers touches all objects of the resources that the program watches, but for one whose
+// events are held: a program acts on its stale cache only if it is woken.
+func (s *scheduler) touchOthers(held schema.GroupVersionResource) {
+	for _, resource := range s.watchedResources() {
+		kind, err := s.mapper.KindFor(resource)
+		if err != nil || resource.GroupResource() == held.GroupResource() {
+			continue
+		}
+		touched := 0
+		for _, obj := range slices.Collect(s.server.Objects()) {
+			if obj.GetObjectKind().GroupVersionKind().GroupKind() == kind.GroupKind() {
+				s.touch(target{resource: resource, namespace: obj.GetNamespace(), name: obj.GetName()})
+				touched++
+			}
+		}
+		if touched > 0 {
+			s.record.note("", fmt.Sprintf("another client writes to %d %s, without effect", touched, resource.Resource))
 		}
 	}
 }
@@ -91,7 +117,8 @@ func (s *scheduler) effectsAt(point string, t target) effects {
 		d.affect(&e)
 	}
 	if e.hold > 0 {
-		s.staleness.held[t.resource] = hold{until: time.Now().Add(e.hold), gap: e.gap}
+		now := time.Now()
+		s.staleness.held[t.resource] = hold{until: now.Add(e.hold), wake: now.Add(wakeDelay), gap: e.gap}
 	}
 	return e
 }

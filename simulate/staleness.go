@@ -4,6 +4,8 @@
 package simulate
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,7 +25,8 @@ type staleness struct {
 // hold is a time in which the events of a resource are not delivered.
 type hold struct {
 	until time.Time
-	gap   bool // the events are lost
+	wake  time.Time // when another client writes to the objects of other resources; zero if it has
+	gap   bool      // the events are lost
 }
 
 // past is a time in which a process reads an old state.
@@ -39,6 +42,9 @@ type watchOf struct {
 	resource schema.GroupVersionResource
 }
 
+// wakeDelay is the time from the beginning of a hold to the writes of another client.
+const wakeDelay = 500 * time.Millisecond
+
 func newStaleness() staleness {
 	return staleness{held: map[schema.GroupVersionResource]hold{}, lost: map[watchOf]int{}}
 }
@@ -47,6 +53,15 @@ func newStaleness() staleness {
 func (s *staleness) holds(resource schema.GroupVersionResource) bool {
 	_, held := s.held[resource]
 	return held
+}
+
+// heldResources returns the resources whose events are held, in order.
+func (s *staleness) heldResources() []schema.GroupVersionResource {
+	return slices.SortedFunc(maps.Keys(s.held), compareResources)
+}
+
+func compareResources(a, b schema.GroupVersionResource) int {
+	return cmp.Compare(a.String(), b.String())
 }
 
 // readVersion returns the version that a request of a process reads at, or "" for the newest.
@@ -78,11 +93,15 @@ func (s *staleness) until() time.Time {
 	return latest
 }
 
-// nextEnd returns the next time at which a hold or the past ends, at most end.
+// nextEnd returns the next time at which a hold or the past ends, or a hold wakes the program, at
+// most end.
 func (s *staleness) nextEnd(end time.Time) time.Time {
 	ends := []time.Time{end}
 	for _, h := range s.held {
 		ends = append(ends, h.until)
+		if !h.wake.IsZero() {
+			ends = append(ends, h.wake)
+		}
 	}
 	if s.past.process != 0 {
 		ends = append(ends, s.past.until)

@@ -211,3 +211,17 @@ func (s *scheduler) endWatches(selected func(*watchStream) bool) {
 		}
 	}
 }
+
+// watchedResources returns the resources that processes watch, but for Leases and Events, in order.
+func (s *scheduler) watchedResources() []schema.GroupVersionResource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var watched []schema.GroupVersionResource
+	for _, w := range s.watches {
+		if !w.target.isTraffic() && !slices.Contains(watched, w.target.resource) {
+			watched = append(watched, w.target.resource)
+		}
+	}
+	slices.SortFunc(watched, compareResources)
+	return watched
+}
