@@ -63,9 +63,14 @@ type TooManyRequests struct{ To string }
 // After half a second, another client changes the managedFields of all objects of the other
 // resources that the program watches: resyncs and neighbours wake a controller all day, and a stale
 // cache is harmless unless something does. Invariants are not called for these writes.
+//
+// With UntilTimer, the time ends when a timer of the program has fired after that half second, and
+// the program is idle again: it has sent a request that no event, response or other client made it
+// send. It is 2 minutes at most, or For. Zero Lag stands for both forms.
 type Lag struct {
-	After string
-	For   time.Duration
+	After      string
+	For        time.Duration
+	UntilTimer bool
 }
 
 // Gap is like Lag, but the held events are lost: the watches end, and the next one is answered with
@@ -88,7 +93,10 @@ type BackInTime struct {
 	For    time.Duration
 }
 
-const defaultHold = 10 * time.Second
+const (
+	defaultHold = 10 * time.Second
+	timerHold   = 2 * time.Minute
+)
 
 // effects are what the disturbances of a write do.
 type effects struct {
@@ -98,6 +106,7 @@ type effects struct {
 	crashBefore, crashAfter bool
 	hold                    time.Duration // of the events of the resource; zero if they are not held
 	gap                     bool          // the held events are lost
+	untilTimer              bool          // they are not held any longer once a timer of the program has fired
 	past                    time.Duration // in which the process that is started again reads an old state; zero if it does not
 }
 
@@ -114,8 +123,14 @@ func (d LostResponse) affect(e *effects) { e.lost = true }
 func (d Conflict) affect(e *effects)        { e.touch = true }
 func (d ServerError) affect(e *effects)     { e.err = apierrors.NewInternalError(errDisturbed) }
 func (d TooManyRequests) affect(e *effects) { e.err = apierrors.NewTooManyRequests("simulated", 1) }
-func (d Lag) affect(e *effects)             { e.hold = cmp.Or(d.For, defaultHold) }
 func (d Gap) affect(e *effects)             { e.hold, e.gap = cmp.Or(d.For, defaultHold), true }
+
+func (d Lag) affect(e *effects) {
+	e.hold = cmp.Or(d.For, defaultHold)
+	if d.UntilTimer {
+		e.hold, e.untilTimer = cmp.Or(d.For, timerHold), true
+	}
+}
 
 func (d BackInTime) affect(e *effects) {
 	e.crashBefore, e.past = true, cmp.Or(d.For, defaultHold)
@@ -167,7 +182,11 @@ func (d TooManyRequests) at(writes []string) []Disturbance {
 }
 
 func (d Lag) at(writes []string) []Disturbance {
-	return atEach(d, writes, func(w string) Disturbance { return Lag{After: w, For: d.For} })
+	all := atEach(d, writes, func(w string) Disturbance { return Lag{After: w, For: d.For, UntilTimer: d.UntilTimer} })
+	if d == (Lag{}) {
+		all = append(all, Lag{UntilTimer: true}.at(writes)...)
+	}
+	return all
 }
 
 func (d Gap) at(writes []string) []Disturbance {
@@ -206,7 +225,11 @@ func (d TooManyRequests) String() string {
 
 // String returns the Go expression of the disturbance.
 func (d Lag) String() string {
-	return fmt.Sprintf("simulate.Lag{After: %q%s}", d.After, forField(d.For))
+	untilTimer := ""
+	if d.UntilTimer {
+		untilTimer = ", UntilTimer: true"
+	}
+	return fmt.Sprintf("simulate.Lag{After: %q%s%s}", d.After, forField(d.For), untilTimer)
 }
 
 // String returns the Go expression of the disturbance.

@@ -5,11 +5,13 @@ package simulate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -171,6 +173,57 @@ func TestHoldsWakeTheProgram(t *testing.T) {
 		if n := strings.Count(found.Timeline, "another client"); n != 1 || !strings.Contains(found.Timeline, want) {
 			t.Errorf("%s: want once\n%s\nin\n%s", d, want, found.Timeline)
 		}
+	}
+}
+
+// A Lag with UntilTimer ends when the program has acted on a timer, which it does not by a Lease.
+func TestLagEndsAfterTimerOfTheProgram(t *testing.T) {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "leader"}}
+	for name, test := range map[string]struct {
+		do    requestFunc
+		until string
+	}{
+		"request": {func(ctx context.Context, client kubernetes.Interface) error {
+			return client.CoreV1().Secrets("default").Delete(ctx, "a", metav1.DeleteOptions{})
+		}, "1m0s"},
+		"Lease": {func(ctx context.Context, client kubernetes.Interface) error {
+			_, err := client.CoordinationV1().Leases("default").Create(ctx, lease, metav1.CreateOptions{})
+			return err
+		}, "2m50s"},
+		"no request": {func(context.Context, kubernetes.Interface) error { return nil }, "2m50s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := simulate.RunPlan(t, simulate.Test{
+				Start:   copyingOnTimer(test.do),
+				Objects: []fake.Object{source("1")},
+				Rest:    30 * time.Second,
+				Steps: func(w *simulate.World) {
+					w.Sleep(20 * time.Second)
+					w.Update(source("2"))
+				},
+			}, 0, simulate.Lag{After: "1st update of configmaps default/a by steps", UntilTimer: true})
+			_, after, _ := strings.Cut(found.Timeline, "another client")
+			before, _, _ := strings.Cut(after, "the events of configmaps are delivered")
+			lines := strings.Split(before, "\n")
+			if last := strings.TrimSpace(lines[len(lines)-1]); last != test.until {
+				t.Errorf("the Lag ends at %s, want %s\n%s", last, test.until, found.Timeline)
+			}
+			if created := strings.Contains(before, "create of secrets default/a at"); created != (name == "request") {
+				t.Errorf("got %t, want the consequences of the request before the end\n%s", created, found.Timeline)
+			}
+		})
+	}
+}
+
+// copyingOnTimer is a program that copies ConfigMaps, and does a request each minute.
+func copyingOnTimer(do requestFunc) func(context.Context, *rest.Config) error {
+	onTimer := withClient(func(ctx context.Context, client kubernetes.Interface) error {
+		return every(ctx, time.Minute, func() { _ = do(ctx, client) })
+	})
+	return func(ctx context.Context, config *rest.Config) error {
+		done := make(chan error)
+		go func() { done <- onTimer(ctx, config) }()
+		return errors.Join(start(copyConfigMap)(ctx, config), <-done)
 	}
 }
 

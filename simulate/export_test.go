@@ -81,7 +81,7 @@ func Repeat(t *testing.T, test Test, found Found, n int) (again int) {
 		t.Fatal(err)
 	}
 	withRunner(t, test, func(r *runner) {
-		r.runUndisturbed()
+		r.runUndisturbed() // which may be the one that fails
 		for range n {
 			if failed := r.try(p); failed != nil && string(failed.failure.oracle) == found.Oracle {
 				again++

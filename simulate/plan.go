@@ -112,6 +112,14 @@ func setField(value reflect.Value, element ast.Expr) error {
 		field.SetString(text)
 		return err
 	}
+	if field.Kind() == reflect.Bool {
+		name, ok := pair.Value.(*ast.Ident)
+		if !ok || name.Name != "true" {
+			return fmt.Errorf("field %s: not true", name)
+		}
+		field.SetBool(true)
+		return nil
+	}
 	n, err := parseNumber(pair.Value)
 	field.SetInt(int64(n))
 	return err

@@ -26,6 +26,9 @@ func (r *restOracle) settling() {
 	r.began, r.lastChange, r.writes = time.Now(), time.Now(), map[string]int{}
 }
 
+// resume begins again in a Settle, when the program receives what it did not see.
+func (r *restOracle) resume() { r.began, r.lastChange = time.Now(), time.Now() }
+
 // deadline returns the time at which the program is at rest if it does not write before.
 func (r *restOracle) deadline() time.Time { return r.lastChange.Add(r.period) }
 

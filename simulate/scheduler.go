@@ -145,6 +145,10 @@ func (s *scheduler) next() stimulus {
 	s.quiescence.wait()
 	s.endStaleness()
 	stimuli := s.stimuli()
+	if len(stimuli) == 0 && s.staleness.endFired() {
+		s.endStaleness()
+		stimuli = s.stimuli()
+	}
 	if len(stimuli) == 0 {
 		return nil
 	}
@@ -171,7 +175,7 @@ func (s *scheduler) endStaleness() {
 			continue
 		}
 		delete(s.staleness.held, resource)
-		s.rest.lastChange = time.Now() // what is at rest so far may act on the events
+		s.rest.resume() // what is at rest so far may act on the events
 		if !h.gap {
 			s.record.note("", "the events of "+resource.Resource+" are delivered")
 			continue
@@ -180,7 +184,7 @@ func (s *scheduler) endStaleness() {
 	}
 	if s.staleness.past.process != 0 && !time.Now().Before(s.staleness.past.until) {
 		s.staleness.past = past{}
-		s.rest.lastChange = time.Now()
+		s.rest.resume()
 		s.endWatches(func(w *watchStream) bool { return w.inPast })
 	}
 }
@@ -239,10 +243,21 @@ func (s *scheduler) deliver(next stimulus) {
 // staleness does next.
 func (s *scheduler) sleepUntil(end time.Time) {
 	s.watchdog.progress.Add(1)
+	began := time.Now()
 	timer := time.NewTimer(time.Until(s.staleness.nextEnd(end)))
 	defer timer.Stop()
 	select {
 	case <-s.arrived:
+		if time.Now().After(began) && s.hasWork() {
+			s.staleness.timerFired()
+		}
 	case <-timer.C:
 	}
+}
+
+// hasWork reports whether a request is pending that is not for a Lease or an Event.
+func (s *scheduler) hasWork() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.pending, func(q *request) bool { return !q.target.isTraffic() })
 }

@@ -118,7 +118,11 @@ func (s *scheduler) effectsAt(point string, t target) effects {
 	}
 	if e.hold > 0 {
 		now := time.Now()
-		s.staleness.held[t.resource] = hold{until: now.Add(e.hold), wake: now.Add(wakeDelay), gap: e.gap}
+		h := hold{until: now.Add(e.hold), wake: now.Add(wakeDelay), gap: e.gap}
+		if e.untilTimer {
+			h.timer = awaited
+		}
+		s.staleness.held[t.resource] = h
 	}
 	return e
 }

@@ -75,7 +75,7 @@ func TestProgramThatCanWriteNothingFails(t *testing.T) {
 // The program creates a second Secret if it is woken before it receives the first one.
 func TestEndStateOfStaleCacheIsFound(t *testing.T) {
 	found := simulate.Find(t, copying(createUnlessCached), 300)
-	wantFound(t, found, "end state", "Secret default/a-*2 is there, and not in the undisturbed run", ", simulate.Gap{After: \"1st create of secrets default/a-*\"}")
+	wantFound(t, found, "end state", "Secret default/a-*2 is there, and not in the undisturbed run", `{After: "1st create of secrets default/a-*"}`)
 }
 
 func TestProgramThatWritesAgainAndAgainIsFound(t *testing.T) {

@@ -27,7 +27,17 @@ type hold struct {
 	until time.Time
 	wake  time.Time // when another client writes to the objects of other resources; zero if it has
 	gap   bool      // the events are lost
+	timer timerState
 }
+
+// timerState is what a hold knows of the program's timers.
+type timerState int
+
+const (
+	ignored timerState = iota // the hold ends at its time
+	awaited                   // the hold ends when a timer has fired, and the program is idle again
+	fired
+)
 
 // past is a time in which a process reads an old state.
 type past struct {
@@ -53,6 +63,29 @@ func newStaleness() staleness {
 func (s *staleness) holds(resource schema.GroupVersionResource) bool {
 	_, held := s.held[resource]
 	return held
+}
+
+// timerFired notes that a timer of the program has fired.
+func (s *staleness) timerFired() {
+	for resource, h := range s.held {
+		if h.timer == awaited && h.wake.IsZero() {
+			h.timer = fired
+			s.held[resource] = h
+		}
+	}
+}
+
+// endFired ends the holds whose timer has fired, at the present time, and reports whether there are
+// any.
+func (s *staleness) endFired() bool {
+	ended := false
+	for resource, h := range s.held {
+		if h.timer == fired {
+			h.until, ended = time.Now(), true
+			s.held[resource] = h
+		}
+	}
+	return ended
 }
 
 // heldResources returns the resources whose events are held, in order.
