@@ -61,6 +61,23 @@ func TestWhatServerAssignsIsNoDifference(t *testing.T) {
 	}
 }
 
+// A volume, or a bucket, is often named by the UID of the object that it is for.
+func TestUIDInNameIsNoDifference(t *testing.T) {
+	state := func(uid, other string) canonical.State {
+		of := claim("pvc-" + uid)
+		of.UID = types.UID(uid)
+		of.Data["volume-"+other], of.Data["bucket-"+uid] = "other", uid+"/data"
+		return stateOf(t, nil, of)
+	}
+	const one, two = "0b1c2d3e-0000-4000-8000-000000000001", "0b1c2d3e-0000-4000-8000-000000000002"
+	if lines := canonical.Diff(state(one, "x"), state(two, "x")); len(lines) > 0 {
+		t.Errorf("got differences\n%s", strings.Join(lines, "\n"))
+	}
+	if lines := canonical.Diff(state(one, two), state(two, one)); len(lines) != 2 {
+		t.Errorf("got differences\n%s\nwant those of the UIDs that no object has", strings.Join(lines, "\n"))
+	}
+}
+
 func TestDifferences(t *testing.T) {
 	for _, test := range []struct {
 		name      string

@@ -4,7 +4,9 @@
 package canonical
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +49,7 @@ func (f *flattener) add(path string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, field := range value {
-			f.add(path+"."+key, field)
+			f.add(path+"."+f.named(key), field)
 		}
 		if len(value) == 0 && isContent(path) {
 			f.fields[path] = "{}"
@@ -143,5 +145,27 @@ func (f *flattener) text(value string) string {
 			return "(time)"
 		}
 	}
-	return f.hashes.replace(value)
+	return f.hashes.replace(f.named(value))
+}
+
+// named returns a text with the UIDs in it replaced by the names of their objects, or the
+// replacement of the text itself, which may be a generated name.
+func (f *flattener) named(text string) string {
+	if name, ok := f.names[text]; ok {
+		return name
+	}
+	return ReplaceUIDs(text, func(uid string) string { return cmp.Or(f.names[uid], uid) })
+}
+
+var uids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// lengthOfUID is that of a text which uids matches.
+const lengthOfUID = 36
+
+// ReplaceUIDs replaces the UIDs in a text.
+func ReplaceUIDs(text string, replacement func(uid string) string) string {
+	if len(text) < lengthOfUID {
+		return text
+	}
+	return uids.ReplaceAllStringFunc(text, replacement)
 }
