@@ -22,8 +22,9 @@ import (
 // default/web". The verbs and resources are those of RBAC. A generated name is its prefix, an
 // asterisk and, except in the create, a number: "1st delete of pods default/web-*2". Leases and
 // Events have no places. [Lag] and [Gap] can also be at a write of the cluster or of Steps: "1st
-// update of websites default/web by steps", "1st delete of pods default/web by cluster". If no run
-// reaches the place of a disturbance in Test.Disturb, the test fails.
+// update of websites default/web by steps", "1st delete of pods default/web by cluster". A request
+// to an external service is a place, too, but for Conflict, Lag and Gap: see [World.External]. If
+// no run reaches the place of a disturbance in Test.Disturb, the test fails.
 type Disturbance interface {
 	// at returns the disturbance at each of the given writes, if it is a zero value, and otherwise
 	// the disturbance itself.
@@ -182,7 +183,7 @@ func (d TooManyRequests) at(writes []string) []Disturbance {
 }
 
 func (d Lag) at(writes []string) []Disturbance {
-	all := atEach(d, writes, func(w string) Disturbance { return Lag{After: w, For: d.For, UntilTimer: d.UntilTimer} })
+	all := atEach(d, toServer(writes), func(w string) Disturbance { return Lag{After: w, For: d.For, UntilTimer: d.UntilTimer} })
 	if d == (Lag{}) {
 		all = append(all, Lag{UntilTimer: true}.at(writes)...)
 	}
@@ -190,7 +191,7 @@ func (d Lag) at(writes []string) []Disturbance {
 }
 
 func (d Gap) at(writes []string) []Disturbance {
-	return atEach(d, writes, func(w string) Disturbance { return Gap{After: w, For: d.For} })
+	return atEach(d, toServer(writes), func(w string) Disturbance { return Gap{After: w, For: d.For} })
 }
 
 func (d Crash) place() string           { return d.Before + d.After }
@@ -255,6 +256,11 @@ func atEach(d Disturbance, writes []string, build func(string) Disturbance) []Di
 // ofProgram returns the writes that are the program's.
 func ofProgram(writes []string) []string {
 	return slices.DeleteFunc(slices.Clone(writes), isOutside)
+}
+
+// toServer returns the writes that are to the API server.
+func toServer(writes []string) []string {
+	return slices.DeleteFunc(slices.Clone(writes), isExternal)
 }
 
 func each(writes []string, build func(string) Disturbance) []Disturbance {

@@ -22,6 +22,7 @@
 //
 //	program --request--> scheduler --> fake.APIServer
 //	program <--events--- scheduler <---+
+//	program --request--> scheduler --> handlers of World.External
 //	cluster's actions -> scheduler
 //
 // Every request, every watch event and every action of the cluster is a stimulus. The scheduler
@@ -30,9 +31,10 @@
 // advances by a second after every 100 of them. The order is that of arrival, or drawn by a seed,
 // so that a run can be repeated, up to the order of Go's maps and of select.
 //
-// The scheduler runs in the goroutine of Steps. Its lock guards what the goroutines of the program
-// and of the server's watches add: requests, watch events and reports. It is held for O(requests
-// and watches), and never while the server or the program is called.
+// The scheduler runs in the goroutine of Steps. Its lock guards what the goroutines of the program,
+// of the server's watches and of the handlers of World.External add: requests, watch events,
+// responses and reports. It is held for O(requests and watches), and never while the server, a
+// handler or the program is called.
 //
 // The first run is undisturbed, and others differ from it in the order alone; see [Run]. The rest
 // have disturbances, each at a write that is named by what it does; see [Disturbance].
@@ -45,17 +47,18 @@
 // When the program is at rest at the end of a [World.Settle], all objects but Leases, Events and
 // APIServices are compared with those of the undisturbed run. UIDs, versions, generations,
 // managedFields and times are not compared, and generated names and hashes of templates are matched
-// by the content of their objects. An undisturbed run fails if the API server refuses a write to
-// the end, see [Refused]: all runs would end alike. A run also fails if it breaks another rule, see
-// [Oracle], or if an invariant of the test returns an error.
+// by the content of their objects. What Test.Outside returns is compared as an object is. An
+// undisturbed run fails if the API server refuses a write to the end, see [Refused]: all runs would
+// end alike. A run also fails if it breaks another rule, see [Oracle], or if an invariant of the
+// test returns an error.
 //
 // # What it cannot find
 //
 // A crash cancels the context, and the process's requests fail from then on; its code runs on until
-// Start returns. What a program does outside of the API server is not undone and not simulated: a
-// database needs a fake in the bubble. A program that listens on a port, or holds a mutex while it
-// sleeps, makes no progress; after 30 s of real time the test binary panics, and prints the
-// stacks.
+// Start returns. A service outside of the API server is simulated if it is reached by HTTP, see
+// [World.External]: a database needs a fake in the bubble. A program that listens on a port, or
+// holds a mutex while it sleeps, makes no progress; after 30 s of real time the test binary panics,
+// and prints the stacks.
 //
 // # Files
 //
@@ -66,6 +69,7 @@
 //	cluster.go, actor.go        the stimuli of the cluster: actors and their actions
 //	workloads.go, invariant.go  actors and invariants that programs may use
 //	serve.go                    a request with its disturbances, and what is checked after a write
+//	external.go                 a service outside of the API server, and requests to it
 //	refused.go                  requests that the API server refuses again and again
 //	process.go, recorder.go     the stimuli of the program: its requests
 //	watch.go, event.go          and its watches

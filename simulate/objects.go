@@ -31,7 +31,8 @@ func (s *scheduler) state() State {
 	}}
 }
 
-// objects yields the objects that end states are made of: all but APIServices, Leases and Events.
+// objects yields the objects that end states are made of: all but APIServices, Leases and Events,
+// and Test.Outside.
 func (s *scheduler) objects() iter.Seq[canonical.Object] {
 	return func(yield func(canonical.Object) bool) {
 		for obj := range s.server.Objects() {
@@ -39,7 +40,39 @@ func (s *scheduler) objects() iter.Seq[canonical.Object] {
 				return
 			}
 		}
+		if obj := s.outsideObject(); obj != nil {
+			yield(obj)
+		}
 	}
+}
+
+// outsideObject returns what Test.Outside returns as an object, or nil without Test.Outside.
+func (s *scheduler) outsideObject() *unstructured.Unstructured {
+	if s.test.Outside == nil {
+		return nil
+	}
+	running := s.setRunning(false)
+	outside := s.test.Outside()
+	s.setRunning(running)
+	text, err := json.Marshal(outside)
+	if err != nil {
+		s.record.fail(oracleSteps, "encode what Test.Outside returns: %v", err)
+		return nil
+	}
+	var state any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	_ = decoder.Decode(&state) // never fails after Marshal
+	return &unstructured.Unstructured{Object: map[string]any{"kind": "Outside", "state": state}}
+}
+
+// outsideState returns the state of Test.Outside, which is empty if there is none.
+func (s *scheduler) outsideState() canonical.State {
+	obj := s.outsideObject()
+	if obj == nil {
+		return nil
+	}
+	return s.stateOf(obj)
 }
 
 // canonicalObject returns the state of one object, which is empty if there is none.
@@ -48,9 +81,14 @@ func (s *scheduler) canonicalObject(t target) canonical.State {
 	if err != nil || s.server.Get(obj) != nil {
 		return nil
 	}
+	return s.stateOf(obj)
+}
+
+// stateOf returns the state of one object.
+func (s *scheduler) stateOf(obj canonical.Object) canonical.State {
 	state, err := canonical.Of(func(yield func(canonical.Object) bool) { yield(obj) }, s.test.ignored)
 	if err != nil {
-		s.record.fail(oracleSteps, "compare %s: %v", t, err)
+		s.record.fail(oracleSteps, "compare %s %s/%s: %v", obj.GetObjectKind().GroupVersionKind().Kind, obj.GetNamespace(), obj.GetName(), err)
 	}
 	return state
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinformer/kinformer/simulate/internal/canonical"
 )
 
 // target is what a request to the API server is about.
@@ -124,6 +126,17 @@ func (p *points) next(t target, created objectName) string {
 // outside returns the name of the next write of the cluster or of Steps.
 func (p *points) outside(t target, who string) string {
 	return p.count(p.anonymous(t).String() + " by " + who)
+}
+
+// external returns the name of the next write to an external service. Its path may have UIDs and
+// generated names in it, which differ from run to run.
+func (p *points) external(t target) string {
+	t.name = canonical.ReplaceUIDs(t.name, func(string) string { return "*" })
+	for named, alias := range p.aliases {
+		name := named[strings.LastIndexAny(named, " /")+1:]
+		t.name = strings.ReplaceAll(t.name, name, alias)
+	}
+	return p.count(t.String())
 }
 
 // isOutside reports whether a point is a write of the cluster or of Steps.

@@ -36,9 +36,12 @@ type process struct {
 
 // start calls Start in a goroutine.
 func (s *scheduler) start(number int) {
-	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{scheduler: s, number: number, cancel: cancel, done: make(chan struct{})}
+	p := &process{scheduler: s, number: number, done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), processKey{}, p))
+	p.cancel = cancel
+	s.mu.Lock()
 	s.processes = append(s.processes, p)
+	s.mu.Unlock()
 	go func() {
 		defer s.notify()
 		defer close(p.done)
@@ -101,7 +104,9 @@ func (s *scheduler) reviveProcesses() {
 			return
 		}
 		s.crash(p)
+		s.mu.Lock()
 		s.processes = slices.Delete(s.processes, i, i+1)
+		s.mu.Unlock()
 		if s.restarts++; s.restarts > maxRestarts {
 			s.record.fail(Return, "Start has returned %d times, the last time with %v", s.restarts, p.err)
 			return
@@ -122,6 +127,13 @@ type request struct {
 	round   int    // in which it arrived
 	sortKey string
 	answer  chan answer
+
+	external *external          // that it is a request to, or nil for the API server
+	running  bool               // the external's handler; guarded by scheduler.mu
+	cancel   context.CancelFunc // of the context that the handler receives, or nil
+	executed bool               // the handler has returned, and response is its response
+	response *http.Response
+	effects  effects // of the disturbances of a request to an external service
 }
 
 type answer struct {
@@ -131,6 +143,15 @@ type answer struct {
 
 // RoundTrip implements http.RoundTripper. It blocks until the scheduler has executed the request.
 func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
+	q, err := p.newRequest(r, targetOf(r))
+	if err != nil {
+		return nil, err
+	}
+	return q.roundTrip()
+}
+
+// newRequest returns a request of the process. It reads the body.
+func (p *process) newRequest(r *http.Request, t target) (*request, error) {
 	var body []byte
 	if r.Body != nil {
 		var err error
@@ -139,19 +160,25 @@ func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		_ = r.Body.Close() // of a reader in memory
 	}
-	q := &request{process: p, http: r.Clone(r.Context()), body: body, target: targetOf(r), answer: make(chan answer, 1)}
+	q := &request{process: p, http: r.Clone(r.Context()), body: body, target: t, answer: make(chan answer, 1)}
 	q.http.Body = io.NopCloser(bytes.NewReader(body))
 	q.http.RequestURI = r.URL.RequestURI()
 	q.sortKey = fmt.Sprintf("%d %s %s %s %s", p.number, q.target.verb, q.target.resource.Resource, r.URL.RequestURI(), digest(body))
-	if !p.scheduler.submit(q) {
+	return q, nil
+}
+
+// roundTrip blocks until the scheduler has responded, or the context of the request ends.
+func (q *request) roundTrip() (*http.Response, error) {
+	s := q.process.scheduler
+	if !s.submit(q) {
 		return nil, errRefused
 	}
 	select {
 	case a := <-q.answer:
 		return a.response, a.err
-	case <-r.Context().Done():
-		p.scheduler.withdraw(q)
-		return nil, r.Context().Err()
+	case <-q.http.Context().Done():
+		s.withdraw(q)
+		return nil, q.http.Context().Err()
 	}
 }
 
@@ -176,6 +203,10 @@ func (q *request) since() int { return q.round }
 
 // deliver implements stimulus.
 func (q *request) deliver(s *scheduler) {
+	if q.external != nil {
+		q.external.deliver(q)
+		return
+	}
 	s.withdraw(q)
 	s.serve(q)
 }
@@ -217,7 +248,13 @@ func (q *request) respond(response *http.Response) {
 	q.answer <- answer{response: response}
 }
 
-func (q *request) fail(err error) { q.answer <- answer{err: err} }
+// fail ends the request without a response.
+func (q *request) fail(err error) {
+	if q.cancel != nil {
+		q.cancel()
+	}
+	q.answer <- answer{err: err}
+}
 
 var (
 	// errRefused is the error of a request of a process that has crashed.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kinformer/kinformer/simulate/internal/canonical"
 )
 
 // restOracle decides when a program has come to rest: no write has changed anything for a time.
@@ -17,8 +19,9 @@ import (
 type restOracle struct {
 	period     time.Duration
 	lastChange time.Time
-	began      time.Time      // of the Settle in progress
-	writes     map[string]int // that changed something since began, by their targets
+	began      time.Time       // of the Settle in progress
+	writes     map[string]int  // that changed something since began, by their targets
+	outside    canonical.State // of Test.Outside, after the last write to an external service
 }
 
 // settling begins a Settle.
@@ -44,6 +47,14 @@ func (r *restOracle) changed(write string) {
 	if r.writes != nil {
 		r.writes[write]++
 	}
+}
+
+// changedOutside counts a write to an external service if it has changed Test.Outside.
+func (r *restOracle) changedOutside(write string, outside canonical.State) {
+	if len(canonical.Diff(r.outside, outside)) > 0 {
+		r.changed(write)
+	}
+	r.outside = outside
 }
 
 // repeated returns the writes that repeat, the most frequent first.

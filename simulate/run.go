@@ -56,7 +56,10 @@ func (s *scheduler) setUp() bool {
 			return false
 		}
 	}
-	s.steps = []string{s.server.ResourceVersion()}
+	if s.test.Setup != nil && !s.call(s.test.Setup) {
+		return false
+	}
+	s.steps, s.rest.outside = []string{s.server.ResourceVersion()}, s.outsideState()
 	for i := range max(s.test.Replicas, 1) {
 		s.start(i + 1)
 	}
@@ -65,25 +68,32 @@ func (s *scheduler) setUp() bool {
 
 // executeSteps executes the steps of the test, and settles.
 func (s *scheduler) executeSteps() {
+	s.call(func(w *World) {
+		w.Settle()
+		if s.test.Steps != nil {
+			s.test.Steps(w)
+			w.Settle()
+		}
+	})
+}
+
+// call calls a function of the test. It reports whether all the function's requests have succeeded.
+func (s *scheduler) call(do func(*World)) (ok bool) {
 	defer func() {
 		cause := recover()
 		if cause == nil {
 			return
 		}
-		failed, ok := cause.(stepFailed)
-		if !ok {
+		failed, isStep := cause.(stepFailed)
+		if !isStep {
 			panic(cause)
 		}
 		if failed.cause != nil {
 			s.record.fail(oracleSteps, "%v", failed.cause)
 		}
 	}()
-	w := &World{scheduler: s}
-	w.Settle()
-	if s.test.Steps != nil {
-		s.test.Steps(w)
-		w.Settle()
-	}
+	do(&World{scheduler: s})
+	return true
 }
 
 // stopTimeout is the time of the bubble's clock in which Start must return after its context is
@@ -96,7 +106,10 @@ func (s *scheduler) shutDown() {
 	if s.server == nil {
 		return
 	}
-	s.stopped, s.staleness = true, newStaleness()
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
+	s.staleness = newStaleness()
 	for _, p := range s.processes {
 		p.stopping = true
 		p.cancel()
@@ -124,10 +137,11 @@ func (s *scheduler) shutDown() {
 	if err := s.server.Close(context.Background()); err != nil && !errors.Is(err, context.Canceled) {
 		s.record.fail(oracleSteps, "close the API server: %v", err)
 	}
-	s.sleepUntil(time.Now().Add(stopTimeout))
+	time.Sleep(stopTimeout)
 	synctest.Wait()
+	s.takeReports()
 	if left := programStacks(); len(left) > 0 {
-		s.record.fail(Goroutines, "%d goroutines are left after Start has returned\n%s", len(left), strings.Join(left, "\n\n"))
+		s.record.fail(Goroutines, "%d goroutines are left after Start has returned%s\n%s", len(left), handlersOf(left), strings.Join(left, "\n\n"))
 	}
 	if failed != nil {
 		s.record.failure = failed

@@ -191,7 +191,7 @@ func (r *runner) runUndisturbed() *record {
 	first := r.run(plan{})
 	r.want, r.points, r.writes = first.states, first.points, first.writes
 	if len(first.writes) > 0 && first.accepted == 0 {
-		first.fail(oracleSteps, "the API server has refused every write of the undisturbed run")
+		first.fail(oracleSteps, "every write of the undisturbed run is refused")
 	}
 	return &first
 }

@@ -31,11 +31,11 @@ type scheduler struct {
 	record     record
 	rest       restOracle
 	refusals   refusals
-	stopped    bool // the run has ended: processes are not started again
+	stopped    bool // the run has ended: processes are not started again; changed with mu held
 	staleness  staleness
-	processes  []*process
-	steps      []string // the resourceVersions at the beginning and after each write of Steps
-	restarts   int      // of all processes
+	processes  []*process // changed with mu held
+	steps      []string   // the resourceVersions at the beginning and after each write of Steps
+	restarts   int        // of all processes
 	busySince  time.Time
 	busy       int  // stimuli since the clock has advanced
 	disturbed  bool // a disturbance has happened
@@ -48,6 +48,7 @@ type scheduler struct {
 	watches []*watchStream
 	reports []func() // of the program's goroutines, to be called by the scheduler
 	round   int      // number of deliveries
+	running bool     // the program runs, and no function of the test is called
 }
 
 // stimulus is something that can happen next.
@@ -88,6 +89,16 @@ func (s *scheduler) report(add func()) {
 	s.notify()
 }
 
+// setRunning notes whether the program runs, or a function of the test is called. It returns what
+// was noted before.
+func (s *scheduler) setRunning(running bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.running
+	s.running = running
+	return before
+}
+
 // takeReports calls the functions of report.
 func (s *scheduler) takeReports() {
 	s.mu.Lock()
@@ -109,6 +120,7 @@ func (s *scheduler) notify() {
 // runUntil executes stimuli until deadline returns a time that has passed, and nothing else can
 // happen at that time. It fails the run if more than maxStimuli happen in a period of Test.Rest.
 func (s *scheduler) runUntil(deadline func() time.Time) {
+	defer s.setRunning(s.setRunning(true))
 	count, since := 0, time.Now()
 	for {
 		next := s.next()
@@ -198,7 +210,9 @@ func (s *scheduler) stimuli() []stimulus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, q := range s.pending {
-		all = append(all, q)
+		if !q.running {
+			all = append(all, q)
+		}
 	}
 	for _, w := range s.watches {
 		if !s.staleness.holds(w.target.resource) && (len(w.frames) > 0 || w.ended) {

@@ -36,12 +36,8 @@ func (s *scheduler) serve(q *request) {
 
 // disturb executes a write with the effects of its disturbances.
 func (s *scheduler) disturb(q *request, name objectName, e effects) {
-	if e.past > 0 {
-		s.staleness.past = past{process: q.process.number, until: time.Now().Add(e.past), version: s.steps[max(0, len(s.steps)-2)]}
-	}
 	if e.crashBefore {
-		q.fail(errRefused)
-		s.crash(q.process)
+		s.crashBefore(q, e)
 		return
 	}
 	if e.touch {
@@ -58,6 +54,17 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 	if e.crashAfter {
 		s.crash(q.process)
 	}
+}
+
+// crashBefore ends the process of a request that is not executed. The next one may begin in the
+// past.
+func (s *scheduler) crashBefore(q *request, e effects) {
+	if e.past > 0 {
+		s.staleness.past = past{process: q.process.number, until: time.Now().Add(e.past), version: s.steps[max(0, len(s.steps)-2)]}
+	}
+	s.withdraw(q)
+	q.fail(errRefused)
+	s.crash(q.process)
 }
 
 // touch is a write of another client without effect, to an object if it exists: it adds an entry to

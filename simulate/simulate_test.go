@@ -69,7 +69,7 @@ func TestProgramThatCanWriteNothingFails(t *testing.T) {
 		_, _ = c.client.CoreV1().ConfigMaps("default").Update(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "absent"}}, metav1.UpdateOptions{})
 		return nil
 	})
-	wantFound(t, simulate.Find(t, test, 20), "steps", "refused every write")
+	wantFound(t, simulate.Find(t, test, 20), "steps", "every write of the undisturbed run is refused")
 }
 
 // The program creates a second Secret if it is woken before it receives the first one.

@@ -26,6 +26,15 @@ type Test struct {
 	CustomResources []fake.CustomResource
 	// Objects exist before Start is called. They are not changed.
 	Objects []fake.Object
+	// Setup is called once in each run, before the first call of Start. What a run needs anew is
+	// made by it, such as the service outside of the API server that [World.External] returns a
+	// transport for.
+	Setup func(*World)
+	// Outside returns the state of what the program does outside of the API server. It is compared
+	// at each end of a [World.Settle] as the objects are, and reported as an object: the fields are
+	// those of its JSON. Setup has to bring it to the same beginning in each run. Outside must not
+	// block.
+	Outside func() any
 	// Steps changes the world while the program runs. It is called when the program is at rest, in
 	// each run, and must do the same each time. The program comes to rest once more after it.
 	Steps func(*World)

@@ -75,7 +75,7 @@ func explain(stacks []string) string {
 		header, _, _ := strings.Cut(stack, "\n")
 		switch {
 		case strings.Contains(header, "IO wait"):
-			return "a goroutine waits for the network. Listen on no port, and use no client but those of the configuration that Start receives"
+			return "a goroutine waits for the network. Listen on no port, and use no client but those of the configuration that Start receives and of World.External"
 		case strings.Contains(header, "syscall"):
 			return "a goroutine is in a system call"
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
 )
 
-// World is what the Steps of a test act on: the API server, as its users see it, and the clock. A
-// method whose request fails ends the run, and the test fails. Its methods must be called by Steps
-// alone, in its goroutine.
+// World is what Setup and the Steps of a test act on: the API server, as its users see it, and the
+// clock. A method whose request fails ends the run, and the test fails. Its methods must be called
+// by Setup and Steps alone, in their goroutine.
 type World struct{ scheduler *scheduler }
 
 // stepFailed ends Steps by a panic.

@@ -101,7 +101,7 @@ func newEntry(obj Object) (*entry, error) {
 	if e.generated() {
 		name = u.GetGenerateName() + "*"
 	}
-	e.name = u.GetKind() + " " + strings.TrimPrefix(u.GetNamespace()+"/"+name, "/")
+	e.name = strings.TrimSpace(u.GetKind() + " " + strings.TrimPrefix(u.GetNamespace()+"/"+name, "/"))
 	return e, nil
 }
 
