@@ -131,6 +131,9 @@ func TestBucketThatIsLeftIsFound(t *testing.T) {
 	for seed := range uint64(3) {
 		found := simulate.FindWithSeed(t, buckets(false), 50, seed+1)
 		wantFound(t, found, "end state", `Outside: state.buckets[0] is "db", and not set in the undisturbed run`)
+		if n := simulate.Repeat(t, buckets(false), found, bugRepeats); n != bugRepeats {
+			t.Errorf("%s failed again in %d of %d repeats", found.Plan, n, bugRepeats)
+		}
 		t.Logf("seed %d: found after %d runs: %s\n%s\n%s", seed+1, found.Runs, found.Plan, found.Text, found.Timeline)
 	}
 }

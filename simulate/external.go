@@ -191,7 +191,7 @@ func (e *external) executed(q *request, response *http.Response, cause any) {
 	stack := debug.Stack()
 	s.report(func() {
 		e.note(q)
-		if cause != nil && cause != http.ErrAbortHandler {
+		if cause != nil && cause != http.ErrAbortHandler { //nolint:errorlint // as net/http compares
 			s.record.fail(oracleSteps, "the handler of %s panicked: %v\n%s", e.name, cause, stack)
 		}
 	})

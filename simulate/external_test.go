@@ -301,6 +301,7 @@ func TestSetupIsCalledOnceInEachRun(t *testing.T) {
 		return run(ctx, config)
 	}
 	test.Setup = func(w *simulate.World) {
+		w.Sleep(time.Second) // in which a program that is started would run
 		if setups++; starts != setups-1 {
 			t.Errorf("got %d calls of Start before call %d of Setup", starts, setups)
 		}
