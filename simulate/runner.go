@@ -81,7 +81,9 @@ func withRunner(t *testing.T, test Test, do func(*runner)) {
 		test.Rest = defaultRest
 	}
 	godebug := os.Getenv("GODEBUG")
-	t.Setenv("GODEBUG", godebug) // panics in a parallel test
+	if isParallel(t) {
+		t.Fatal("simulate: a simulation sets GOMAXPROCS and global variables of the process: do not call t.Parallel in its test, or in a test that it is a subtest of")
+	}
 	simulating.Lock()
 	defer simulating.Unlock()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -93,6 +95,14 @@ func withRunner(t *testing.T, test Test, do func(*runner)) {
 	defer r.watchdog.stop()
 	defer r.interceptErrors()()
 	do(r)
+}
+
+// isParallel reports whether a test, or one that it is a subtest of, has called t.Parallel.
+func isParallel(t *testing.T) (parallel bool) {
+	t.Helper()
+	defer func() { parallel = recover() != nil }()
+	t.Setenv("GODEBUG", os.Getenv("GODEBUG")) // panics in a parallel test
+	return false
 }
 
 // interceptErrors makes the panics that client-go recovers failures of the run, and errors that it

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -184,13 +186,17 @@ func TestRunsAreRepeatable(t *testing.T) {
 }
 
 func TestParallelTestIsRefused(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("Run in a parallel test did not panic")
-		}
-	}()
-	t.Parallel()
-	simulate.Run(t, copying(copyConfigMap))
+	if os.Getenv("PARALLEL_TEST") != "" {
+		t.Parallel()
+		simulate.Run(t, copying(copyConfigMap))
+		return
+	}
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestParallelTestIsRefused$")
+	command.Env = append(os.Environ(), "PARALLEL_TEST=yes")
+	output, err := command.CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "simulate_test.go") || !strings.Contains(string(output), "do not call t.Parallel") || strings.Contains(string(output), "panic") {
+		t.Errorf("got error %v and output\n%s\nwant a failure that names t.Parallel, and no panic", err, output)
+	}
 }
 
 func TestSettingsOfProcessAreRestored(t *testing.T) {

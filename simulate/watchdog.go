@@ -62,15 +62,16 @@ func (w *watchdog) run() {
 			last, idle = now, 0
 		}
 		if idle == watchdogChecks {
-			explanation := explain(bubbleStacks())
-			fmt.Fprintf(os.Stderr, "simulate: the run has made no progress for %v: %s\n\n%s\n", watchdogPeriod(), explanation, strings.Join(allStacks(), "\n\n"))
+			all := allStacks()
+			fmt.Fprintf(os.Stderr, "simulate: the run has made no progress for %v: %s\n\n%s\n", watchdogPeriod(), explain(all), strings.Join(all, "\n\n"))
 			panic("simulate: no progress; see above")
 		}
 	}
 }
 
-// explain says why goroutines of a bubble keep its clock from advancing.
-func explain(stacks []string) string {
+// explain says which goroutines keep a bubble's clock from advancing.
+func explain(all []string) string {
+	stacks := slices.DeleteFunc(slices.Clone(all), isOutsideOfBubbles)
 	for _, stack := range stacks {
 		header, _, _ := strings.Cut(stack, "\n")
 		switch {
@@ -85,25 +86,31 @@ func explain(stacks []string) string {
 			return "a goroutine waits for a mutex whose holder sleeps or waits for what does not come"
 		}
 	}
-	if !slices.ContainsFunc(stacks, isRunnable) {
-		return "a goroutine outside of the bubble runs, such as one of another test, or one of the program waits for something outside of the bubble"
+	switch {
+	case slices.ContainsFunc(stacks, isBusy):
+		return "a goroutine runs without end"
+	case slices.ContainsFunc(all, isBusy):
+		return "a goroutine outside of the bubble runs without end, such as one that another test has left"
 	}
-	return "a goroutine runs without end"
+	return "a goroutine of the program waits for something outside of the bubble"
 }
 
-// isRunnable reports whether a stack is that of a goroutine that can run.
-func isRunnable(stack string) bool {
+// isBusy reports whether a stack is that of a goroutine that can run, and is neither the watchdog's
+// nor the scheduler's, which waits until no other one can run.
+func isBusy(stack string) bool {
 	header, _, _ := strings.Cut(stack, "\n")
-	return strings.Contains(header, "[runnable") || strings.Contains(header, "[running")
+	return (strings.Contains(header, "[runnable") || strings.Contains(header, "[running")) &&
+		!strings.Contains(stack, "simulate.(*watchdog).run(") && !strings.Contains(stack, "simulate.quiescence.wait(")
+}
+
+// isOutsideOfBubbles reports whether a stack is that of a goroutine in no bubble.
+func isOutsideOfBubbles(stack string) bool {
+	header, _, _ := strings.Cut(stack, "\n")
+	return !strings.Contains(header, "synctest bubble")
 }
 
 // bubbleStacks returns the stacks of all goroutines in bubbles.
-func bubbleStacks() []string {
-	return slices.DeleteFunc(allStacks(), func(stack string) bool {
-		header, _, _ := strings.Cut(stack, "\n")
-		return !strings.Contains(header, "synctest bubble")
-	})
-}
+func bubbleStacks() []string { return slices.DeleteFunc(allStacks(), isOutsideOfBubbles) }
 
 // allStacks returns the stacks of all goroutines.
 func allStacks() []string {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +22,9 @@ import (
 // stuck are programs that a bubble cannot run, and what the watchdog says of them. They shorten its
 // period when they are about to be stuck: it must not end a process that starts slowly.
 var stuck = map[string]struct {
-	start func(context.Context, *rest.Config) error
-	want  string
+	start   func(context.Context, *rest.Config) error
+	outside func() // is called outside of the bubble, in a goroutine
+	want    string
 }{
 	"port": {
 		start: func(ctx context.Context, _ *rest.Config) error {
@@ -53,11 +55,38 @@ var stuck = map[string]struct {
 		},
 		want: "a goroutine waits for a mutex",
 	},
+	"loop": {
+		start: func(context.Context, *rest.Config) error {
+			simulate.ShortenWatchdog(time.Second)
+			spin()
+			return nil
+		},
+		want: "for 1s: a goroutine runs without end",
+	},
+	"loop outside": {
+		start: func(ctx context.Context, _ *rest.Config) error {
+			simulate.ShortenWatchdog(time.Second)
+			<-ctx.Done()
+			return nil
+		},
+		outside: spin,
+		want:    "a goroutine outside of the bubble runs without end",
+	},
+}
+
+// spin does not return.
+func spin() {
+	for {
+		runtime.Gosched()
+	}
 }
 
 // The watchdog ends the process, so that each program has one of its own.
 func TestWatchdogExplainsStuckPrograms(t *testing.T) {
 	if name := os.Getenv("STUCK_PROGRAM"); name != "" {
+		if outside := stuck[name].outside; outside != nil {
+			go outside()
+		}
 		simulate.Run(t, simulate.Test{Start: stuck[name].start})
 		return
 	}
