@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Found is the failure that a search has found. Its fields are empty if there is none.
@@ -89,4 +91,12 @@ func Repeat(t *testing.T, test Test, found Found, n int) (again int) {
 		}
 	})
 	return again
+}
+
+// NameExternal returns the name of a write to a path of the service "cloud" by a program that has
+// written generated names.
+func NameExternal(aliases map[string]string, path string) string {
+	p := newPoints()
+	p.aliases = aliases
+	return p.external(target{verb: "PUT", resource: schema.GroupVersionResource{Resource: "cloud"}, name: path})
 }

@@ -398,6 +398,16 @@ func TestExternalWriteIsNamedWithoutUIDs(t *testing.T) {
 	}
 }
 
+// A generated name that begins like another one is replaced as a whole.
+func TestExternalWriteIsNamedByTheLongestName(t *testing.T) {
+	aliases := map[string]string{"jobs default/a-x": "a-*1", "pods default/a-x-y": "a-*1-*1", "nodes a-x-y-z": "a-*1-*1-*1"}
+	for range 20 { // orders of the map
+		if got, want := simulate.NameExternal(aliases, "logs/a-x-y"), "1st PUT of cloud logs/a-*1-*1"; got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestOtherDisturbancesOfExternalRequestsAreRefused(t *testing.T) {
 	put := func(ctx context.Context, c *client) { c.send(ctx, http.MethodPut, "/a") }
 	for _, d := range []simulate.Disturbance{simulate.Conflict{To: "1st PUT of cloud a"}, simulate.Lag{After: "1st PUT of cloud a"}, simulate.Gap{After: "1st PUT of cloud a"}} {

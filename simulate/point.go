@@ -4,10 +4,13 @@
 package simulate
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -132,9 +135,11 @@ func (p *points) outside(t target, who string) string {
 // generated names in it, which differ from run to run.
 func (p *points) external(t target) string {
 	t.name = canonical.ReplaceUIDs(t.name, func(string) string { return "*" })
-	for named, alias := range p.aliases {
-		name := named[strings.LastIndexAny(named, " /")+1:]
-		t.name = strings.ReplaceAll(t.name, name, alias)
+	nameIn := func(key string) string { return key[strings.LastIndexAny(key, " /")+1:] }
+	for _, key := range slices.SortedFunc(maps.Keys(p.aliases), func(a, b string) int { // a name before those that it contains
+		return cmp.Or(cmp.Compare(len(nameIn(b)), len(nameIn(a))), cmp.Compare(a, b))
+	}) {
+		t.name = strings.ReplaceAll(t.name, nameIn(key), p.aliases[key])
 	}
 	return p.count(t.String())
 }
