@@ -150,9 +150,16 @@ bench-million: ## Measure a million packed Pods and write their section (6 minut
 e2e-build: ## Build kube-apiserver, etcd and etcdutl into .cache (3 minutes the first time)
 	$(go) -C e2e run ./build
 
-compile: ## Compile the library, the command and the examples for macOS and Windows
-	@for os in darwin windows; do for m in $(oldest) examples/controllerruntime; do echo "GOOS=$$os $(go) -C $$m vet ./..."; \
-		CGO_ENABLED=0 GOOS=$$os $(go) -C $$m vet ./... || exit 1; done; done
+# Users import . and the nested modules. Vet compiles their tests too; those of what depends on the size of an int run as
+# well. CI runs this for each change; .ci/run, which does not compile Kubernetes' clients once more, only checks the code
+# with the sizes of 386 (test/repo).
+sized = ./internal/eventlog ./internal/history ./internal/intern ./internal/pack ./internal/protowire ./internal/snapmap
+compile: ## Compile the library and the nested modules for arm64, 386, macOS and Windows, and test a part of it on 386
+	@[ "$$($(go) env GOHOSTOS)/$$($(go) env GOHOSTARCH)" != linux/amd64 ] || CGO_ENABLED=0 GOARCH=386 $(go) $(gotest) $(sized)
+	@for p in linux/arm64 linux/386 darwin/arm64 windows/amd64; do os=$${p%/*}; \
+		modules=". $(nested)"; [ $$os = linux ] || modules="$(oldest) examples/controllerruntime"; \
+		for m in $$modules; do echo "GOOS=$$os GOARCH=$${p#*/} $(go) -C $$m vet ./..."; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$${p#*/} $(go) -C $$m vet ./... || exit 1; done; done
 
 # ARGS="-write ../docs/adopting.md" writes the table.
 size: ## Print what a program compiles of kinformer: packages, files, lines, and what they are for

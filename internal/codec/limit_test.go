@@ -66,7 +66,7 @@ func TestEstimatesOfLegitimateObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const noLimit = 1 << 40
+		const noLimit = 1 << 30
 		for _, c := range []struct {
 			format   string
 			raw      []byte

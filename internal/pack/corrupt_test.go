@@ -5,6 +5,7 @@ package pack
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -170,6 +171,24 @@ func TestErrorNamesTheCorruption(t *testing.T) {
 	} {
 		if _, err := o.Unpack(nil); !errors.Is(err, ErrCorrupt) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("got error %v, want %q", err, want)
+		}
+	}
+}
+
+// TestNumbersThatOverflowAreDetected also runs on 386, where they overflow an int.
+func TestNumbersThatOverflowAreDetected(t *testing.T) {
+	delta := examples(t)[3].o
+	for _, n := range []uint64{1<<31 - maxShort, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<64 - 1} {
+		number := string(binary.AppendUvarint(nil, n))
+		for op := range byte(1 << opcodeBits) {
+			for name, instruction := range map[string]string{
+				"literal": string([]byte{maxShort<<opcodeBits | op}) + number,
+				"copy":    string([]byte{1<<opcodeBits | op}) + "a\x01" + number + number,
+			} {
+				if _, err := delta.withData("1234\x05\x01" + instruction).Unpack(nil); !errors.Is(err, ErrCorrupt) {
+					t.Errorf("%s of opcode %d with %d: error %v", name, op, n, err)
+				}
+			}
 		}
 	}
 }

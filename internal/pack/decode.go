@@ -176,6 +176,7 @@ func (d *decoder) step() bool {
 	return ok && d.copySource()
 }
 
+// uvarint reads a number. With maxShort added it still fits an int of 32 bits.
 func (d *decoder) uvarint() (int, bool) {
 	if d.next < len(d.data) && d.data[d.next] < 0x80 {
 		d.next++
@@ -183,7 +184,7 @@ func (d *decoder) uvarint() (int, bool) {
 	}
 	v, n := binary.Uvarint(d.data[d.next:])
 	d.next += max(n, 0)
-	return int(v), n > 0 && v < 1<<32
+	return int(v), n > 0 && v <= math.MaxInt32-maxShort
 }
 
 func (d *decoder) literal(op opcode, length int) bool {

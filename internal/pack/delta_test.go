@@ -113,7 +113,7 @@ func TestDeltaEncodeStopsAtItsLimit(t *testing.T) {
 	var many, others string
 	for i := range 40 {
 		many += fmt.Sprintf("the same in both: %016x", i)
-		others += fmt.Sprintf("the same in both: %016x", (i+1)*0x123456789)
+		others += fmt.Sprintf("the same in both: %016x", uint64(i+1)*0x123456789)
 	}
 	for name, tt := range map[string][2]string{
 		"nothing in common": {string(podLike(1, 0)), string(bytes.ToUpper(podLike(2, 0)))},

@@ -34,7 +34,7 @@ const (
 )
 
 // prefix returns a protobuf field with a length of n, without its bytes.
-func prefix(field, n int) string {
+func prefix[N int | int64](field int, n N) string {
 	b := binary.AppendUvarint(nil, uint64(field)<<3|2)
 	return string(binary.AppendUvarint(b, uint64(n)))
 }
@@ -89,12 +89,14 @@ var hostileBodies = map[string]struct {
 	"item, protobuf": {wire.Protobuf, func() io.Reader {
 		return endless(protobufList(hostileSize)+prefix(2, hostileSize), "x", hostileSize, "")
 	}, "Limits.Object is 65536"},
-	"negative, protobuf":  {wire.Protobuf, func() io.Reader { return strings.NewReader(protobufList(hostileSize) + prefix(2, -1)) }, "negative length"},
-	"over 2^31, protobuf": {wire.Protobuf, func() io.Reader { return strings.NewReader(protobufList(1<<32) + prefix(2, 1<<31) + "xxxxxxxxxx") }, "Limits.Object"},
+	"negative, protobuf": {wire.Protobuf, func() io.Reader { return strings.NewReader(protobufList(hostileSize) + prefix(2, -1)) }, "negative length"},
+	"over 2^31, protobuf": {wire.Protobuf, func() io.Reader {
+		return strings.NewReader(protobufList(int64(1<<32)) + prefix(2, int64(1<<31)) + "xxxxxxxxxx")
+	}, "Limits.Object"},
 }
 
 // protobufList returns the head of a list in protobuf whose content has n bytes and its prefix.
-func protobufList(n int) string {
+func protobufList[N int | int64](n N) string {
 	return "k8s\x00" + bytesField(1, bytesField(2, "PodList")) + prefix(2, n+6)
 }
 

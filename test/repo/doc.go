@@ -1,6 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package repo has the tests of the repository itself: what its packages import, what its documents
-// name and link to, how its comments are worded, and the script that prepares a release.
+// Package repo has the tests of the repository itself: what its packages import, that they compile
+// with ints of 32 bits, what its documents name and link to, how its comments are worded, and the
+// script that prepares a release.
 package repo
