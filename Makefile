@@ -177,7 +177,7 @@ e2e-programs: e2e-build $(linter) ## Lint and test what compiles all of Kubernet
 	@.ci/e2e-programs $(linter) "$(programs)" "$(operators)"
 
 # VERSION is that of the release, by default the next minor one: make release VERSION=v0.2.0.
-release: $(apidiff) ## Check the exported API against the last release, and write the notes of the next; it makes no tag
+release: $(apidiff) ## Check what the tags of a release need, write its notes, and print the commands that release it; it makes no tag
 	@.ci/release $(apidiff) $(VERSION)
 
 clean: ## Remove built tools and binaries

@@ -170,7 +170,7 @@ func TestNestedModulesAreReleasedWithTheLibrary(t *testing.T) {
 			r.addNested(module, "v0.1.1")
 			r.release("v0.1.1", "example.com/m/"+module+":\n- package added")
 			r.addNested(module, "v0.2.0")
-			if text := r.release("v0.2.0", ""); !strings.Contains(text, " "+module+"/v0.2.0\n") {
+			if text := r.release("v0.2.0", ""); !strings.Contains(text, "git push --atomic origin v0.2.0 "+module+"/v0.2.0\n") {
 				t.Errorf("no tag of %s:\n%s", module, text)
 			}
 			r.git("tag", "--annotate", "--message=release", "v0.2.0")
@@ -209,14 +209,72 @@ func TestReleaseFailsIfTheComparisonDoes(t *testing.T) {
 	r.release("v0.1.1", failed)
 }
 
-// TestTagHasTheNotes runs the command that the script prints.
-func TestTagHasTheNotes(t *testing.T) {
+func TestReleaseNeedsAPushedCommit(t *testing.T) {
 	r := newRepository(t, changelog)
+	r.git("remote", "add", "origin", "https://example.com/m")
+	r.release("", "push it first")
+	r.git("update-ref", "refs/remotes/origin/main", "HEAD")
 	r.release("", "")
-	r.git("tag", "-a", "--cleanup=verbatim", "-F", ".cache/release/v0.1.0.md", "v0.1.0")
-	command := exec.CommandContext(t.Context(), "git", "tag", "--list", "--format=%(contents)", "v0.1.0")
-	command.Dir = r.dir
-	if got, err := command.Output(); err != nil || !strings.Contains(string(got), r.notes("v0.1.0")) {
-		t.Errorf("error %v, the tag has\n%s", err, got)
+}
+
+func TestReleaseNeedsATidyModule(t *testing.T) {
+	r := newRepository(t, changelog)
+	r.write(filepath.Join(r.dir, "go.mod"), "module example.com/m\n\ngo 1.26\n\nrequire golang.org/x/sys v0.40.0\n")
+	r.git("commit", "--quiet", "--all", "--message=untidy")
+	r.release("", "go mod tidy changes")
+}
+
+func TestReleaseNeedsTestedPrograms(t *testing.T) {
+	r := newRepository(t, changelog)
+	if err := os.Mkdir(filepath.Join(r.dir, "e2e"), 0o700); err != nil {
+		t.Fatal(err)
 	}
+	r.write(filepath.Join(r.dir, "e2e/programs.txt"), "commit "+r.output("git", "rev-parse", "HEAD")+"date   2026-01-01\n")
+	r.git("add", ".")
+	r.git("commit", "--quiet", "--message=tested")
+	r.release("", "")
+	r.write(filepath.Join(r.dir, "m.go"), "package m\n\nvar X int\n")
+	r.git("commit", "--quiet", "--all", "--message=change")
+	r.release("", "code has changed")
+}
+
+func TestReleaseRefusesAnExistingTag(t *testing.T) {
+	r := newRepository(t, changelog)
+	r.addNested("cmd/kinformer", "v0.1.0")
+	r.git("tag", "--annotate", "--message=release", "cmd/kinformer/v0.1.0")
+	r.release("", "there is a tag cmd/kinformer/v0.1.0")
+}
+
+// TestPrintedCommandsMakeTheTags runs the commands that the script prints, and reads the tags where
+// they are pushed to.
+func TestPrintedCommandsMakeTheTags(t *testing.T) {
+	r := newRepository(t, changelog)
+	r.addNested("cmd/kinformer", "v0.1.0")
+	r.addNested("simulate/simulatecr", "v0.1.0")
+	origin := t.TempDir()
+	r.git("init", "--quiet", "--bare", origin)
+	r.git("remote", "add", "origin", origin)
+	r.git("push", "--quiet", "origin", "HEAD:refs/heads/main")
+	r.git("fetch", "--quiet", "origin")
+	_, commands, _ := strings.Cut(r.release("", ""), "These commands release it:\n")
+	r.output("bash", "-e", "-c", "git config user.name a; git config user.email a@example.com; git config tag.gpgsign false\n"+commands)
+	want := "cmd/kinformer/v0.1.0\nsimulate/simulatecr/v0.1.0\nv0.1.0\n"
+	if got := r.output("git", "-C", origin, "tag", "--list"); got != want {
+		t.Errorf("tags\n%s\nwant\n%s", got, want)
+	}
+	if got := r.output("git", "-C", origin, "tag", "--list", "--format=%(contents)", "v0.1.0"); !strings.Contains(got, r.notes("v0.1.0")) {
+		t.Errorf("the tag has\n%s", got)
+	}
+}
+
+// output runs a command in the repository and returns its standard output.
+func (r *repository) output(name string, arguments ...string) string {
+	r.t.Helper()
+	command := exec.CommandContext(r.t.Context(), name, arguments...)
+	command.Dir = r.dir
+	output, err := command.Output()
+	if err != nil {
+		r.t.Fatalf("%s %v: %v", name, arguments, err)
+	}
+	return string(output)
 }
