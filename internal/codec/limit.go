@@ -40,7 +40,7 @@ func (l DecodedLimit) of(length int) int {
 	if l.bytes > 0 {
 		return l.bytes
 	}
-	return min(max(minDecoded, decodedFactor*length), maxDecoded)
+	return int(min(max(minDecoded, decodedFactor*int64(length)), maxDecoded))
 }
 
 // memoryCheck refuses objects of a type whose decoding would allocate too much.
@@ -67,7 +67,7 @@ func (m memoryCheck) run(raw []byte, allocates func(limit int) int) error {
 		return nil
 	}
 	limit := m.limit.of(len(raw))
-	if len(raw)*max(worstGrowth, m.largest/2) <= limit { // an element takes two bytes or more
+	if int64(len(raw))*int64(max(worstGrowth, m.largest/2)) <= int64(limit) { // an element takes two bytes or more
 		return nil
 	}
 	if n := allocates(limit); n > limit {

@@ -3,7 +3,10 @@
 
 package decode
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+)
 
 // JSONAllocates estimates the memory, in bytes, that a decoder allocates for valid JSON. largest is
 // the LargestElement of the Go type, and 0 for unstructured objects. The estimate is only as exact
@@ -15,7 +18,10 @@ import "bytes"
 // counted.
 func JSONAllocates(raw []byte, largest, limit int) int {
 	object := max(largest, mapSize(16))
-	estimate := func(objects, others int) int { return len(raw) + object*objects + jsonScalarSize*others }
+	estimate := func(objects, others int) int {
+		n := int64(len(raw)) + int64(object)*int64(objects) + jsonScalarSize*int64(others)
+		return int(min(n, math.MaxInt)) // an int may have 32 bits
+	}
 	objects := bytes.Count(raw, []byte{'{'}) + bytes.Count(raw, []byte("null"))
 	others := bytes.Count(raw, []byte{','}) + bytes.Count(raw, []byte{'['})
 	if n := estimate(objects, others); n <= limit {
