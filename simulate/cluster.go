@@ -28,6 +28,9 @@ func (a *act) key() string { return a.sortKey }
 // since implements stimulus.
 func (a *act) since() int { return a.round }
 
+// load implements stimulus.
+func (a *act) load() int { return writeLoad }
+
 // deliver implements stimulus. An action that the server refuses fails the run: the actor has seen
 // the state that the action applies to.
 func (a *act) deliver(s *scheduler) {

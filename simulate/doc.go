@@ -52,6 +52,12 @@
 // end alike. A run also fails if it breaks another rule, see [Oracle], or if an invariant of the
 // test returns an error.
 //
+// A program that does not come to rest, since its writes undo each other or are refused each time,
+// would run for ever. An undisturbed run is given up after 5,000 writes and events in the time
+// Test.Rest, and 50 more for each of Test.Objects; another one after 1,000, ten times those of the
+// undisturbed run, and 100 more for each second of a Lag, Gap or BackInTime. Ten reads count as a
+// write does.
+//
 // # What it cannot find
 //
 // A crash cancels the context, and the process's requests fail from then on; its code runs on until
@@ -78,5 +84,6 @@
 //	plan.go, disturbance.go     what goes wrong in a run
 //	staleness.go, rest.go       what a process does not see, and when the program is at rest
 //	quiescence.go, watchdog.go  when all goroutines are blocked, and what ends a run that never is
-//	record.go, point.go         what has happened, and the names of writes
+//	record.go, timeline.go      what has happened, and how a report prints it
+//	point.go                    the names of writes
 package simulate

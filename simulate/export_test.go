@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +15,18 @@ import (
 // Found is the failure that a search has found. Its fields are empty if there is none.
 type Found struct {
 	Oracle, Text, Plan string
-	Timeline           string
+	Timeline           string // with every entry
+	Report             string // the timeline as it is printed
 	Runs               int
+}
+
+// lines returns the timeline with every entry.
+func lines(r *record) string {
+	var b strings.Builder
+	for _, e := range r.timeline {
+		b.WriteString(e.line().String())
+	}
+	return b.String()
 }
 
 // Find is like Run, and returns the failure instead of reporting it.
@@ -32,7 +43,8 @@ func FindWithSeed(t *testing.T, test Test, runs int, seed uint64) (found Found) 
 		found.Runs = r.runs
 		if failed != nil {
 			p, failed = r.shorten(p, failed)
-			found.Oracle, found.Text, found.Plan, found.Timeline = string(failed.failure.oracle), failed.failure.text, p.String(), failed.lines(1000)
+			found.Oracle, found.Text, found.Plan, found.Timeline = string(failed.failure.oracle), failed.failure.text, p.String(), lines(failed)
+			found.Report = failed.timeline.String()
 		}
 	})
 	return found
@@ -48,7 +60,7 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 		}
 		got := r.run(plan{seed: seed, disturbances: disturbances})
 		r.check(&got, plan{seed: seed, disturbances: disturbances})
-		found.Timeline = got.lines(1000)
+		found.Timeline, found.Report = lines(&got), got.timeline.String()
 		if got.failed() {
 			found.Oracle, found.Text = string(got.failure.oracle), got.failure.text
 		}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -209,11 +210,16 @@ func (e *external) note(q *request) {
 		return
 	}
 	s.record.writes = append(s.record.writes, what+": "+result)
-	if q.response != nil && q.response.StatusCode < http.StatusBadRequest {
+	outcome := ""
+	switch {
+	case q.response == nil:
+	case q.response.StatusCode < http.StatusBadRequest:
 		s.record.accepted++
+	default:
+		outcome = strconv.Itoa(q.response.StatusCode)
 	}
 	_, write, _ := strings.Cut(q.point, " ")
-	s.rest.changedOutside(write, s.outsideState())
+	s.rest.changedOutside(write, outcome, s.outsideState())
 }
 
 // respond ends a request, with the effects of its disturbances.

@@ -201,6 +201,18 @@ func (q *request) key() string { return q.sortKey }
 // since implements stimulus.
 func (q *request) since() int { return q.round }
 
+// load implements stimulus.
+func (q *request) load() int {
+	isWrite := q.target.isWrite() && !q.target.isTraffic()
+	if q.external != nil {
+		isWrite = q.isExternalWrite()
+	}
+	if isWrite {
+		return writeLoad
+	}
+	return readLoad
+}
+
 // deliver implements stimulus.
 func (q *request) deliver(s *scheduler) {
 	if q.external != nil {

@@ -6,7 +6,6 @@ package simulate
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
@@ -56,12 +55,13 @@ type record struct {
 	began    time.Time
 	without  []Oracle
 	stimuli  int
+	load     int      // the greatest that was counted: see runUntil
 	points   []string // the writes of the program
 	writes   []string // of the program, with their results
 	accepted int      // number of writes of the program that were not refused
 	happened []Disturbance
 	states   []canonical.State // at the end of each Settle
-	timeline []entry
+	timeline timeline
 	failure  *failure // the first one
 }
 
@@ -81,23 +81,6 @@ func (r *record) failAlways(o Oracle, format string, args ...any) {
 	}
 }
 
-// entry is a line of the timeline.
-type entry struct {
-	at    time.Duration // since the beginning of the run
-	who   string        // empty for what the scheduler does
-	what  string
-	event []byte // the frame of a watch event, if it is one
-}
-
-// String returns the line.
-func (e entry) String() string {
-	what := e.what
-	if e.event != nil {
-		what += " " + describeEvent(e.event)
-	}
-	return fmt.Sprintf("%10s  %-9s  %s", e.at.Round(time.Millisecond), e.who, what)
-}
-
 // note adds a line to the timeline. Who is empty for what the scheduler does.
 func (r *record) note(who, what string) {
 	r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: who, what: what})
@@ -106,13 +89,4 @@ func (r *record) note(who, what string) {
 // noteEvent adds a watch event that a process receives.
 func (r *record) noteEvent(who string, frame []byte) {
 	r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: who, what: "receives", event: frame})
-}
-
-// lines returns the timeline as text, at most the last n lines.
-func (r *record) lines(n int) string {
-	var b strings.Builder
-	for _, e := range r.timeline[max(0, len(r.timeline)-n):] {
-		b.WriteString(e.String() + "\n")
-	}
-	return b.String()
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/kinformer/kinformer/fake"
 )
 
-// newScheduler returns the scheduler of a run. The watchdog and the mapper are shared by all runs.
-func newScheduler(test *Test, p plan, watchdog *watchdog, mapper *mapper) *scheduler {
+// newScheduler returns the scheduler of a run with a limit of its load. The watchdog and the mapper
+// are shared by all runs.
+func newScheduler(test *Test, p plan, limit int, watchdog *watchdog, mapper *mapper) *scheduler {
 	s := &scheduler{
-		test: test, plan: p, quiescence: newQuiescence(), watchdog: watchdog, mapper: mapper,
+		test: test, plan: p, limit: limit, quiescence: newQuiescence(), watchdog: watchdog, mapper: mapper,
 		points: newPoints(), record: record{began: time.Now(), without: test.Without}, rest: restOracle{period: test.Rest}, refusals: refusals{},
 		staleness: newStaleness(), arrived: make(chan struct{}, 1),
 	}

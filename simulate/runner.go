@@ -52,6 +52,7 @@ type runner struct {
 	mapper   mapper
 	watchdog *watchdog
 	current  atomic.Pointer[scheduler]
+	limit    int               // of the load of a run
 	want     []canonical.State // of the undisturbed run
 	points   []string          // of the undisturbed run
 	writes   []string          // of the undisturbed run
@@ -91,7 +92,7 @@ func withRunner(t *testing.T, test Test, do func(*runner)) {
 	_ = os.Setenv("GODEBUG", godebug+",randseednop=0") // so that math/rand can be seeded; fails for an invalid name only
 	defer func() { _ = os.Setenv("GODEBUG", godebug) }()
 	defer seedGlobal(time.Now().UnixNano())
-	r := &runner{t: t, test: &test, watchdog: startWatchdog()}
+	r := &runner{t: t, test: &test, watchdog: startWatchdog(), limit: firstLimit + objectLimit*len(test.Objects)}
 	defer r.watchdog.stop()
 	defer r.interceptErrors()()
 	do(r)
@@ -143,7 +144,7 @@ func (r *runner) run(p plan) (result record) {
 	seedGlobal(int64(p.seed))
 	completed := false
 	synctest.Test(r.t, func(*testing.T) {
-		s := newScheduler(r.test, p, r.watchdog, &r.mapper)
+		s := newScheduler(r.test, p, r.limit, r.watchdog, &r.mapper)
 		defer func() {
 			result = s.record
 			s.release()
@@ -202,6 +203,9 @@ func (r *runner) runUndisturbed() *record {
 	r.want, r.points, r.writes = first.states, first.points, first.writes
 	if len(first.writes) > 0 && first.accepted == 0 {
 		first.fail(oracleSteps, "every write of the undisturbed run is refused")
+	}
+	if !first.failed() {
+		r.limit = otherLimit + timesLimit*first.load
 	}
 	return &first
 }
@@ -326,22 +330,29 @@ func (r *runner) shorten(p plan, failed *record) (plan, *record) {
 // repeats is the number of times that a failure is repeated before it is reported.
 const repeats = 5
 
+// announce prints the first line of a failure to the standard error: the test's time may end before
+// the report.
+func (r *runner) announce(p plan, failed *record) {
+	first, _, _ := strings.Cut(failed.failure.text, "\n")
+	fmt.Fprintf(os.Stderr, "%s: found in run %d: %s (-simulate.replay '%s')\n", r.t.Name(), r.runs, strings.TrimSuffix(first, ":"), p)
+}
+
 // report fails the test with a description of the run.
 func (r *runner) report(p plan, failed *record) {
 	r.t.Helper()
 	if failed.failure.oracle == oracleSteps && p.seed == 0 && len(p.disturbances) == 0 {
-		r.t.Errorf("%s\n\nTimeline:\n%s", failed.failure.text, failed.lines(maxTimeline))
+		r.t.Errorf("%s\n\nTimeline:\n%s", failed.failure.text, failed.timeline)
 		return
 	}
-	again := 0
-	for range repeats {
+	again, times := 0, repeats
+	if failed.failure.oracle == Rest {
+		times = 1 // such a run takes long
+	}
+	for range times {
 		if repeated := r.try(p); repeated != nil && repeated.failure.oracle == failed.failure.oracle {
 			again++
 		}
 	}
 	r.t.Errorf("%s\n\nTimeline:\n%s\nReplay it by\n  simulate.Replay(t, test, %s)\nor by\n  go test -run '^%s$' -simulate.replay '%s'\nIt failed again in %d of %d repeats.",
-		failed.failure.text, failed.lines(maxTimeline), p, r.t.Name(), p, again, repeats)
+		strings.TrimSpace(failed.failure.text), failed.timeline, p, r.t.Name(), p, again, times)
 }
-
-// maxTimeline is the number of lines of a timeline that are printed.
-const maxTimeline = 100

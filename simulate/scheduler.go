@@ -22,6 +22,7 @@ import (
 type scheduler struct {
 	test       *Test
 	plan       plan
+	limit      int        // of the load in a period of Test.Rest
 	random     *rand.Rand // nil picks the oldest stimulus
 	server     *fake.APIServer
 	quiescence quiescence
@@ -58,6 +59,8 @@ type stimulus interface {
 	// since returns the round in which it arrived.
 	since() int
 	deliver(s *scheduler)
+	// load is what it counts against the limit of the run: readLoad or writeLoad.
+	load() int
 }
 
 // submit adds a request. It reports whether the process is alive.
@@ -118,10 +121,11 @@ func (s *scheduler) notify() {
 }
 
 // runUntil executes stimuli until deadline returns a time that has passed, and nothing else can
-// happen at that time. It fails the run if more than maxStimuli happen in a period of Test.Rest.
+// happen at that time. It fails the run if the load of the stimuli in a period of Test.Rest exceeds
+// the limit.
 func (s *scheduler) runUntil(deadline func() time.Time) {
 	defer s.setRunning(s.setRunning(true))
-	count, since := 0, time.Now()
+	load, count, since := 0, 0, time.Now()
 	for {
 		next := s.next()
 		s.takeReports()
@@ -130,13 +134,15 @@ func (s *scheduler) runUntil(deadline func() time.Time) {
 			return
 		}
 		if time.Since(since) > s.rest.period {
-			count, since = 0, time.Now()
+			load, count, since = 0, 0, time.Now()
 		}
-		if count++; count > maxStimuli {
+		if load > s.limit {
 			s.record.failAlways(Rest, "the program does not come to rest: %d requests and events in %v\n%s", count, time.Since(since), s.rest.repeated())
 			return
 		}
 		if next != nil {
+			load, count = load+next.load(), count+1
+			s.record.load = max(s.record.load, load)
 			s.deliver(next)
 			continue
 		}
@@ -148,9 +154,19 @@ func (s *scheduler) runUntil(deadline func() time.Time) {
 	}
 }
 
-// maxStimuli is the number of stimuli in a period of Test.Rest after which a run is given up. A
-// step of a program that is correct takes a few hundred.
-const maxStimuli = 50_000
+// The load of a stimulus. A program that polls reads far more often than it writes.
+const (
+	readLoad  = 1  // of a read, and of a request for a Lease or an Event
+	writeLoad = 10 // of a write, an event and an action of the cluster
+)
+
+// The limits of the load. A step of a program that is correct takes a few hundred stimuli.
+const (
+	firstLimit  = 5_000 * writeLoad // in the undisturbed run
+	objectLimit = 50 * writeLoad    // more for each of Test.Objects
+	otherLimit  = 1_000 * writeLoad // in other runs, with timesLimit of the undisturbed run's load
+	timesLimit  = 10
+)
 
 // next waits for quiescence and picks a stimulus, or returns nil if there is none.
 func (s *scheduler) next() stimulus {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,6 +124,7 @@ func (s *scheduler) effectsAt(point string, t target) effects {
 		s.record.note("", d.String())
 		d.affect(&e)
 	}
+	s.limit += int((e.hold+e.past)/time.Second) * busyStimuli * writeLoad // the program may be busy until it ends
 	if e.hold > 0 {
 		now := time.Now()
 		h := hold{until: now.Add(e.hold), wake: now.Add(wakeDelay), gap: e.gap}
@@ -203,12 +205,18 @@ func (s *scheduler) beforeWrite(q *request) priorState {
 // afterWrite notes a write that has changed something, and checks the invariants after it, or after
 // a write that was refused.
 func (s *scheduler) afterWrite(q *request, before priorState, refused *apierrors.StatusError) {
-	hasChanged := s.server.ResourceVersion() != before.version
-	if !q.target.isWrite() || !hasChanged && refused == nil || q.target.isTraffic() {
+	if !q.target.isWrite() || q.target.isTraffic() {
 		return
 	}
-	if hasChanged && (len(s.test.Ignore) == 0 || q.target.name == "" || len(canonical.Diff(before.object, s.canonicalObject(q.target))) > 0) {
-		s.rest.changed(s.points.anonymous(q.target).String())
+	hasChanged := s.server.ResourceVersion() != before.version
+	switch {
+	case refused != nil:
+		s.rest.count(q.what(), strconv.Itoa(int(refused.ErrStatus.Code)))
+	case !hasChanged:
+		s.rest.count(q.what(), "no effect")
+		return
+	case len(s.test.Ignore) == 0 || q.target.name == "" || len(canonical.Diff(before.object, s.canonicalObject(q.target))) > 0:
+		s.rest.changed(q.what())
 	}
 	for _, invariant := range s.test.Invariants {
 		t := q.target

@@ -30,6 +30,7 @@ func Run(t *testing.T, test Test) {
 		began := time.Now()
 		p, failed := r.search(*runsFlag, *seedFlag)
 		if failed != nil {
+			r.announce(p, failed)
 			t.Logf("found in run %d", r.runs)
 			r.report(r.shorten(p, failed))
 			return

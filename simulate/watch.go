@@ -167,6 +167,14 @@ func (w *watchStream) key() string { return w.sortKey }
 // since implements stimulus.
 func (w *watchStream) since() int { return w.round }
 
+// load implements stimulus.
+func (w *watchStream) load() int {
+	if w.target.isTraffic() {
+		return readLoad
+	}
+	return writeLoad
+}
+
 // deliver implements stimulus: it passes the first event on, or the end of the watch.
 func (w *watchStream) deliver(s *scheduler) {
 	s.mu.Lock()
