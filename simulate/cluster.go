@@ -59,7 +59,7 @@ func (a *act) deliver(s *scheduler) {
 		s.record.fail(oracleSteps, "action of the cluster: %s: %v", what, err)
 		return
 	}
-	s.record.note("cluster", what)
+	s.record.add(entry{who: "cluster", kind: clusterEntry, what: what})
 	s.rest.changed("by the cluster: " + what)
 }
 

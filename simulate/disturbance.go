@@ -111,6 +111,23 @@ type effects struct {
 	past                    time.Duration // in which the process that is started again reads an old state; zero if it does not
 }
 
+// mark returns what happens to the request, for the timeline, or "" if nothing does.
+func (e effects) mark() string {
+	switch {
+	case e.crashBefore:
+		return "not executed, the process crashes"
+	case e.err != nil:
+		return "not executed"
+	case e.crashAfter:
+		return "the process crashes"
+	case e.lost:
+		return "the response is lost"
+	case e.touch:
+		return "after a write of another client"
+	}
+	return ""
+}
+
 // errDisturbed is the cause in a response that a disturbance has put in place of the server's.
 var errDisturbed = errors.New("a simulated failure")
 

@@ -15,26 +15,26 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// describeEvent returns the type of a watch event, and the kind, name and version of its object,
-// from the event's frame in JSON or protobuf.
-func describeEvent(frame []byte) string {
+// describeEvent returns the type of a watch event, with the kind and name of its object, and the
+// object's version, from the event's frame in JSON or protobuf.
+func describeEvent(frame []byte) (what, version string) {
 	event, err := decodeEvent(frame)
 	if err != nil {
-		return "an event that cannot be decoded: " + err.Error()
+		return "an event that cannot be decoded: " + err.Error(), ""
 	}
 	var object runtime.Object = &unstructured.Unstructured{}
 	if json.Unmarshal(event.Object.Raw, object) != nil {
 		if object, _, err = scheme.Codecs.UniversalDeserializer().Decode(event.Object.Raw, nil, nil); err != nil {
-			return event.Type
+			return event.Type, ""
 		}
 	}
 	accessor, err := meta.Accessor(object)
 	if err != nil {
-		return event.Type // a Status
+		return event.Type, "" // a Status
 	}
 	kind := object.GetObjectKind().GroupVersionKind().Kind
 	name := strings.Trim(accessor.GetNamespace()+"/"+accessor.GetName(), "/")
-	return strings.TrimSpace(event.Type+" "+kind+" "+name) + " at version " + accessor.GetResourceVersion()
+	return strings.TrimSpace(event.Type + " " + kind + " " + name), accessor.GetResourceVersion()
 }
 
 func decodeEvent(frame []byte) (*metav1.WatchEvent, error) {

@@ -68,6 +68,16 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 	return found
 }
 
+// UndisturbedWrites returns what a test that passes logs of the undisturbed run.
+func UndisturbedWrites(t *testing.T, test Test) (text string) {
+	t.Helper()
+	withRunner(t, test, func(r *runner) {
+		r.runUndisturbed()
+		text = r.undisturbedWrites()
+	})
+	return text
+}
+
 // CountRefusals returns the refusals that count after the answers to one request, by what it does.
 func CountRefusals(method, uri, body string, codes ...int) map[string]int {
 	refused := refusals{}

@@ -122,7 +122,7 @@ func (e *external) deliver(q *request) {
 	case effects.touch || effects.hold > 0:
 		s.record.fail(oracleSteps, "%s is not a write to the API server: Conflict, Lag and Gap do not happen to it", q.point)
 	case effects.crashBefore:
-		s.crashBefore(q, effects)
+		s.crashBefore(q)
 	case effects.err != nil:
 		q.response = errorResponse(effects.err)
 		e.note(q)
@@ -205,7 +205,7 @@ func (e *external) note(q *request) {
 	if q.response != nil {
 		result = q.response.Status
 	}
-	s.record.note(q.process.name(), what+": "+result)
+	s.record.add(entry{who: q.process.name(), kind: requestEntry, what: what + ": " + result, mark: q.effects.mark()})
 	if q.point == "" {
 		return
 	}

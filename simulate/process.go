@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -133,7 +134,7 @@ type request struct {
 	cancel   context.CancelFunc // of the context that the handler receives, or nil
 	executed bool               // the handler has returned, and response is its response
 	response *http.Response
-	effects  effects // of the disturbances of a request to an external service
+	effects  effects // of the disturbances of a write
 }
 
 type answer struct {
@@ -224,27 +225,30 @@ func (q *request) deliver(s *scheduler) {
 }
 
 // note adds the request to a record, with the status code of its response and why it has failed, or
-// the version that it has read or written.
-func (q *request) note(r *record, code int, reason, version string) {
+// the version that it has read or written. Before is the version before a write.
+func (q *request) note(r *record, code int, reason, before, version string) {
 	if q.target.resource.Empty() || q.target.isTraffic() {
 		return
 	}
-	what := q.point
-	if what == "" {
-		what = q.target.String()
-	}
+	e := entry{who: q.process.name(), kind: requestEntry, what: cmp.Or(q.point, q.target.String()), mark: q.effects.mark()}
+	write := e.what + " at version " + version
 	if code >= http.StatusBadRequest {
-		what += fmt.Sprintf(": %d %s", code, reason)
+		e.what += fmt.Sprintf(": %d %s", code, reason)
+		write = e.what
 	} else {
-		what += " at version " + version
+		e.version = version
 	}
-	if q.point != "" {
-		r.writes = append(r.writes, what)
+	switch {
+	case q.point != "":
+		r.writes = append(r.writes, write)
 		if code < http.StatusBadRequest {
+			e.before = before
 			r.accepted++
 		}
+	case q.target.verb == "watch" && code < http.StatusBadRequest:
+		e.kind = watchEntry
 	}
-	r.note(q.process.name(), what)
+	r.add(e)
 }
 
 // what returns what the request does, as points name it, without the number.

@@ -81,12 +81,11 @@ func (r *record) failAlways(o Oracle, format string, args ...any) {
 	}
 }
 
-// note adds a line to the timeline. Who is empty for what the scheduler does.
-func (r *record) note(who, what string) {
-	r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: who, what: what})
-}
+// note adds an entry to the timeline. Who is empty for what the scheduler does.
+func (r *record) note(who, what string) { r.add(entry{who: who, what: what}) }
 
-// noteEvent adds a watch event that a process receives.
-func (r *record) noteEvent(who string, frame []byte) {
-	r.timeline = append(r.timeline, entry{at: time.Since(r.began), who: who, what: "receives", event: frame})
+// add adds an entry to the timeline, at the present time.
+func (r *record) add(e entry) {
+	e.at = time.Since(r.began)
+	r.timeline = append(r.timeline, e)
 }

@@ -193,6 +193,9 @@ func (r *runner) check(got *record, p plan) {
 
 // undisturbedWrites returns the program's writes in the undisturbed run as text.
 func (r *runner) undisturbedWrites() string {
+	if len(r.writes) == 0 {
+		return "The program has written nothing in the undisturbed run: there was nothing to compare."
+	}
 	return "The program's writes in the undisturbed run:\n  " + strings.Join(r.writes, "\n  ")
 }
 

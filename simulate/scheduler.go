@@ -206,6 +206,7 @@ func (s *scheduler) endStaleness() {
 		s.rest.resume() // what is at rest so far may act on the events
 		if !h.gap {
 			s.record.note("", "the events of "+resource.Resource+" are delivered")
+			s.noteHeld(resource)
 			continue
 		}
 		s.record.note("", strconv.Itoa(s.loseEvents(resource))+" events of "+resource.Resource+" are lost")

@@ -32,13 +32,15 @@ func (s *scheduler) serve(q *request) {
 	name := nameOf(q.body)
 	q.point = s.points.next(q.target, name)
 	s.record.points = append(s.record.points, q.point)
-	s.disturb(q, name, s.effectsAt(q.point, q.target))
+	q.effects = s.effectsAt(q.point, q.target)
+	s.disturb(q, name)
 }
 
 // disturb executes a write with the effects of its disturbances.
-func (s *scheduler) disturb(q *request, name objectName, e effects) {
+func (s *scheduler) disturb(q *request, name objectName) {
+	e := q.effects
 	if e.crashBefore {
-		s.crashBefore(q, e)
+		s.crashBefore(q)
 		return
 	}
 	if e.touch {
@@ -59,7 +61,9 @@ func (s *scheduler) disturb(q *request, name objectName, e effects) {
 
 // crashBefore ends the process of a request that is not executed. The next one may begin in the
 // past.
-func (s *scheduler) crashBefore(q *request, e effects) {
+func (s *scheduler) crashBefore(q *request) {
+	e := q.effects
+	s.record.add(entry{who: q.process.name(), kind: requestEntry, what: q.point, mark: e.mark()})
 	if e.past > 0 {
 		s.staleness.past = past{process: q.process.number, until: time.Now().Add(e.past), version: s.steps[max(0, len(s.steps)-2)]}
 	}
@@ -163,7 +167,7 @@ func (s *scheduler) execute(q *request, err error) *recorder {
 	response := newRecorder()
 	before := s.beforeWrite(q)
 	s.server.ServeHTTP(response, q.http)
-	q.note(&s.record, response.code, response.reason(), s.server.ResourceVersion())
+	q.note(&s.record, response.code, response.reason(), before.version, s.server.ResourceVersion())
 	if err == nil && !q.isDryRun() {
 		refused := response.refusal()
 		s.refusals.note(q, refused)

@@ -10,8 +10,9 @@ import (
 
 // Run simulates a program, and fails the test if a run goes wrong: see the package's documentation.
 // Of the 200 runs (or -simulate.runs), the first is undisturbed. Then come ten in other orders,
-// each single disturbance, and random combinations. Run stops at the first failure, and prints the
-// disturbances that the failure needs, the timeline, and the flag that repeats the run.
+// each single disturbance, and random combinations. Run stops at the first failure, prints its
+// first line to the standard error, and reports the disturbances that the failure needs, the
+// timeline, and the flag that repeats the run.
 //
 // Run sets GOMAXPROCS, GOGC and global variables of client-go while it runs. It fails in a parallel
 // test, and the simulations of a test binary run one after the other.

@@ -33,6 +33,7 @@ type watchStream struct {
 	inPast    bool // it does not advance
 
 	frames  [][]byte // written by the server and not delivered
+	held    int      // the number of frames that were held
 	ended   bool     // the server's handler has returned
 	round   int      // in which the first frame was written
 	body    bytes.Buffer
@@ -65,7 +66,7 @@ func (s *scheduler) openWatch(q *request) {
 		}
 	}()
 	<-w.opened
-	q.note(&s.record, w.code, http.StatusText(w.code), cmp.Or(q.http.URL.Query().Get("resourceVersion"), s.server.ResourceVersion()))
+	q.note(&s.record, w.code, http.StatusText(w.code), "", cmp.Or(q.http.URL.Query().Get("resourceVersion"), s.server.ResourceVersion()))
 	if w.code != http.StatusOK {
 		<-returned
 		response := &recorder{header: w.header, code: w.code, body: *bytes.NewBuffer(bytes.Join(w.frames, nil))}
@@ -184,12 +185,24 @@ func (w *watchStream) deliver(s *scheduler) {
 		return
 	}
 	if !w.target.isTraffic() {
-		s.record.noteEvent(w.process.name(), w.frames[0])
+		s.record.add(entry{who: w.process.name(), kind: eventEntry, event: w.frames[0], held: w.held > 0})
 	}
+	w.held = max(w.held-1, 0)
 	w.body.Write(w.frames[0])
 	w.frames = w.frames[1:]
 	w.round = s.round
 	w.signal()
+}
+
+// noteHeld notes that the events of a resource which are not delivered yet were held.
+func (s *scheduler) noteHeld(resource schema.GroupVersionResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.watches {
+		if w.target.resource == resource {
+			w.held = len(w.frames)
+		}
+	}
 }
 
 // loseEvents ends the watches of a resource that have events, and returns their number. Clients
