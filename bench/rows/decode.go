@@ -23,24 +23,24 @@ import (
 // Unmarshal of the same bytes, without garbage collection.
 func decodePods(scale Scale) []harness.Experiment {
 	return []harness.Experiment{
-		decodeOf(scale, perWorkload, decode.Options{}, 0.6), decodeOf(scale, 1, decode.Options{}, 0.85),
-		decodeOf(scale, perWorkload, decode.Options{ShareEqual: true}, 0.35), decodeOf(scale, 1, decode.Options{ShareEqual: true}, 0.7),
+		decodeExperiment(scale, perWorkload, decode.Options{}, 0.6), decodeExperiment(scale, 1, decode.Options{}, 0.85),
+		decodeExperiment(scale, perWorkload, decode.Options{ShareEqual: true}, 0.35), decodeExperiment(scale, 1, decode.Options{ShareEqual: true}, 0.7),
 	}
 }
 
-func decodeOf(scale Scale, perWorkload dataset.PodsPerWorkload, options decode.Options, goal float64) harness.Experiment {
+func decodeExperiment(scale Scale, of dataset.PodsPerWorkload, options decode.Options, goal float64) harness.Experiment {
 	side := child.Kinformer
 	if options.ShareEqual {
 		side = child.ShareEqual
 	}
 	return harness.Experiment{
-		Row: "decode", Setup: fmt.Sprintf("%d Pods, %v, %s", scale.Pods, perWorkload, side), Sides: []string{side, "Unmarshal"},
+		Row: "decode", Setup: fmt.Sprintf("%d Pods, %v, %s", scale.Pods, of, side), Sides: []string{side, "Unmarshal"},
 		Metrics: []harness.Metric{
 			{Name: "CPU", Unit: "ns/Pod", Goal: harness.AtMost(goal)},
 			{Name: "allocations", Unit: "1/Pod", Detail: true},
 		},
 		Prepare: func() ([]harness.Measure, error) {
-			pods, err := podserver.Pods(perWorkload, scale.Pods)
+			pods, err := podserver.Pods(of, scale.Pods)
 			if err != nil {
 				return nil, err
 			}
@@ -59,7 +59,7 @@ func decodeOf(scale Scale, perWorkload dataset.PodsPerWorkload, options decode.O
 }
 
 // decodeEach decodes each Pod once, keeps all of them, and returns the processor time and the
-// number of allocations of one.
+// number of allocations per Pod.
 func decodeEach(pods *dataset.Encoded, decode func(raw []byte) (any, error)) ([]float64, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	kept := make([]any, pods.Len())

@@ -50,8 +50,8 @@ type Item struct {
 	Borrowed bool
 }
 
-// Owned returns the item with Key, UID and ResourceVersion in memory of their own, one allocation,
-// if they are borrowed.
+// Owned returns the item with Key, UID and ResourceVersion copied into one allocation, if they are
+// borrowed.
 func (i Item) Owned() Item {
 	if !i.Borrowed {
 		return i

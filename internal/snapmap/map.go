@@ -42,8 +42,9 @@ func NewMap[V, M any](g *Generation) *Map[V, M] {
 	return m
 }
 
-// NewMapLike returns an empty map of the group of g with pages like those of a view, of which it
-// will have most of the keys. Once it has its entries, Trim gives up pages that are not needed.
+// NewMapLike returns an empty map of the group of g with the page layout of a view, so that adding
+// the keys of that splits no page. Once the map has its entries, Trim gives up pages that it does
+// not need.
 func NewMapLike[V, M any](g *Generation, view View[V, M]) *Map[V, M] {
 	if view.r == nil {
 		return NewMap[V, M](g)
@@ -53,11 +54,14 @@ func NewMapLike[V, M any](g *Generation, view View[V, M]) *Map[V, M] {
 	return m
 }
 
-// Trim rebuilds a map that has less than half of the entries it had room for.
-func (m *Map[V, M]) Trim() {
-	if int(m.t.n.Load()) < m.t.peak/2 {
+// Trim rebuilds a map that has less than half as many entries as it had, or the view that it is
+// like, and reports whether it did.
+func (m *Map[V, M]) Trim() bool {
+	isLarge := int(m.t.n.Load()) < m.t.peak/2
+	if isLarge {
 		m.t.rebuild()
 	}
+	return isLarge
 }
 
 // Swap replaces the contents of m by those of other, atomically for Get. other must not be used

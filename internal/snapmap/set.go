@@ -31,6 +31,34 @@ const isBig = 1<<32 - 1
 // NewSet returns an empty set of the group of g.
 func NewSet(g *Generation) *Set { return &Set{gen: g.now} }
 
+// NewSetLike returns an empty set of the group of g with room for as many keys as another set,
+// which may be nil and is not changed meanwhile. See Trim.
+func NewSetLike(g *Generation, other *Set) *Set {
+	s := NewSet(g)
+	switch {
+	case other == nil:
+	case other.big() != nil:
+		t := new(table[struct{}, struct{}])
+		t.initLike(g, other.big().root.Load(), other.Len())
+		s.setBig(t)
+	default:
+		s.setSmall(make([]string, 0, other.Len()))
+	}
+	return s
+}
+
+// Trim gives up room that the set does not need.
+func (s *Set) Trim() {
+	switch big := s.big(); {
+	case big == nil:
+		s.setSmall(withRoom(s.small(), 0))
+	case s.Len() <= maxSmall:
+		s.shrink()
+	default:
+		big.rebuild()
+	}
+}
+
 // big returns the table of a big set, nil if the set is small.
 func (s *Set) big() *table[struct{}, struct{}] {
 	if s.n != isBig {

@@ -98,3 +98,35 @@ func TestChangeOfLargeSetCopiesFewKeys(t *testing.T) {
 		t.Errorf("two changes copied %d of %d pages, want at most 4; the snapshot has %d keys", copied, pages, before.Len())
 	}
 }
+
+// TestSetLikeAnother fills sets that were made like another one, with its keys, with more and with
+// few of them.
+func TestSetLikeAnother(t *testing.T) {
+	for _, n := range []int{0, 1, 20, maxSmall, maxSmall + 1, 3000} {
+		g := new(Generation)
+		other := NewSet(g)
+		for i := range n {
+			other = other.Add(g, strconv.Itoa(i))
+		}
+		g.Advance()
+		for _, m := range []int{0, 1, n / 5, n, n + 1, 2 * n} {
+			set, want := NewSetLike(g, other), map[string]bool{}
+			for i := range m {
+				set = set.Add(g, strconv.Itoa(n-i))
+				want[strconv.Itoa(n-i)] = true
+			}
+			checkSet(t, set, want)
+			set.Trim()
+			checkSet(t, set, want)
+			if added := set.Add(g, "another"); !added.Has("another") || added.Len() != m+1 {
+				t.Errorf("%d keys after one was added to %d", added.Len(), m)
+			}
+		}
+		if other.Len() != n {
+			t.Errorf("the other set has %d keys, want %d", other.Len(), n)
+		}
+	}
+	if set := NewSetLike(new(Generation), nil); set.Len() != 0 {
+		t.Error("a set that is like none has keys")
+	}
+}

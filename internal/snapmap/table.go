@@ -52,9 +52,19 @@ func (t *table[X, M]) init(g *Generation) {
 	t.root.Store(newRoot[X, M](g.now, hasher{seed: maphash.MakeSeed()}))
 }
 
+// minLike is the average number of entries of a page from which on the layout of a table is worth
+// imitating. It has too many pages if most of its entries were deleted.
+const minLike = 4
+
 // initLike makes t an empty table of the group of g, with empty pages for those of another root,
 // which has n entries and is immutable.
 func (t *table[X, M]) initLike(g *Generation, from *root[X, M], n int) {
+	pages := 0
+	from.all(func(*page[X, M]) bool { pages++; return true })
+	if n < minLike*pages {
+		t.init(g)
+		return
+	}
 	t.g, t.peak = g, n
 	r := &root[X, M]{gen: g.now, hash: from.hash, segs: make([]atomic.Pointer[segment[X, M]], len(from.segs))}
 	for i := range from.segs {
@@ -68,7 +78,8 @@ func (t *table[X, M]) initLike(g *Generation, from *root[X, M], n int) {
 	t.root.Store(r)
 }
 
-// emptyLike returns a segment of a generation with empty pages.
+// emptyLike returns a segment of a generation with empty pages that have room for the entries of
+// those of s, which are immutable.
 func (s *segment[X, M]) emptyLike(gen uint64) *segment[X, M] {
 	empty := &segment[X, M]{gen: gen, depth: s.depth, pages: make([]atomic.Pointer[page[X, M]], len(s.pages))}
 	for j := range s.pages {
@@ -77,7 +88,7 @@ func (s *segment[X, M]) emptyLike(gen uint64) *segment[X, M] {
 			empty.pages[j].Store(empty.pages[first].Load())
 			continue
 		}
-		empty.pages[j].Store(newPage[X, M](gen, p.depth, len(p.slots)))
+		empty.pages[j].Store(newPage[X, M](gen, p.depth, int(p.live)))
 	}
 	return empty
 }

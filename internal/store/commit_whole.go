@@ -35,7 +35,6 @@ func (c *swap) run() error {
 	}
 	c.next = c.list.next
 	c.decideAll()
-	c.next.entries.Trim()
 	c.publishState()
 	return nil
 }
@@ -57,7 +56,7 @@ func (s *Store) Clear(ctx context.Context, why error, confirmed bool) bool {
 		return false
 	}
 	if s.Len() > 0 || !s.quarantine.isEmpty() {
-		next := newState(s.live.Load().indexes.set, entryView{}, s.isScoped(), s.config.Packer != nil)
+		next := newState(s.live.Load().indexes.set, s.isScoped(), s.config.Packer != nil)
 		c := &swap{commit: commit{Store: s, exist: why != nil}, next: next, absence: &why}
 		c.decideAll()
 		c.publishState()
@@ -125,6 +124,7 @@ func (c *swap) add(w write, initial bool) {
 // publishState makes the new state live. The caller holds the writer's lock. It holds mu for
 // O(quarantined keys and scopes).
 func (c *swap) publishState() {
+	c.next.trim()
 	changes := c.put
 	if len(c.gone) > 0 {
 		changes = append(c.gone, c.put...)

@@ -79,12 +79,18 @@ type indexes struct {
 	// combinations has elements of entries by their contents, so that others share them. It is
 	// dropped once it has maxCombinations, and as the state becomes live.
 	combinations map[sharedMeta]*sharedMeta
+	// like has other indexes, in the order of set, whose values will mostly have as many keys. It
+	// is dropped as the state becomes live.
+	like []indexView
 }
 
 const maxCombinations = 1024
 
 // postings is one index: the set of keys under each value.
 type postings = snapmap.Map[snapmap.Set, struct{}]
+
+// indexView is a view of postings.
+type indexView = snapmap.View[snapmap.Set, struct{}]
 
 func newIndexes(set *indexSet, pages *snapmap.Generation, scoped bool) *indexes {
 	ix := &indexes{set: set, pages: pages}
@@ -108,7 +114,7 @@ func (ix *indexes) move(entries *entryMap, key string, old, entry *Entry) *share
 	var oldRoom, room [maxListed]*sharedMeta
 	from, to := was.elements(oldRoom[:0]), is.elements(room[:0])
 	shared := is.last()
-	for i, keys := range ix.values {
+	for i := range ix.values {
 		var before, next *sharedMeta // nil if the index was added after the entry was made
 		if i < len(from) {
 			before = from[i]
@@ -117,7 +123,7 @@ func (ix *indexes) move(entries *entryMap, key string, old, entry *Entry) *share
 			next = ix.share(entries, i, to[i], shared, before)
 			shared = next
 		}
-		ix.moveValues(keys, key, before, next)
+		ix.moveValues(i, key, before, next)
 	}
 	for i := len(ix.values); i < len(to); i++ {
 		shared = to[i].on(shared)
@@ -169,21 +175,21 @@ func (ix *indexes) combination(element *sharedMeta, want sharedMeta) *sharedMeta
 	return element
 }
 
-// moveValues moves a key in an index from the values of an element to those of the next one. Either
-// may be nil.
-func (ix *indexes) moveValues(keys *postings, key string, before, next *sharedMeta) {
+// moveValues moves a key in the index at position i from the values of an element to those of the
+// next one. Either may be nil.
+func (ix *indexes) moveValues(i int, key string, before, next *sharedMeta) {
 	was, is := before.list(), next.list()
 	if slices.Equal(was, is) {
 		return
 	}
 	for _, value := range was {
 		if !slices.Contains(is, value) {
-			ix.remove(keys, value, key)
+			ix.remove(ix.values[i], value, key)
 		}
 	}
 	for _, value := range is {
 		if !slices.Contains(was, value) {
-			ix.add(keys, value, key)
+			ix.add(ix.values[i], ix.likeAt(i), value, key)
 		}
 	}
 }
@@ -197,7 +203,7 @@ func (ix *indexes) moveScope(key string, old, entry *Entry) {
 		ix.remove(ix.scopes, old.scope().id, key)
 	}
 	if entry != nil {
-		ix.add(ix.scopes, entry.scope().id, key)
+		ix.add(ix.scopes, indexView{}, entry.scope().id, key)
 	}
 }
 
@@ -217,12 +223,29 @@ func (ix *indexes) scopeSize(c *Scope) int {
 	return 0
 }
 
+// likeAt returns the index that the one at position i will be like, or the zero view.
+func (ix *indexes) likeAt(i int) (view indexView) {
+	if i < len(ix.like) {
+		view = ix.like[i]
+	}
+	return view
+}
+
+// trim gives up room that the values do not need.
+func (ix *indexes) trim() {
+	for _, keys := range ix.values {
+		for _, item := range keys.All() {
+			item.Value.Trim()
+		}
+	}
+}
+
 // add adds a key under a value, under which no entry has it yet.
-func (ix *indexes) add(keys *postings, value, key string) {
+func (ix *indexes) add(keys *postings, like indexView, value, key string) {
 	old := keys.Get(value)
 	set := old
 	if set == nil {
-		set = snapmap.NewSet(ix.pages)
+		set = snapmap.NewSetLike(ix.pages, like.Get(value))
 	}
 	if set = set.Add(ix.pages, key); set != old {
 		keys.Set(value, set)

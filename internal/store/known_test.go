@@ -94,13 +94,13 @@ func TestKnownItemsShareAllocations(t *testing.T) {
 	h.relist("1", obj("a/1@1"))
 	next, item := h.Begin(), obj("a/1@1").item()
 	allocations := testing.AllocsPerRun(100, func() {
-		for range 4 * knownChunk {
+		for range 4 * maxKnownChunk {
 			if _, known := next.Needs(item); known == nil {
 				t.Fatal("the item is not known")
 			}
 		}
 	})
-	if allocations > 4 {
-		t.Errorf("%v allocations for %d items, want 4", allocations, 4*knownChunk)
+	if allocations > 5 { // as the chunks of all runs have grown
+		t.Errorf("%v allocations for %d items, want 5", allocations, 4*maxKnownChunk)
 	}
 }

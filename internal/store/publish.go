@@ -168,7 +168,7 @@ func (s *published) dropSnapshot() {
 func (s *published) setLive(next *state) {
 	s.entries.Swap(next.entries)
 	next.entries = &s.entries
-	next.indexes.combinations = nil
+	next.indexes.combinations, next.indexes.like = nil, nil
 	s.live.Store(next)
 	s.current.Store(nil)
 }

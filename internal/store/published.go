@@ -75,7 +75,7 @@ func (s *published) snapshot() *Snapshot {
 	state := s.live.Load()
 	data := &snapshotData{codec: &s.valueCodec, absence: s.Absence(), set: state.indexes.set, entries: state.entries.View()}
 	if n := len(state.indexes.values); n > 0 {
-		data.indexes = make([]snapmap.View[snapmap.Set, struct{}], n)
+		data.indexes = make([]indexView, n)
 		for i, keys := range state.indexes.values {
 			data.indexes[i] = keys.View()
 		}
@@ -384,14 +384,23 @@ type state struct {
 // entryMap maps keys to entries.
 type entryMap = snapmap.Map[valueRef, entryMeta]
 
-// entryView is a view of an entryMap.
-type entryView = snapmap.View[valueRef, entryMeta]
-
-// newState returns an empty state with the indexes of a set, and with room for the entries of a
-// view. It takes O(room), during which the caller must not hold mu.
-func newState(set *indexSet, room entryView, scoped, packs bool) *state {
+// newState returns an empty state with the indexes of a set.
+func newState(set *indexSet, scoped, packs bool) *state {
 	pages := &snapmap.Generation{}
-	return &state{pages: pages, entries: snapmap.NewMapLike(pages, room), indexes: newIndexes(set, pages, scoped), packs: packs}
+	return &state{pages: pages, entries: snapmap.NewMap[valueRef, entryMeta](pages), indexes: newIndexes(set, pages, scoped), packs: packs}
+}
+
+// makeRoom makes room in an empty state for the entries of another one. It takes O(entries), during
+// which the caller must not hold mu.
+func (s *state) makeRoom(like *snapshotData) {
+	s.entries, s.indexes.like = snapmap.NewMapLike(s.pages, like.entries), like.indexes
+}
+
+// trim gives up room of a state that has far fewer entries than makeRoom has made room for.
+func (s *state) trim() {
+	if s.entries.Trim() {
+		s.indexes.trim()
+	}
 }
 
 // put puts an entry in place of the one that the state has under key, or removes that one if entry

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestReplacementEmitsNoEventForUnchangedObjects(t *testing.T) {
 func TestSmallListKeepsLittleMemory(t *testing.T) {
 	var large []*object
 	for i := range 5000 {
-		large = append(large, obj(fmt.Sprintf("%d/1@%d", i, i+1)))
+		large = append(large, obj(fmt.Sprintf("%d/1@%d", i, i+1), "group"))
 	}
 	kept := func() float64 {
 		h := newHarness(func(c *Config) { c.Log = nil })
@@ -72,7 +73,59 @@ func TestSmallListKeepsLittleMemory(t *testing.T) {
 	if n := kept(); n > 100<<10 {
 		t.Errorf("20 of 5,000 objects take %.0f KB", n/1024)
 	}
+	replaced := func() float64 {
+		h := newHarness(func(c *Config) { c.Log = nil })
+		before := process.LiveHeap()
+		for i, n := range []int{len(large), 20} {
+			var values []any
+			for _, o := range large[:n] {
+				values = append(values, o)
+			}
+			if err := h.Replace(values, strconv.Itoa(10_000+i)); err != nil {
+				t.Error(err)
+			}
+		}
+		n := process.LiveHeap() - before
+		runtime.KeepAlive(h)
+		return n
+	}
+	if n := replaced(); n > 100<<10 {
+		t.Errorf("20 of 5,000 replaced objects take %.0f KB", n/1024)
+	}
 	runtime.KeepAlive(large)
+}
+
+// TestListsOfAChurnedCollectionTakeNoMemory relists objects one of which was deleted and another
+// one added, which makes a page of the map wider than others, and objects of which more and more
+// are gone.
+func TestListsOfAChurnedCollectionTakeNoMemory(t *testing.T) {
+	var all []*object
+	for i := range 5000 {
+		all = append(all, obj(fmt.Sprintf("%d/%d@%d", i, i, i+1)))
+	}
+	churned := append([]*object{obj("new/1@10002")}, all[1:32]...)
+	for round := range 2 { // the first one is for what the harness keeps of identities
+		h := newHarness(func(c *Config) { c.Log = nil })
+		before := process.LiveHeap()
+		h.relist("10000", all[:32]...)
+		h.apply(watch.Deleted, obj("0/0@10001"))
+		h.apply(watch.Added, churned[0])
+		for i := range 40 {
+			h.relist(strconv.Itoa(20_000+i), churned...)
+		}
+		if n := process.LiveHeap() - before; n > 100<<10 && round > 0 {
+			t.Errorf("32 objects take %.0f KB", n/1024)
+		}
+		h.relist("30000", all...)
+		for n := len(all); n > 20; n = n/2 + 1 {
+			h.relist(strconv.Itoa(40_000-n), all[:n]...)
+		}
+		if n := process.LiveHeap() - before; n > 100<<10 && round > 0 {
+			t.Errorf("%d objects take %.0f KB", h.Len(), n/1024)
+		}
+		runtime.KeepAlive(h)
+	}
+	runtime.KeepAlive(all)
 }
 
 func TestOnlyTheFirstReplacementIsInitial(t *testing.T) {

@@ -22,6 +22,7 @@ type Replacement struct {
 	made            []string                // keys of the entries made for this state, in list order
 	compareContents bool                    // see CompareContents
 	compareWrites   bool                    // the same
+	hasRoom         bool                    // see makeRoom
 	repeats         bool                    // an entry was replaced or removed, so made may hold a key twice
 	clears          uint64                  // those of the store at Begin
 	writes          uint64                  // state.writes of the live state at Begin
@@ -59,7 +60,7 @@ func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement 
 		rejected: make(map[string]failure), recovered: make(map[string]struct{}), duplicates: make(map[string]struct{}),
 		refused: make(map[string]refusedState), passed: make(map[string]struct{}),
 	}
-	set, room := &indexSet{}, entryView{}
+	set := &indexSet{}
 	s.withMu(func() {
 		live := s.live.Load()
 		r.writes, r.clears = live.writes, s.clears
@@ -67,11 +68,22 @@ func (s *Store) begin(f *Feed, report func(key string, err error)) *Replacement 
 			r.compareContents, r.reached = f.isOutdated(), f.newestReached()
 			return
 		}
-		set, room = live.indexes.set, live.entries.View()
-		live.pages.Advance()
+		set = live.indexes.set
 	})
-	r.next = newState(set, room, false, s.config.Packer != nil)
+	r.next = newState(set, false, s.config.Packer != nil)
 	return r
+}
+
+// makeRoom makes room for the entries of the live state, of which the list will have most. It is
+// called for the first item: a request that fails before needs no room.
+func (r *Replacement) makeRoom() {
+	r.hasRoom = true
+	if r.store.isScoped() {
+		return
+	}
+	var live *snapshotData
+	r.store.withMu(func() { live = r.store.snapshot().snapshotData })
+	r.next.makeRoom(live)
 }
 
 // CompareContents implements feed.Replacement.
@@ -139,12 +151,13 @@ func (r *Replacement) Needs(item feed.Item) (need feed.Need, found any) {
 // content, or since each object of the list is to be an update.
 func (r *Replacement) comparesAll() bool { return r.compareContents || r.store.config.EmitUnchanged }
 
-// knownChunk is the number of knownEntries that share an allocation.
-const knownChunk = 64
+// maxKnownChunk is the largest number of knownEntries that share an allocation. The first one is
+// small: most lists are short.
+const maxKnownChunk = 512
 
 func (r *Replacement) newKnown() *knownEntry {
 	if len(r.known) == cap(r.known) {
-		r.known = make([]knownEntry, 0, knownChunk)
+		r.known = make([]knownEntry, 0, max(16, min(2*cap(r.known), maxKnownChunk)))
 	}
 	r.known = append(r.known, knownEntry{})
 	return &r.known[len(r.known)-1]
@@ -184,6 +197,9 @@ func (r *Replacement) enter(item feed.Item) bool {
 
 // add adds an item.
 func (r *Replacement) add(item feed.Item, kind itemKind) {
+	if !r.hasRoom {
+		r.makeRoom()
+	}
 	if !r.enter(item) {
 		r.feed.countOutOfScope(item)
 		return

@@ -9,14 +9,14 @@ import (
 	"unsafe"
 )
 
-// sharedMeta is the part of an entryMeta that many entries have in common: a list with an element
-// for each index, of which the last index is the first, and one for the origin. Entries share the
-// elements up to the first index under which their values differ, and equal values (see
-// indexes.share). So an entry whose combination of values no other has takes 16 bytes for each
-// index from that one on.
+// sharedMeta is the part of an entryMeta that many entries have in common. It is a linked list: the
+// head is the element of the last index, and the tail that of the origin. Entries with equal values
+// under the first indexes share their tails, and entries with an equal value share the value (see
+// indexes.share). So an entry takes 16 bytes for each index from the first one on under which no
+// other entry has the same values up to there.
 type sharedMeta struct {
 	rest   *sharedMeta  // of the indexes before and the origin; nil if there are none
-	values *indexValues // under the index; nil if it has none, &isOrigin in an originMeta
+	values *indexValues // under the index; nil if it has none, &originMarker in an originMeta
 }
 
 // origin is what an entry records of where it comes from.
@@ -32,13 +32,13 @@ type originMeta struct {
 	origin
 }
 
-var isOrigin indexValues //nolint:gochecknoglobals // only its address is used
+var originMarker indexValues //nolint:gochecknoglobals // only its address is used
 
 // originMetas are those of the entries of a scope: of the server and written by the program.
 type originMetas [2]originMeta
 
 func originMetasOf(c *Scope) originMetas {
-	element := sharedMeta{values: &isOrigin}
+	element := sharedMeta{values: &originMarker}
 	return originMetas{{element, origin{scope: c}}, {element, origin{scope: c, written: true}}}
 }
 
@@ -47,7 +47,7 @@ func (o origin) meta() *sharedMeta {
 	switch {
 	case o.version != "": // of one entry alone
 		o.version = strings.Clone(o.version)
-		return &(&originMeta{sharedMeta{values: &isOrigin}, o}).sharedMeta
+		return &(&originMeta{sharedMeta{values: &originMarker}, o}).sharedMeta
 	case o.scope == nil:
 		return nil
 	case o.written:
@@ -73,7 +73,7 @@ func (m *sharedMeta) last() *sharedMeta {
 }
 
 // isOfIndex reports whether m is neither nil nor the element of the origin.
-func (m *sharedMeta) isOfIndex() bool { return m != nil && m.values != &isOrigin }
+func (m *sharedMeta) isOfIndex() bool { return m != nil && m.values != &originMarker }
 
 // indexes returns the number of indexes whose values the entry records.
 func (m *sharedMeta) indexes() (n int) {
@@ -140,7 +140,7 @@ func (m *sharedMeta) list() []string {
 // indexValues are the values of an object under an index. They are immutable. There is one value in
 // most cases, so others are in a severalValues.
 type indexValues struct {
-	one [1]string // begins at &several in a severalValues
+	one [1]string // begins at &severalMarker in a severalValues
 }
 
 type severalValues struct {
@@ -148,7 +148,7 @@ type severalValues struct {
 	list []string // sorted and without duplicates
 }
 
-var several byte //nolint:gochecknoglobals // only its address is used
+var severalMarker byte //nolint:gochecknoglobals // only its address is used
 
 // newIndexValues returns the values that an index function has returned, nil if there are none. If
 // they are those of known, it returns known.
@@ -170,14 +170,14 @@ func newIndexValues(values []string, known *indexValues) *indexValues {
 	case 1:
 		return &indexValues{[1]string{values[0]}}
 	}
-	return &(&severalValues{indexValues{[1]string{unsafe.String(&several, 1)}}, values}).indexValues
+	return &(&severalValues{indexValues{[1]string{unsafe.String(&severalMarker, 1)}}, values}).indexValues
 }
 
 func (v *indexValues) list() []string {
 	switch {
 	case v == nil:
 		return nil
-	case unsafe.StringData(v.one[0]) == &several:
+	case unsafe.StringData(v.one[0]) == &severalMarker:
 		return (*severalValues)(unsafe.Pointer(v)).list //nolint:gosec // made by newIndexValues
 	}
 	return v.one[:]

@@ -42,8 +42,8 @@ type snapshotData struct {
 	codec   *valueCodec
 	absence error // of the store
 	set     *indexSet
-	entries entryView
-	indexes []snapmap.View[snapmap.Set, struct{}]
+	entries snapmap.View[valueRef, entryMeta]
+	indexes []indexView
 
 	sorting sync.Once
 	sorted  []string // all keys in order, set by sorting
@@ -122,7 +122,7 @@ func (v *snapshotData) IndexValues(name string) ([]string, error) {
 }
 
 // index returns the keys under each value of an index.
-func (v *snapshotData) index(name string) (index snapmap.View[snapmap.Set, struct{}], err error) {
+func (v *snapshotData) index(name string) (index indexView, err error) {
 	i := slices.Index(v.set.names, name)
 	switch {
 	case i < 0:

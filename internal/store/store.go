@@ -45,7 +45,7 @@ func New(config Config) *Store {
 	if config.Packer != nil && config.Log != nil {
 		s.recent = new(recentValues)
 	}
-	s.setLive(newState(new(indexSet).with(config.Indexers), entryView{}, s.isScoped(), config.Packer != nil))
+	s.setLive(newState(new(indexSet).with(config.Indexers), s.isScoped(), config.Packer != nil))
 	if !s.isScoped() {
 		s.scopes.add(&Scope{whole: true})
 	}
@@ -118,7 +118,8 @@ func (s *Store) AddIndexers(indexers map[string]IndexFunc) error {
 // reindexed returns a copy of a state with the indexes of set, the first of which are the state's
 // own. The caller holds the writer's lock.
 func (s *Store) reindexed(from *state, set *indexSet) *state {
-	to := newState(set, from.entries.View(), from.indexes.scopes != nil, from.packs)
+	to := newState(set, from.indexes.scopes != nil, from.packs)
+	to.makeRoom(&snapshotData{entries: from.entries.View()})
 	for key, item := range from.entries.All() {
 		var entry Entry
 		entry.fromMap(item)

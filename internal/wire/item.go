@@ -191,16 +191,16 @@ type identity struct {
 	namespace, name, uid, resourceVersion []byte
 }
 
-// block is memory for the identities of items, of which most are read once and then dropped.
+// block is an arena for the identities of items, of which most are read once and then dropped.
 type block struct{ strings.Builder }
 
 // The sizes of blocks, in bytes. The first one of a list is small: most lists are short.
 const (
 	firstBlock = 128
-	maxBlock   = 4 << 10
+	maxBlock   = 16 << 10
 )
 
-// builder returns a Builder with room for n bytes. What was built before does not move.
+// builder returns a Builder with room for n bytes. Strings returned earlier stay valid.
 func (k *block) builder(n int) *strings.Builder {
 	if k.Cap()-k.Len() < n {
 		size := max(n, firstBlock, min(2*k.Cap(), maxBlock))
@@ -217,10 +217,12 @@ func (f *identity) strings(in *block) ObjectMeta {
 	if len(f.namespace) > 0 {
 		key += len(f.namespace) + 1
 	}
+	n := key + len(f.uid) + len(f.resourceVersion)
 	if in == nil {
 		in = new(block)
+		in.Grow(n)
 	}
-	b := in.builder(key + len(f.uid) + len(f.resourceVersion))
+	b := in.builder(n)
 	begin := b.Len()
 	if len(f.namespace) > 0 {
 		b.Write(f.namespace)
