@@ -102,7 +102,7 @@ var silentBugs = []silentBug{
 }
 
 // silentRuns is the number of runs of a mended operator, unless -simulate.runs is set.
-const silentRuns = 200
+const silentRuns = 50
 
 func TestSilentBugsAreFound(t *testing.T) {
 	for _, b := range silentBugs {

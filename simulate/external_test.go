@@ -16,7 +16,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate"
@@ -395,6 +398,74 @@ func TestExternalWriteIsNamedWithoutUIDs(t *testing.T) {
 	wantFound(t, found, "")
 	if want := "simulate.LostResponse{To: \"1st PUT of cloud a-*1/pvc-*\"}"; !strings.Contains(found.Timeline, want) {
 		t.Errorf("got no %s in\n%s", want, found.Timeline)
+	}
+}
+
+// Functions of the test may send requests to a service, which are executed at once.
+func TestInvariantUsesExternal(t *testing.T) {
+	test, c := externalTest(func(http.ResponseWriter, *http.Request) {}, nil)
+	test.Objects = []fake.Object{source("1")}
+	test.Start = copying(copyConfigMap).Start
+	called := 0
+	test.Invariants = []func(simulate.Write) error{func(simulate.Write) error {
+		called++
+		if got := c.send(t.Context(), http.MethodGet, "/a"); got != "200 OK" {
+			return errors.New(got)
+		}
+		return nil
+	}}
+	if wantFound(t, simulate.Find(t, test, 1), ""); called == 0 {
+		t.Error("the invariant was not called")
+	}
+}
+
+func TestNameOfExternalHasNoSpace(t *testing.T) {
+	for _, name := range []string{"", "storage by aws", "a/b"} {
+		test, _ := externalTest(func(http.ResponseWriter, *http.Request) {}, func(context.Context, *client) {})
+		test.Setup = func(w *simulate.World) { w.External(name, http.NotFoundHandler()) }
+		wantFound(t, simulate.Find(t, test, 1), "steps", "is empty, or has a space or slash")
+	}
+}
+
+// The end of a call of a service's handler is no timer of the program.
+func TestHandlerThatSleepsIsNoTimer(t *testing.T) {
+	test := sweepByCache(false)
+	c := &client{}
+	test.Setup = func(w *simulate.World) {
+		c.Transport = w.External("cloud", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) }))
+	}
+	sweep := test.Start
+	test.Start = func(ctx context.Context, config *rest.Config) error {
+		client := kubernetes.NewForConfigOrDie(config)
+		factory := informers.NewSharedInformerFactory(client, 0)
+		changed := make(chan struct{}, 1)
+		signal := func() {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}
+		_, _ = factory.Core().V1().Secrets().Informer().AddEventHandler(clientcache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { signal() }, UpdateFunc: func(any, any) { signal() },
+		})
+		factory.Start(ctx.Done())
+		defer factory.Shutdown()
+		var reports sync.WaitGroup
+		defer reports.Wait()
+		reports.Go(func() {
+			for ctx.Err() == nil {
+				select {
+				case <-ctx.Done():
+				case <-changed:
+					c.send(ctx, http.MethodGet, "/report")
+				}
+			}
+		})
+		return sweep(ctx, config)
+	}
+	found := simulate.RunPlan(t, test, 0, simulate.Lag{After: "1st create of configmaps default/b by steps", UntilTimer: true})
+	if found.Oracle == "" {
+		t.Errorf("the sweep of a stale cache was not found in\n%s", found.Timeline)
 	}
 }
 

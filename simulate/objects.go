@@ -51,9 +51,8 @@ func (s *scheduler) outsideObject() *unstructured.Unstructured {
 	if s.test.Outside == nil {
 		return nil
 	}
-	running := s.setRunning(false)
-	outside := s.test.Outside()
-	s.setRunning(running)
+	var outside any
+	s.callTest(func() { outside = s.test.Outside() })
 	text, err := json.Marshal(outside)
 	if err != nil {
 		s.record.fail(oracleSteps, "encode what Test.Outside returns: %v", err)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,6 +108,9 @@ var correctlyRefused = map[string]requestFunc{
 		_, err := client.CoreV1().Secrets("default").Update(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "gone"}}, metav1.UpdateOptions{})
 		return err
 	},
+	"subresource that is not served": func(ctx context.Context, client kubernetes.Interface) error {
+		return client.CoreV1().RESTClient().Post().Namespace("default").Resource("configmaps").Name("a").SubResource("approval").Body(source("1")).Do(ctx).Error()
+	},
 	"conflicts before success": func(ctx context.Context, client kubernetes.Interface) error {
 		current, err := client.CoreV1().ConfigMaps("default").Get(ctx, "a", metav1.GetOptions{})
 		if err != nil || current.Data["key"] == "2" {
@@ -139,17 +143,54 @@ func TestRefusedRequestsOfCorrectProgramsPass(t *testing.T) {
 	}
 }
 
+// A program may write nothing but what it is refused.
+func TestProgramWithRefusedWritesAlonePasses(t *testing.T) {
+	limitRuns(t, 5)
+	for _, name := range []string{"deleted object", "dry run"} {
+		t.Run(name, func(t *testing.T) {
+			simulate.Run(t, simulate.Test{Objects: []fake.Object{source("1")}, Start: withClient(func(ctx context.Context, client kubernetes.Interface) error {
+				return every(ctx, time.Minute, func() { _ = correctlyRefused[name](ctx, client) })
+			})})
+		})
+	}
+	t.Run("service", func(t *testing.T) {
+		test, _ := externalTest(http.NotFound, func(ctx context.Context, c *client) { c.send(ctx, http.MethodDelete, "/a") })
+		simulate.Run(t, test)
+	})
+}
+
+// A Namespace may terminate for as long as something has a finalizer.
+func TestRefusedCreatesInNamespaceThatStaysPass(t *testing.T) {
+	limitRuns(t, 5)
+	slow := source("1")
+	slow.Namespace, slow.Finalizers = "space", []string{"example.com/slow"}
+	simulate.Run(t, simulate.Test{
+		Cluster: simulate.Workloads(),
+		Start: eachMinute(func(ctx context.Context, client kubernetes.Interface) error {
+			return createSecret(ctx, client, "space", "b")
+		}),
+		Steps: func(w *simulate.World) {
+			w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "space"}})
+			w.Create(slow)
+			w.Settle()
+			w.Delete(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "space", Name: "b"}})
+			w.Delete(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "space"}})
+			w.Sleep(10 * time.Minute)
+		},
+	})
+}
+
 // A program tries again while a Namespace terminates, and stops when it is removed.
 func TestRefusedCreatesInTerminatingNamespacePass(t *testing.T) {
 	limitRuns(t, 20)
-	refused := 0
+	var refused atomic.Int64
 	program := eachMinute(func(ctx context.Context, client kubernetes.Interface) error {
 		if _, err := client.CoreV1().Namespaces().Get(ctx, "space", metav1.GetOptions{}); err != nil {
 			return err
 		}
 		err := createSecret(ctx, client, "space", "b")
 		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-			refused++
+			refused.Add(1)
 		}
 		return err
 	})
@@ -160,10 +201,10 @@ func TestRefusedCreatesInTerminatingNamespacePass(t *testing.T) {
 		w.Create(slow)
 		w.Settle()
 		w.Delete(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "space"}})
-		refused = 0
+		refused.Store(0)
 		w.Sleep(10 * time.Minute)
-		if refused < 9 {
-			t.Errorf("%d creates were refused in ten minutes", refused)
+		if n := refused.Load(); n < 9 {
+			t.Errorf("%d creates were refused in ten minutes", n)
 		}
 		done := slow.DeepCopy()
 		done.Finalizers = []string{}

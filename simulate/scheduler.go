@@ -102,6 +102,13 @@ func (s *scheduler) setRunning(running bool) bool {
 	return before
 }
 
+// callTest calls a function of the test, whose requests to external services are executed at once.
+func (s *scheduler) callTest(f func()) {
+	running := s.setRunning(false)
+	defer s.setRunning(running)
+	f()
+}
+
 // takeReports calls the functions of report.
 func (s *scheduler) takeReports() {
 	s.mu.Lock()
@@ -286,9 +293,10 @@ func (s *scheduler) sleepUntil(end time.Time) {
 	}
 }
 
-// hasWork reports whether a request is pending that is not for a Lease or an Event.
+// hasWork reports whether the program has sent a request that waits to be executed, and is not for
+// a Lease or an Event.
 func (s *scheduler) hasWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.pending, func(q *request) bool { return !q.target.isTraffic() })
+	return slices.ContainsFunc(s.pending, func(q *request) bool { return !q.target.isTraffic() && !q.running && !q.executed })
 }

@@ -168,8 +168,11 @@ func (s *scheduler) execute(q *request, err error) *recorder {
 	before := s.beforeWrite(q)
 	s.server.ServeHTTP(response, q.http)
 	q.note(&s.record, response.code, response.reason(), before.version, s.server.ResourceVersion())
+	refused := response.refusal()
+	if q.target.isWrite() && refused != nil && s.isPermitted(q, refused) {
+		s.record.accepted++
+	}
 	if err == nil && !q.isDryRun() {
-		refused := response.refusal()
 		s.refusals.note(q, refused)
 		s.afterWrite(q, before, refused)
 	}
@@ -231,7 +234,9 @@ func (s *scheduler) afterWrite(q *request, before priorState, refused *apierrors
 		if refused != nil {
 			write.Err = refused
 		}
-		if err := invariant(write); err != nil {
+		var err error
+		s.callTest(func() { err = invariant(write) })
+		if err != nil {
 			s.record.fail(oracleInvariant, "%s: %v", t, err)
 		}
 	}

@@ -87,7 +87,7 @@ func TestProgramThatWritesAgainAndAgainIsFound(t *testing.T) {
 // The clock stands still while the program works, so that its time does not end a Lag.
 func TestLagEndsWhileProgramIsBusy(t *testing.T) {
 	test := simulate.Test{Start: start(toggleUntilSeen), Objects: []fake.Object{source("1")}, Disturb: []simulate.Disturbance{simulate.Lag{}, simulate.Gap{}}}
-	wantFound(t, simulate.Find(t, test, 30), "")
+	wantFound(t, simulate.Find(t, test, 12), "")
 }
 
 // Which watch delivers its event first is not decided by the API server.

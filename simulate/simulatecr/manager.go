@@ -52,6 +52,9 @@ func adapt(ctx context.Context, o ctrl.Options) ctrl.Options {
 	o.Controller.SkipNameValidation = new(true)
 	o.Controller.RecoverPanic = new(true)
 	o.Controller.UsePriorityQueue = new(false)
+	if o.BaseContext == nil {
+		o.BaseContext = func() context.Context { return ctx } // by which simulate knows the process
+	}
 	if o.Logger.GetSink() == nil {
 		o.Logger = logr.Discard()
 	}
