@@ -31,8 +31,8 @@ import (
 //	pod, ok := pods.Store().GetByKey("default/web") // pod.Name, pod.Fields.Spec.NodeName
 //
 // The alias states A and S once: the constructors infer them from the example &Pod{}, and
-// WaitForAPIObject from the informer. Literals and indexes without a function of the program state
-// *Pod, such as InformerOptions[*Pod]{} and ByField[*Pod]("spec.nodeName").
+// WaitForAPIObject from the informer. Write *Pod in composite
+// literals and in ByField: InformerOptions[*Pod]{}, ByField[*Pod]("spec.nodeName").
 //
 // A is the type that the ListerWatcher lists. For custom resources without a Go type, A is
 // *unstructured.Unstructured, and the TypeMeta of the example states their kind. The types of S:

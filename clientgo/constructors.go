@@ -50,6 +50,7 @@ func (c Constructors) NewSharedIndexInformer(lw clientcache.ListerWatcher, examp
 // [Constructors.NewSharedIndexInformer].
 func (c Constructors) NewSharedIndexInformerWithOptions(lw clientcache.ListerWatcher, exampleObject runtime.Object, options clientcache.SharedIndexInformerOptions) clientcache.SharedIndexInformer {
 	if c.options.usesClientGo() {
+		options.Indexers = notNil(options.Indexers)
 		return clientcache.NewSharedIndexInformerWithOptions(lw, exampleObject, options)
 	}
 	return newInformer(lw, exampleObject, settings{SharedIndexInformerOptions: options, Options: c.options})
@@ -104,6 +105,14 @@ func (c Constructors) NewInformerWithOptions(options clientcache.InformerOptions
 	return newController(options, c.options)
 }
 
+// notNil returns indexers to which client-go's stores can add others.
+func notNil(indexers clientcache.Indexers) clientcache.Indexers {
+	if indexers == nil {
+		return clientcache.Indexers{}
+	}
+	return indexers
+}
+
 // controller implements client-go's Controller: it runs an informer with one handler.
 type controller struct {
 	informer *sharedIndexInformer
@@ -113,8 +122,9 @@ type controller struct {
 
 func newController(options clientcache.InformerOptions, own Options) (clientcache.Indexer, clientcache.Controller) {
 	if own.usesClientGo() {
-		if options.Indexers == nil { // otherwise, client-go returns a Store
-			options.Indexers = clientcache.Indexers{}
+		options.Indexers = notNil(options.Indexers) // otherwise, client-go returns a Store
+		if options.Handler == nil {
+			options.Handler = clientcache.ResourceEventHandlerFuncs{} // client-go calls it
 		}
 		store, c := clientcache.NewInformerWithOptions(options)
 		return store.(clientcache.Indexer), c

@@ -30,7 +30,7 @@ import (
 // client-go's Indexer. The other [Options] have no effect.
 func (c Constructors) NewIndexer(keyFunc clientcache.KeyFunc, indexers clientcache.Indexers, options ...clientcache.StoreOption) clientcache.Indexer {
 	if len(options) > 0 || c.options.UseClientGo {
-		return clientcache.NewIndexer(keyFunc, indexers, options...)
+		return clientcache.NewIndexer(keyFunc, notNil(indexers), options...)
 	}
 	i := &indexer{key: keyFunc, standalone: true}
 	i.init(store.New(storeConfig(keyFunc, indexers, newObjectLog(false).report)), indexers)

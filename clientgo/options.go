@@ -26,16 +26,20 @@ import (
 // informer.
 type Options struct {
 	// UseClientGo makes constructors return client-go's informers, factories and stores, so that a
-	// flag of the program is the way back. It applies to a factory as a whole. [Adopt] returns its
-	// argument, and InformerFor of [Generated] what the factory makes. A [Reflector] has no such
-	// switch: it logs a warning.
+	// flag of the program is the way back. A factory decides once, as it is made. [Adopt] returns
+	// its argument, and InformerFor of [Generated] returns the factory's informer. A [Reflector]
+	// has no such switch: it logs a warning.
 	//
-	// With Filter or Scopes, which client-go does not have, an informer logs an error and does not
-	// run: it would have objects that the program does not expect. The other options have no
-	// effect: objects are whole and not packed, no informer is added to Group, and an informer does
-	// not sync while its resource is not served. A transform must not return cache.ErrSkip, which
-	// fails the list in client-go. [ControllerOf] returns an invalid controller, whose waits and
-	// health checks return an error.
+	// With Filter or Scopes, which client-go does not have, an informer of this package is returned
+	// that logs an error and never syncs: client-go's would have objects that the program does not
+	// expect. The other options have no effect. Objects are whole and not packed, so the program
+	// takes the memory that client-go takes, and fields that OmitFields omits are in it. No
+	// informer is added to Group. While its resource is not served, an informer does not sync, and
+	// its lister does not return ErrNotServed.
+	//
+	// A transform must not return cache.ErrSkip: client-go logs the whole object, keeps one whose
+	// deletion is skipped, and does not sync if an object of the list is. [ControllerOf] returns an
+	// invalid controller, whose Run, waits and health checks return an error.
 	UseClientGo bool
 	// Packed stores objects as bytes; see cache.InformerOptions. If a transform returns an object
 	// of another type, that object is stored unpacked, which is logged once. Do not set
@@ -126,7 +130,7 @@ type Options struct {
 // See Options.Streaming for when it streams. e2e/controllerruntime has an example with a manager.
 func (o Options) NewInformer(lw clientcache.ListerWatcher, exampleObject runtime.Object, resyncPeriod time.Duration, indexers clientcache.Indexers) clientcache.SharedIndexInformer {
 	if o.usesClientGo() {
-		return clientcache.NewSharedIndexInformer(lw, exampleObject, resyncPeriod, indexers)
+		return clientcache.NewSharedIndexInformer(lw, exampleObject, resyncPeriod, notNil(indexers))
 	}
 	return newInformer(lw, exampleObject, settings{
 		SharedIndexInformerOptions: clientcache.SharedIndexInformerOptions{ResyncPeriod: resyncPeriod, Indexers: indexers},

@@ -185,7 +185,7 @@ func (r *Reflector) run(ctx context.Context, f func(context.Context, *reflector.
 	loop := r.loop.Load()
 	if loop == nil { // made in the first run, since WatchListPageSize is set after the reflector was made
 		if len(r.withoutEffect) > 0 {
-			klog.FromContext(ctx).Info("Warning: options have no effect on a reflector, whose store is the program's; do not set them",
+			klog.FromContext(ctx).Info("Warning: options have no effect on a Reflector: its store is the program's, and client-go's Reflector is of another type",
 				"options", r.withoutEffect)
 		}
 		r.collection.Reflector.PageSize = r.WatchListPageSize

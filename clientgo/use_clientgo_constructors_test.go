@@ -4,6 +4,8 @@
 package clientgo_test
 
 import (
+	"context"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"k8s.io/client-go/metadata"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clientcache "k8s.io/client-go/tools/cache"
+	fcache "k8s.io/client-go/tools/cache/testing"
 
 	"github.com/kinformer/kinformer/cache"
 	"github.com/kinformer/kinformer/clientgo"
@@ -190,5 +193,44 @@ func TestUseClientGoCannotSelect(t *testing.T) {
 				made.shutdown()
 			})
 		}
+	}
+}
+
+// TestClientGoWithNilHandlerAndIndexers passes what this package's constructors accept, and
+// client-go's do not: a nil handler, and nil indexers to which others are added.
+func TestClientGoWithNilHandlerAndIndexers(t *testing.T) {
+	byName := clientcache.Indexers{"name": func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Name}, nil }}
+	for _, useClientGo := range []bool{false, true} {
+		cachetest.RunInBubble(t, fmt.Sprint(useClientGo), func(t *testing.T) {
+			options := clientgo.Options{UseClientGo: useClientGo}
+			constructors := clientgo.With(options)
+			source := fcache.NewFakeControllerSource()
+			defer source.Shutdown()
+			source.Add(cachetest.Pod("a"))
+			for _, informer := range []clientcache.SharedIndexInformer{
+				constructors.NewSharedIndexInformer(source, &corev1.Pod{}, 0, nil),
+				constructors.NewSharedIndexInformerWithOptions(source, &corev1.Pod{}, clientcache.SharedIndexInformerOptions{}),
+				options.NewInformer(source, &corev1.Pod{}, 0, nil),
+			} {
+				if err := informer.AddIndexers(byName); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := constructors.NewIndexer(clientcache.MetaNamespaceKeyFunc, nil).AddIndexers(byName); err != nil {
+				t.Error(err)
+			}
+			store, controller := constructors.NewInformer(source, &corev1.Pod{}, 0, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				controller.RunWithContext(ctx)
+			}()
+			if !clientcache.WaitForCacheSync(ctx.Done(), controller.HasSynced) || len(store.ListKeys()) != 1 {
+				t.Errorf("%d objects, want 1", len(store.ListKeys()))
+			}
+			cancel()
+			<-done
+		})
 	}
 }
