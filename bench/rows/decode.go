@@ -28,6 +28,9 @@ func decodePods(scale Scale) []harness.Experiment {
 	}
 }
 
+const lookingUp = "A third of the CPU looks up strings in tables, and adds those of Pods of different workloads to them; a sixth allocates. " +
+	"Copying equal parts from a decoded Pod of the same workload, of which four fifths of the bytes are equal, took longer."
+
 func decodeExperiment(scale Scale, of dataset.PodsPerWorkload, options decode.Options, goal float64) harness.Experiment {
 	side := child.Kinformer
 	if options.ShareEqual {
@@ -36,7 +39,7 @@ func decodeExperiment(scale Scale, of dataset.PodsPerWorkload, options decode.Op
 	return harness.Experiment{
 		Row: "decode", Setup: fmt.Sprintf("%d Pods, %v, %s", scale.Pods, of, side), Sides: []string{side, "Unmarshal"},
 		Metrics: []harness.Metric{
-			{Name: "CPU", Unit: "ns/Pod", Goal: harness.AtMost(goal)},
+			{Name: "CPU", Unit: "ns/Pod", Goal: harness.AtMost(goal).MissedBecause(lookingUp)},
 			{Name: "allocations", Unit: "1/Pod", Detail: true},
 		},
 		Prepare: func() ([]harness.Measure, error) {

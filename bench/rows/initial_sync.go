@@ -33,6 +33,7 @@ func initialSync(scale Scale) []harness.Experiment {
 
 // Reasons for missed goals.
 const (
+	newPages       = "The map of the list and the sets of its index have a page for some twenty Pods each, which is most of it."
 	decodingCPU    = "Most of the CPU is decoding, which also deduplicates equal parts, and collecting its garbage; the rest is a few µs a Pod."
 	packingCPU     = "Nothing is decoded for key handlers; packing and the check that the object can be decoded take half of the CPU."
 	unstableRelist = "Both sides differ two- to threefold between rounds, and client-go's minimum is its luckiest round; on another machine the ratio was 0.056x."
@@ -64,7 +65,7 @@ func syncAndRelist(scale Scale, variant string, sides []string, memory, cpu floa
 func relistOneChanged(scale Scale, variant string, sides []string) harness.Experiment {
 	return harness.Experiment{
 		Row: "relist", Setup: variant, Sides: sides, MaxRounds: 3,
-		Metrics: []harness.Metric{{Name: "allocations of a relist, one Pod changed", Unit: "1/Pod", Goal: harness.Within(0.15, "1/Pod")}},
+		Metrics: []harness.Metric{{Name: "allocations of a relist, one Pod changed", Unit: "1/Pod", Goal: harness.Within(0.15, "1/Pod").MissedBecause(newPages)}},
 		Prepare: func() ([]harness.Measure, error) {
 			pods, err := podserver.Pods(perWorkload, scale.Pods)
 			return measureEach(sides, func(side string) ([]float64, error) {
