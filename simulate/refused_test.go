@@ -203,7 +203,7 @@ func TestRefusedCreatesInTerminatingNamespacePass(t *testing.T) {
 		w.Delete(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "space"}})
 		refused.Store(0)
 		w.Sleep(10 * time.Minute)
-		if n := refused.Load(); n < 9 {
+		if n := refused.Load(); n < 5 { // ten, but for those that a crash prevents or delays
 			t.Errorf("%d creates were refused in ten minutes", n)
 		}
 		done := slow.DeepCopy()
