@@ -4,8 +4,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -15,12 +13,12 @@ import (
 	"go/types"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/kinformer/kinformer/test/internal/compiled"
 )
 
 // TestMutantsCompile type-checks each mutant with the declarations in the other files of its
@@ -56,19 +54,6 @@ type checker struct {
 	parsed   map[string]*ast.File
 }
 
-// raceSetting returns whether this test was compiled with the race detector. With the same setting,
-// go list finds compiled packages in the cache.
-func raceSetting() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			if setting.Key == "-race" {
-				return setting.Value
-			}
-		}
-	}
-	return "false"
-}
-
 // newChecker compiles what the packages of the mutants import.
 func newChecker(t *testing.T, mutants []mutant) *checker {
 	t.Helper()
@@ -76,27 +61,17 @@ func newChecker(t *testing.T, mutants []mutant) *checker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles", "-race="+raceSetting())
-	list.Dir = root
+	var folders []string
 	for _, m := range mutants {
-		list.Args = append(list.Args, "./"+path.Dir(m.file)) // go list takes repeated ones
+		folders = append(folders, "./"+path.Dir(m.file)) // go list takes repeated ones
 	}
-	out, err := list.Output()
+	packages, err := compiled.List(t.Context(), root, folders...)
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		t.Fatal(err)
 	}
 	c := &checker{root: root, files: token.NewFileSet(), names: make(map[string][]string), parsed: make(map[string]*ast.File)}
 	exports := make(map[string]string)
-	for packages := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct {
-			Dir, ImportPath, Export string
-			GoFiles                 []string
-		}
-		if err := packages.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range packages {
 		exports[p.ImportPath], c.names[p.Dir] = p.Export, p.GoFiles
 	}
 	c.compiled = importer.ForCompiler(c.files, "gc", func(name string) (io.ReadCloser, error) { return os.Open(exports[name]) })

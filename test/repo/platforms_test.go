@@ -4,8 +4,6 @@
 package repo_test
 
 import (
-	"encoding/json"
-	"errors"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -14,9 +12,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/kinformer/kinformer/test/internal/compiled"
 )
 
 // TestLibraryCompilesWithIntsOf32Bits type-checks the packages of the library with the sizes of
@@ -67,43 +66,25 @@ func TestIntsOf32BitsOverflow(t *testing.T) {
 	}
 }
 
-// compiledPackages compiles the packages of the library, or finds them in the cache, and returns
-// the names of their files and those of package math, and for each package of the library and each
-// dependency the file with its exported names.
-func compiledPackages(t *testing.T) (packages map[string][]string, exports map[string]string) {
+// compiledPackages returns the names of the files of each package of the library and those of
+// package math, and for each package of the library and each dependency the file with its exported
+// names.
+func compiledPackages(t *testing.T) (files map[string][]string, exports map[string]string) {
 	t.Helper()
-	packages, exports = make(map[string][]string), make(map[string]string)
-	listed := strings.NewReader(output(t, "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles", "-race="+raceSetting(), "./..."))
-	for decoder := json.NewDecoder(listed); ; {
-		var p struct {
-			Dir, ImportPath, Export string
-			GoFiles                 []string
-		}
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			return packages, exports
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	packages, err := compiled.List(t.Context(), ".", "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, exports = make(map[string][]string), make(map[string]string)
+	for _, p := range packages {
 		exports[p.ImportPath] = p.Export
 		if isWithin(p.ImportPath, module) || p.ImportPath == "math" {
 			for _, name := range p.GoFiles {
-				packages[p.ImportPath] = append(packages[p.ImportPath], filepath.Join(p.Dir, name))
+				files[p.ImportPath] = append(files[p.ImportPath], filepath.Join(p.Dir, name))
 			}
 		}
 	}
-}
-
-// raceSetting returns whether this test was compiled with the race detector. With the same setting,
-// go list finds compiled packages in the cache.
-func raceSetting() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			if setting.Key == "-race" {
-				return setting.Value
-			}
-		}
-	}
-	return "false"
+	return files, exports
 }
 
 func parseFiles(t *testing.T, files *token.FileSet, names []string) []*ast.File {

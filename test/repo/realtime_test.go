@@ -21,7 +21,7 @@ var (
 	realTime = strings.Fields(`net.Dial net.Dialer net.Listen net.ListenConfig exec.Command exec.CommandContext
 		httptest.NewServer httptest.NewTLSServer httptest.NewUnstartedServer fake.StartAPIServer loopback.Start
 		cachetest.NewProxy cachetest.NewScript cachetest.StartAPIServer conformance.RunScriptsOnFake process.Child
-		clustertest.Start command.Program measure.Run program.Start program.StartIn`)  // sockets and processes
+		clustertest.Start command.Program compiled.List measure.Run program.Start program.StartIn`)  // sockets and processes
 	sleeps  = strings.Fields(`time.After time.AfterFunc time.NewTicker time.NewTimer time.Sleep time.Tick`)
 	bubbles = strings.Fields(`synctest.Test cachetest.InBubble cachetest.InBubbleWithOptions cachetest.RunInBubble
 		simulate.Find simulate.Repeat simulate.Replay simulate.Run simulate.RunPlan simulate.RunPods`)
