@@ -24,8 +24,8 @@ import (
 // Pods, which do not count. All rounds have nearly the same figures.
 func indexMemory(scale Scale) (experiments []harness.Experiment) {
 	for _, index := range []struct {
-		keys int // of each value
-		goal harness.Goal
+		podsPerNode int
+		goal        harness.Goal
 	}{
 		{1, harness.Goal{}},
 		{4, harness.Within(64, "B/entry")},
@@ -33,12 +33,12 @@ func indexMemory(scale Scale) (experiments []harness.Experiment) {
 		{500, harness.Within(40, "B/entry")},
 	} {
 		experiments = append(experiments, harness.Experiment{
-			Row: "index-memory", Setup: fmt.Sprintf("%d Pods a node", index.keys), Sides: bothSides(), MaxRounds: 1,
+			Row: "index-memory", Setup: fmt.Sprintf("%d Pods a node", index.podsPerNode), Sides: bothSides(), MaxRounds: 1,
 			Metrics: []harness.Metric{
 				{Name: "packed", Unit: "B/entry", Goal: index.goal},
 				{Name: "live", Unit: "B/entry", Goal: index.goal},
 			},
-			Prepare: func() ([]harness.Measure, error) { return indexedHeaps(podsOfNodes(scale.Pods, index.keys)) },
+			Prepare: func() ([]harness.Measure, error) { return indexedHeaps(podsOfNodes(scale.Pods, index.podsPerNode)) },
 		})
 	}
 	return experiments
@@ -54,7 +54,8 @@ func podsOfNodes(n, perNode int) []*corev1.Pod {
 	return pods
 }
 
-// indexedHeaps returns what measures each side, packed and live.
+// indexedHeaps returns the Measures of both sides, packed and live. client-go has one figure for
+// both.
 func indexedHeaps(pods []*corev1.Pod) ([]harness.Measure, error) {
 	encoded, err := dataset.Encode("v1", "Pod", pods)
 	if err != nil {
