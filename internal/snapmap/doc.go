@@ -27,8 +27,9 @@
 // are mostly full. A page is rewritten when half of its slots are dead, and the whole map is
 // rebuilt when an eighth of its entries is left.
 //
-// A map that replaces another one begins with its layout and empty pages of the same sizes
-// (NewMapLike), so that it grows only where it has other keys.
+// A map that replaces another one begins with its layout, and with pages that have room for its
+// entries (NewMapLike), so that it grows only where it has other keys. The layout of a map with few
+// entries a page is not taken over.
 //
 // # Snapshots
 //

@@ -46,9 +46,6 @@ func NewMap[V, M any](g *Generation) *Map[V, M] {
 // the keys of that splits no page. Once the map has its entries, Trim gives up pages that it does
 // not need.
 func NewMapLike[V, M any](g *Generation, view View[V, M]) *Map[V, M] {
-	if view.r == nil {
-		return NewMap[V, M](g)
-	}
 	m := new(Map[V, M])
 	m.t.initLike(g, view.r, view.n)
 	return m

@@ -101,7 +101,7 @@ func (e *Entry) confirmed() *Entry {
 	}
 	confirmed := *e
 	from.written = false
-	confirmed.shared = e.shared.from(from.meta())
+	confirmed.shared = e.shared.withOrigin(from.meta())
 	return &confirmed
 }
 

@@ -54,7 +54,7 @@ func (set *indexSet) valuesOf(key string, valuesAt func(i int) ([]string, error)
 		if values := newIndexValues(values, element.values); values != element.values {
 			element = &sharedMeta{shared, values}
 		}
-		shared = element.on(shared)
+		shared = element.withRest(shared)
 	}
 	return shared
 }
@@ -126,7 +126,7 @@ func (ix *indexes) move(entries *entryMap, key string, old, entry *Entry) *share
 		ix.moveValues(i, key, before, next)
 	}
 	for i := len(ix.values); i < len(to); i++ {
-		shared = to[i].on(shared)
+		shared = to[i].withRest(shared)
 	}
 	return shared
 }
@@ -142,7 +142,7 @@ func (ix *indexes) share(entries *entryMap, i int, element, rest, before *shared
 	if values != nil {
 		set := ix.values[i].Get(values.list()[0])
 		if set == nil {
-			return element.on(rest)
+			return element.withRest(rest)
 		}
 		other := entries.Item(set.AnyKey()).Meta.shared.element(i)
 		if slices.Equal(other.list(), values.list()) {

@@ -96,7 +96,7 @@ func (m *sharedMeta) element(i int) *sharedMeta {
 	return m
 }
 
-// maxListed is the number of indexes of which elements needs no allocation.
+// maxListed is the number of indexes above which elements allocates.
 const maxListed = 8
 
 // elements appends the elements of the indexes to room, in the order of the indexes.
@@ -108,20 +108,20 @@ func (m *sharedMeta) elements(room []*sharedMeta) []*sharedMeta {
 	return room
 }
 
-// on returns the element m, or an equal one with another rest.
-func (m *sharedMeta) on(rest *sharedMeta) *sharedMeta {
+// withRest returns the element m, or an equal one with another rest.
+func (m *sharedMeta) withRest(rest *sharedMeta) *sharedMeta {
 	if m.rest == rest {
 		return m
 	}
 	return &sharedMeta{rest, m.values}
 }
 
-// from returns m with another element of the origin, which may be nil.
-func (m *sharedMeta) from(last *sharedMeta) *sharedMeta {
+// withOrigin returns m with another element of the origin, which may be nil.
+func (m *sharedMeta) withOrigin(last *sharedMeta) *sharedMeta {
 	if !m.isOfIndex() {
 		return last
 	}
-	return m.on(m.rest.from(last))
+	return m.withRest(m.rest.withOrigin(last))
 }
 
 // hasValuesOf reports whether two elements, either of which may be nil, share their values.

@@ -37,7 +37,9 @@
 // # Lifetime
 //
 // An Item and its bytes belong to the reader's buffer and are valid until the callback returns. A
-// caller that keeps the bytes must copy them (bytes.Clone). Strings are always copies.
+// caller that keeps the bytes must copy them (bytes.Clone). Strings are always copies. Those of the
+// identities of a list's items share memory, up to 16 KB, which lives as long as one of them is
+// kept.
 //
 // # Errors
 //
