@@ -31,14 +31,6 @@ type state struct {
 	event             watch.EventType // of the event that brought it; empty if a list did
 	group             string          // the version at which the server has this event: not older than version
 	at                int64           // when the event was received, in Unix nanoseconds
-	borrowed          bool            // see feed.Item
-}
-
-// owned returns the state of a list with strings in memory of their own.
-func (s state) owned() state {
-	item := feed.Item{Key: s.key, UID: s.uid, ResourceVersion: s.version, Borrowed: s.borrowed}.Owned()
-	s.key, s.uid, s.version, s.borrowed = item.Key, item.UID, item.ResourceVersion, false
-	return s
 }
 
 // History remembers the newest states that a reflector has received. The zero History is empty. It
@@ -97,6 +89,7 @@ func (h *History) Listed(list *List) {
 	defer h.mu.Unlock()
 	h.states, h.events, h.inherited = h.states[:0], 0, nil
 	if list != nil {
+		h.states = slices.Grow(h.states, len(list.states))
 		for _, listed := range list.states {
 			h.states = append(h.states, listed.owned())
 		}
@@ -170,7 +163,7 @@ func (h *History) Settle(version string, at time.Time) {
 // than these.
 func (h *History) Compare(list *List) (strongest Evidence) {
 	for _, listed := range list.states {
-		strongest = max(strongest, h.evidence(listed))
+		strongest = max(strongest, h.evidence(listed.state))
 	}
 	return strongest
 }
@@ -198,7 +191,19 @@ func (h *History) evidence(listed state) (strongest Evidence) {
 
 // List holds the newest states of a list or of an initial state while it is received.
 type List struct {
-	states []state // at most size, the newest last
+	states []listedState // at most size, the newest last
+}
+
+type listedState struct {
+	state
+	borrowed bool // its strings are, see feed.Item
+}
+
+// owned returns the state with strings in memory of their own.
+func (l listedState) owned() state {
+	item := feed.Item{Key: l.key, UID: l.uid, ResourceVersion: l.version, Borrowed: l.borrowed}.Owned()
+	l.key, l.uid, l.version = item.Key, item.UID, item.ResourceVersion
+	return l.state
 }
 
 // Add adds an item as it was received, if it is one of the newest. An item whose version is not
@@ -211,8 +216,8 @@ func (l *List) Add(item feed.Item) {
 	if full && !feed.IsOlder(l.states[0].version, item.ResourceVersion) {
 		return
 	}
-	added := state{key: item.Key, uid: item.UID, version: item.ResourceVersion, stamp: StampOf(item), borrowed: item.Borrowed}
-	i, _ := slices.BinarySearchFunc(l.states, added.version, func(s state, version string) int {
+	added := listedState{state{key: item.Key, uid: item.UID, version: item.ResourceVersion, stamp: StampOf(item)}, item.Borrowed}
+	i, _ := slices.BinarySearchFunc(l.states, added.version, func(s listedState, version string) int {
 		if feed.IsOlder(version, s.version) {
 			return 1
 		}

@@ -340,7 +340,7 @@ func TestInheritedStatesAreComparedWithLists(t *testing.T) {
 		h.Inherit(&former)
 		h.Inherit(&older)
 	})
-	h.Compare(&List{states: []state{{key: "c", version: "11"}}})
+	h.Compare(&List{states: []listedState{{state: state{key: "c", version: "11"}}}})
 	h.Has(naiveEvent{11, "c", 1}.item(), naiveEvent{11, "c", 1}.stamp())
 	inherits.Wait()
 	if o := h.Overlap(time.Unix(0, 0)); o == nil || o.Start != "10" || o.Last != "11" {
@@ -350,7 +350,7 @@ func TestInheritedStatesAreComparedWithLists(t *testing.T) {
 		t.Errorf("%d states are inherited: %+v", n, h.inherited)
 	}
 	compare := func(e naiveEvent) Evidence {
-		return h.Compare(&List{states: []state{{key: e.key, uid: "uid-" + e.key, version: strconv.Itoa(e.version), stamp: e.stamp()}}})
+		return h.Compare(&List{states: []listedState{{state: state{key: e.key, uid: "uid-" + e.key, version: strconv.Itoa(e.version), stamp: e.stamp()}}}})
 	}
 	for _, c := range []struct {
 		listed naiveEvent
