@@ -10,7 +10,7 @@ go      ?= go
 # detector, for the modules that require it, and those of the newest without. test/repo holds their versions. The
 # programs compile all of Kubernetes, an operator or another project's program; they are tested before a release. The
 # nested modules are released with the library.
-nested    := simulate/simulatecr cmd/kinformer
+nested    := metrics simulate/simulatecr cmd/kinformer
 oldest    := . test examples $(nested)
 newest    := e2e bench
 programs  := examples/controllerruntime e2e/controllerruntime e2e/adopters e2e/upstream
@@ -58,16 +58,19 @@ whole   = ./conformance ./faults ./model ./repo ./size ./soak
 test: ## Run the tests of the library with the race detector, the example of tests, and a simulation
 	@[ -n "$(race)" ] || echo "make test: no C compiler (or CGO_ENABLED=0), so the tests run WITHOUT the race detector"
 	@$(go) list $(race) -export -test $(library) >/dev/null
+	@$(go) -C metrics list $(race) -export -test . >/dev/null
 	@$(go) -C test list $(race) -export -test $(whole) >/dev/null
 	@$(go) -C examples list $(race) -export -test ./testing ./controller >/dev/null
 	$(go) $(gotest) $(race) -p 2 $(filter-out $(realtime),$(library))
 	$(go) $(gotest) $(race) -p 1 $(filter $(realtime),$(library))
+	$(go) -C metrics $(gotest) $(race) .
 	$(go) -C test $(gotest) $(race) -p 1 $(whole)
 	$(go) -C examples $(gotest) $(race) ./testing
 	$(go) -C examples $(gotest) $(race) ./controller -run Simulated -simulate.runs=100
 
-test-version: $(modfiles)/library.mod $(modfiles)/test.mod ## Run the library's tests with another client-go, by default the newest supported: K8S=v0.38.0-rc.0
-	$(go) $(gotest) -modfile=$(modfiles)/library.mod -count=1 -p 1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./metrics ./shard ./simulate/...
+test-version: $(modfiles)/library.mod $(modfiles)/metrics.mod $(modfiles)/test.mod ## Run the library's tests with another client-go, by default the newest supported: K8S=v0.38.0-rc.0
+	$(go) $(gotest) -modfile=$(modfiles)/library.mod -count=1 -p 1 ./cache ./clientgo/... ./debug ./fake/... ./follow ./internal/... ./shard ./simulate/...
+	GOWORK=off $(go) -C metrics $(gotest) -modfile=$(modfiles)/metrics.mod -count=1 .
 	$(go) -C test $(gotest) -modfile=$(modfiles)/test.mod -count=1 -p 1 ./conformance ./faults ./model
 
 $(root)/.cache/newest.work: go.mod e2e/go.mod
@@ -79,6 +82,13 @@ $(modfiles)/library.mod: go.mod go.sum
 	@cp go.mod $@ && cp go.sum $(@:.mod=.sum)
 	$(go) get -modfile=$@ k8s.io/client-go@$(K8S)
 	$(go) mod tidy -modfile=$@
+
+$(modfiles)/metrics.mod: metrics/go.mod metrics/go.sum
+	@mkdir -p $(@D)
+	@cp metrics/go.mod $@ && cp metrics/go.sum $(@:.mod=.sum)
+	@GOWORK=off $(go) -C metrics mod edit -replace github.com/kinformer/kinformer=../ $@
+	GOWORK=off $(go) -C metrics get -modfile=$@ k8s.io/client-go@$(K8S)
+	GOWORK=off $(go) -C metrics mod tidy -modfile=$@
 
 $(modfiles)/test.mod: test/go.mod test/go.sum
 	@mkdir -p $(@D)

@@ -10,7 +10,7 @@ replace (
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
-	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer v0.1.0
 	github.com/kinformer/kinformer/test v0.0.0-00010101000000-000000000000
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2

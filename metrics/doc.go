@@ -5,6 +5,8 @@
 //
 //	registry.MustRegister(metrics.NewCollector(pods, factory))
 //
+// It is a module of its own, so that only the programs that use it require Prometheus' client.
+//
 // docs/observing.md lists the metrics, alerts.yaml has alerts and dashboard.json a dashboard for
 // Grafana.
 //

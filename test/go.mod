@@ -4,12 +4,15 @@ module github.com/kinformer/kinformer/test
 
 go 1.26.0
 
-replace github.com/kinformer/kinformer => ../
+replace (
+	github.com/kinformer/kinformer => ../
+	github.com/kinformer/kinformer/metrics => ../metrics
+)
 
 require (
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0
-	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer v0.1.0
 	github.com/prometheus/client_golang v1.19.0
 	k8s.io/api v0.36.0
 	k8s.io/apimachinery v0.36.0
@@ -32,6 +35,7 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/josharian/intern v1.0.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/kinformer/kinformer/metrics v0.0.0-00010101000000-000000000000
 	github.com/mailru/easyjson v0.7.7 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect

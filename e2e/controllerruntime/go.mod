@@ -5,11 +5,12 @@ go 1.26.0
 replace (
 	github.com/kinformer/kinformer => ../../
 	github.com/kinformer/kinformer/e2e => ../
+	github.com/kinformer/kinformer/metrics => ../../metrics
 	github.com/kinformer/kinformer/test => ../../test
 )
 
 require (
-	github.com/kinformer/kinformer v0.0.0-00010101000000-000000000000
+	github.com/kinformer/kinformer v0.1.0
 	github.com/kinformer/kinformer/e2e v0.0.0-00010101000000-000000000000
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
@@ -44,6 +45,7 @@ require (
 	github.com/google/gnostic-models v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/kinformer/kinformer/metrics v0.0.0-00010101000000-000000000000
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect

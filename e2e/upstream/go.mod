@@ -7,7 +7,7 @@ go 1.26.0
 godebug default=go1.26
 
 require (
-	github.com/kinformer/kinformer v0.0.0
+	github.com/kinformer/kinformer v0.1.0
 	github.com/kinformer/kinformer/e2e v0.0.0
 	k8s.io/kubernetes v1.36.3
 )
@@ -43,6 +43,7 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/kinformer/kinformer/metrics v0.0.0-00010101000000-000000000000
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
@@ -81,7 +82,7 @@ require (
 	k8s.io/apiserver v0.36.3 // indirect
 	k8s.io/client-go v0.37.2
 	k8s.io/cloud-provider v0.36.3 // indirect
-	k8s.io/component-base v0.36.3 // indirect
+	k8s.io/component-base v0.36.3
 	k8s.io/component-helpers v0.36.3 // indirect
 	k8s.io/controller-manager v0.36.3
 	k8s.io/csi-translation-lib v0.0.0 // indirect
@@ -102,6 +103,7 @@ require (
 replace (
 	github.com/kinformer/kinformer => ../..
 	github.com/kinformer/kinformer/e2e => ..
+	github.com/kinformer/kinformer/metrics => ../../metrics
 	github.com/kinformer/kinformer/test => ../../test
 )
 

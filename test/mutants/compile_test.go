@@ -61,11 +61,11 @@ func newChecker(t *testing.T, mutants []mutant) *checker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var folders []string
+	var changed []string
 	for _, m := range mutants {
-		folders = append(folders, "./"+path.Dir(m.file)) // go list takes repeated ones
+		changed = append(changed, module+"/"+path.Dir(m.file)) // go list takes repeated ones
 	}
-	packages, err := compiled.List(t.Context(), root, folders...)
+	packages, err := compiled.List(t.Context(), filepath.Join(root, "test"), changed...) // which requires the others
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,8 +88,10 @@ func (r *runner) buildFlags(tests []string) []string {
 // inModule returns the folder of the module that has a package, which is named by its path in the
 // repository, and the package's path in that module.
 func inModule(folder string) (dir, inside string) {
-	if inside, ok := strings.CutPrefix(folder, "./test/"); ok {
-		return "test", "./" + inside
+	for _, dir := range []string{"metrics", "test"} {
+		if inside, ok := strings.CutPrefix(folder, "./"+dir); ok {
+			return dir, "." + inside
+		}
 	}
 	return ".", folder
 }

@@ -151,7 +151,7 @@ func isWithin(path, folder string) bool {
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	found := make(map[string][]string)
-	for _, folder := range []string{".", "test", "cmd/kinformer"} {
+	for _, folder := range []string{".", "metrics", "test", "cmd/kinformer"} {
 		list := output(t, "go", "-C", folder, "list", "-e", "-f", `{{if .GoFiles}}{{.ImportPath}} {{join .Imports " "}}{{end}}`, "./...")
 		for line := range strings.Lines(list) {
 			words := strings.Fields(line)

@@ -154,14 +154,14 @@ func (r *repository) addNested(module, version string) {
 		r.t.Fatal(err)
 	}
 	r.write(filepath.Join(dir, "go.mod"), "module example.com/m/"+module+"\n\ngo 1.26\n\nrequire (\n\texample.com/m "+version+"\n)\n")
-	r.write(filepath.Join(dir, "go.work"), "go 1.26\n\nuse .\n\nreplace example.com/m => ../..\n")
+	r.write(filepath.Join(dir, "go.work"), "go 1.26\n\nuse .\n\nreplace example.com/m => "+strings.Repeat("../", 1+strings.Count(module, "/"))+"\n")
 	r.write(filepath.Join(dir, "p.go"), "package "+path.Base(module)+"\n")
 	r.git("add", ".")
 	r.git("commit", "--quiet", "--message=nested")
 }
 
 func TestNestedModulesAreReleasedWithTheLibrary(t *testing.T) {
-	for _, module := range []string{"simulate/simulatecr", "cmd/kinformer"} {
+	for _, module := range []string{"metrics", "simulate/simulatecr", "cmd/kinformer"} {
 		t.Run(module, func(t *testing.T) {
 			r := newRepository(t, changelog)
 			r.git("tag", "--annotate", "--message=release", "v0.1.0")

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// leastVersions are the required modules that client-go does not require, each at the least version
-// that is sufficient.
+// leastVersions are the modules that metrics/go.mod requires and client-go does not, each at the
+// least version that is sufficient. The library's go.mod has no such module.
 var leastVersions = map[string]string{
-	"github.com/prometheus/client_golang": "v1.19.0", // the first that does not need github.com/golang/protobuf; package metrics
+	"github.com/prometheus/client_golang": "v1.19.0", // the first that does not need github.com/golang/protobuf
 	"github.com/prometheus/client_model":  "v0.5.0",  // what client_golang requires; so are those below
 	"github.com/prometheus/common":        "v0.48.0",
 	"github.com/prometheus/procfs":        "v0.12.0",
@@ -37,13 +37,19 @@ func TestRequirementsRaiseNothing(t *testing.T) {
 	for module, version := range own {
 		if want, ok := theirs[module]; ok && version != want {
 			t.Errorf("go.mod requires %s %s, client-go %s", module, version, want)
-		} else if !ok && version != leastVersions[module] {
-			t.Errorf("go.mod requires %s %s, leastVersions has %q", module, version, leastVersions[module])
+		} else if !ok {
+			t.Errorf("go.mod requires %s, client-go does not", module)
 		}
 	}
-	for module := range leastVersions {
-		if _, ok := own[module]; !ok {
-			t.Errorf("leastVersions lists %s, which go.mod does not require", module)
+	ofMetrics := requirements(t, "metrics/go.mod")
+	for path, version := range ofMetrics {
+		if _, ok := theirs[path]; !ok && path != module && version != leastVersions[path] {
+			t.Errorf("metrics/go.mod requires %s %s, leastVersions has %q", path, version, leastVersions[path])
+		}
+	}
+	for path := range leastVersions {
+		if _, ok := ofMetrics[path]; !ok {
+			t.Errorf("leastVersions lists %s, which metrics/go.mod does not require", path)
 		}
 	}
 }
@@ -57,6 +63,7 @@ func TestOneSetOfVersionsForEachMinor(t *testing.T) {
 	for path, clientGo := range map[string]string{
 		"examples/go.mod":            oldest,
 		"test/go.mod":                oldest,
+		"metrics/go.mod":             oldest,
 		"simulate/simulatecr/go.mod": oldest,
 		"cmd/kinformer/go.mod":       oldest,
 		"e2e/go.mod":                 newest,
@@ -98,7 +105,7 @@ func requirementsOfClientGo(t *testing.T, version string) map[string]string {
 // directives.
 func TestNestedModulesHaveNoReplacement(t *testing.T) {
 	own := requirements(t, "go.mod")
-	for _, path := range []string{"simulate/simulatecr/go.mod", "cmd/kinformer/go.mod"} {
+	for _, path := range []string{"metrics/go.mod", "simulate/simulatecr/go.mod", "cmd/kinformer/go.mod"} {
 		var file struct{ Replace, Exclude []any }
 		if err := json.Unmarshal([]byte(output(t, "go", "mod", "edit", "-json", path)), &file); err != nil {
 			t.Fatal(err)
@@ -118,7 +125,7 @@ func TestNestedModulesHaveNoReplacement(t *testing.T) {
 // command, the examples and module test import is compiled once.
 func TestNestedModulesHaveTheVersionsOfTheLibrary(t *testing.T) {
 	own := requirements(t, "go.mod")
-	for _, path := range []string{"examples/go.mod", "test/go.mod", "cmd/kinformer/go.mod"} {
+	for _, path := range []string{"metrics/go.mod", "examples/go.mod", "test/go.mod", "cmd/kinformer/go.mod"} {
 		shared := 0
 		for module, version := range requirements(t, path) {
 			if want, ok := own[module]; ok {
