@@ -17,7 +17,7 @@ import (
 // Only if the walk meets what Kubernetes' encoders do not write, valid or not, Check decodes the
 // object.
 func (d *Decoder) Check(raw []byte) error {
-	if d.plan.root.walk.accepts(raw) {
+	if d.plan.root.walk.accepts(raw, nil) {
 		return nil
 	}
 	_, err := d.Decode(raw)
@@ -38,6 +38,8 @@ type walkField struct {
 	message *walk  // of a message or an entry of a map; nil if every value is valid
 	tag     uint16 // 0 if there is no field of this number
 	number  bool   // the value is a varint; otherwise it has a length
+	pooled  bool   // the value, or what it points to, is in a pool
+	pool    uint32 // the pool's number
 }
 
 // noTag is in the place of field 0: no encoded tag is equal to it.
@@ -65,7 +67,7 @@ func (w *walk) addFields(m *messagePlan) {
 	w.fields[0].tag = noTag
 	for number, f := range m.fields {
 		if f != nil {
-			w.fields[number] = walkField{f.walk(), uint16(number<<3 | f.wire), f.wire == protowire.TypeVarint}
+			w.fields[number] = walkField{f.walk(), uint16(number<<3 | f.wire), f.wire == protowire.TypeVarint, f.isPooled(), f.pool}
 		}
 	}
 }
@@ -93,12 +95,14 @@ func walkOfEntries(value *walk) *walk {
 }
 
 // accepts reports whether b is a message as Kubernetes' encoders write it. The message may have
-// fields that the plan does not know.
-func (w *walk) accepts(b []byte) bool {
+// fields that the plan does not know. If counts is not nil, it adds the message's values to them, by
+// pool, and rejects fields that are not in the order of their numbers: a slice whose elements are
+// not consecutive grows, and has them elsewhere.
+func (w *walk) accepts(b []byte, counts []uint32) bool {
 	if w.leaf != nil {
 		return w.leaf(b)
 	}
-	fields := w.fields
+	fields, last := w.fields, uint(0)
 	for i := 0; i < len(b); {
 		tag := uint(b[i])
 		i++
@@ -112,6 +116,10 @@ func (w *walk) accepts(b []byte) bool {
 		if i == len(b) {
 			return false
 		}
+		if tag < last && counts != nil {
+			return false
+		}
+		last = tag
 		number := tag >> 3
 		if number >= uint(len(fields)) || uint(fields[number].tag) != tag {
 			if i = w.skipUnknown(b, i, tag); i == 0 {
@@ -128,6 +136,9 @@ func (w *walk) accepts(b []byte) bool {
 				return false
 			}
 		}
+		if f.pooled && counts != nil {
+			counts[f.pool]++
+		}
 		if f.number {
 			continue
 		}
@@ -135,7 +146,7 @@ func (w *walk) accepts(b []byte) bool {
 			return false
 		}
 		end := i + int(v)
-		if f.message != nil && !f.message.accepts(b[i:end]) {
+		if f.message != nil && !f.message.accepts(b[i:end], counts) {
 			return false
 		}
 		i = end

@@ -64,7 +64,7 @@ func (d *Decoder) decodeField(f *fieldPlan, at addr, w wireField, wire int) (end
 	if wire == protowire.TypeVarint {
 		v, end, err := protowire.Varint(w.b, w.value)
 		if err == nil {
-			f.setNumber(at, v)
+			d.setNumber(f, at, v)
 		}
 		return end, err
 	}
@@ -76,8 +76,9 @@ func (d *Decoder) decodeField(f *fieldPlan, at addr, w wireField, wire int) (end
 	case opString:
 		*at.string() = d.intern(w.b[from:end], f.strings)
 	case opStringP:
-		s := d.intern(w.b[from:end], f.strings)
-		*at.stringP() = &s
+		to := d.allocate(f, 1)
+		*to.string() = d.intern(w.b[from:end], f.strings)
+		at.setPointer(to)
 	case opBytes:
 		*at.bytes() = append(make([]byte, 0, end-from), w.b[from:end]...)
 	case opSharedBytes:
@@ -93,20 +94,19 @@ func (d *Decoder) decodeField(f *fieldPlan, at addr, w wireField, wire int) (end
 }
 
 // setNumber writes a number, truncated to the size of the field.
-func (f *fieldPlan) setNumber(at addr, v uint64) {
+func (d *Decoder) setNumber(f *fieldPlan, at addr, v uint64) {
+	if f.op >= opBoolP && f.op <= opInt64P {
+		to := d.allocate(f, 1)
+		at.setPointer(to)
+		at = to
+	}
 	switch f.op {
-	case opBool:
+	case opBool, opBoolP:
 		*at.bool() = v != 0
-	case opInt32:
+	case opInt32, opInt32P:
 		*at.int32() = int32(v)
-	case opInt64:
+	case opInt64, opInt64P:
 		*at.int64() = int64(v)
-	case opBoolP:
-		*at.boolP() = new(v != 0)
-	case opInt32P:
-		*at.int32P() = new(int32(v))
-	case opInt64P:
-		*at.int64P() = new(int64(v))
 	default:
 		f.appendNumber(at, v)
 	}
