@@ -8,6 +8,7 @@ package child
 const (
 	Kinformer        = "kinformer"
 	WithoutStreaming = "kinformer without EnableStreaming"
+	Uncompressed     = "kinformer, DisableCompression"
 	ShareEqual       = "kinformer, ShareEqual"
 	Packed           = "kinformer, packed"                 // with key handlers
 	PackedByNode     = "kinformer, packed, index by field" // with key handlers

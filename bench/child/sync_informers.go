@@ -33,6 +33,7 @@ func syncInformers() map[string]newSyncInformer {
 	return map[string]newSyncInformer{
 		Kinformer:         streaming(withEventHandlers(options{})),
 		WithoutStreaming:  withEventHandlers(options{}),
+		Uncompressed:      uncompressed(streaming(withEventHandlers(options{}))),
 		ShareEqual:        streaming(withEventHandlers(options{ShareEqual: true})),
 		Packed:            streaming(withKeyHandlers(options{Packed: true})),
 		ClientGo:          sharedIndexInformer(newFactory),
@@ -94,6 +95,14 @@ type options = cache.InformerOptions[*corev1.Pod]
 func streaming(newInformer newSyncInformer) newSyncInformer {
 	return func(config *rest.Config, counts counts) (syncInformer, error) {
 		cache.EnableStreaming(config)
+		return newInformer(config, counts)
+	}
+}
+
+// uncompressed asks the server not to compress its answers.
+func uncompressed(newInformer newSyncInformer) newSyncInformer {
+	return func(config *rest.Config, counts counts) (syncInformer, error) {
+		config.DisableCompression = true
 		return newInformer(config, counts)
 	}
 }

@@ -7,12 +7,16 @@
 package podserver
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -25,6 +29,8 @@ import (
 // Server is a running server.
 type Server struct {
 	*loopback.Server
+
+	compress bool // lists, for clients that accept it
 
 	mu      sync.Mutex // guards the fields below
 	pods    *dataset.Encoded
@@ -58,6 +64,22 @@ func Start(pods *dataset.Encoded) (*Server, error) {
 	return s, err
 }
 
+// CompressLists makes the server compress lists for clients that accept it. It must be called before
+// the first request.
+func (s *Server) CompressLists() { s.compress = true }
+
+// Compress writes a compressed list, as kube-apiserver does.
+func Compress(w io.Writer, list net.Buffers) error {
+	compressed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	if _, err := list.WriteTo(compressed); err != nil {
+		return err
+	}
+	return compressed.Close()
+}
+
 const contentType = "application/vnd.kubernetes.protobuf"
 
 func (s *Server) servePods(w http.ResponseWriter, r *http.Request) {
@@ -69,6 +91,11 @@ func (s *Server) servePods(w http.ResponseWriter, r *http.Request) {
 	body := s.pods.List(s.version, dataset.PageOf(r, s.pods.Len()))
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", contentType)
+	if s.compress && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		_ = Compress(w, body) // fails if the client has disconnected
+		return
+	}
 	w.Header().Set("Content-Length", strconv.FormatInt(dataset.ListSize(body), 10))
 	_, _ = body.WriteTo(w) // fails if the client has disconnected
 }

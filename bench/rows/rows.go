@@ -79,6 +79,7 @@ func All() []Row {
 	return []Row{
 		{Sync, initialSync},
 		{Sync, enableStreaming},
+		{Sync, inflate},
 		{Sync, packedEvent},
 		{Sync, watchResume},
 		{Sync, decodePods},
