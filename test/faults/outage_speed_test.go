@@ -217,7 +217,8 @@ func outagePairs() []outagePair {
 
 // TestStoresRecoverFromOutagesAsFastAsClientGos runs informers and reflectors of client-go, with
 // typed clients over HTTP, through the same pairs of faults. The informers' median delay until the
-// store is equal to the server is at most 0.3 s longer, each time. With -v, the test prints a table.
+// store is equal to the server is at most 0.3 s longer, each time. With -v, the test prints a
+// table.
 func TestStoresRecoverFromOutagesAsFastAsClientGos(t *testing.T) {
 	const stores = 50
 	asLists(t)
