@@ -55,10 +55,11 @@ func wrongBlock(t *testing.T, block string) string {
 		t.Fatal(err)
 	}
 	_, err := compiled.List(t.Context(), ".", file)
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return string(exit.Stderr)
-	} else if err != nil {
-		return err.Error()
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return ""
 }
