@@ -179,7 +179,7 @@ type outagePair struct {
 	stores int                             // if not zero, where the medians are near the limit
 }
 
-// outagePairs are the rows of the second table of docs/faults.md, "How fast a watch recovers".
+// outagePairs are the rows of the table of TestStoresRecoverFromOutagesAsFastAsClientGos.
 func outagePairs() []outagePair {
 	once := func(name string, fault func(s *site) []time.Duration) outagePair {
 		return outagePair{name: name, delays: func(s *site) [][]time.Duration { return [][]time.Duration{fault(s)} }}
@@ -217,8 +217,8 @@ func outagePairs() []outagePair {
 
 // TestStoresRecoverFromOutagesAsFastAsClientGos runs informers and reflectors of client-go, with
 // typed clients over HTTP, through the same pairs of faults. The informers' median delay until the
-// store is equal to the server is at most 0.3 s longer, each time; with -v, the test prints the
-// table of docs/faults.md.
+// store is equal to the server is at most 0.3 s longer, each time. With -v, the test prints a
+// table.
 func TestStoresRecoverFromOutagesAsFastAsClientGos(t *testing.T) {
 	const stores = 50
 	asLists(t)

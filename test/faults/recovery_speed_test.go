@@ -88,7 +88,7 @@ type recovery struct {
 	limit time.Duration
 }
 
-// recoveries are the rows of the table of docs/faults.md, "How fast a watch recovers".
+// recoveries are the faults of TestRecoveryIsAsFastAsClientGos: the rows of its table.
 func recoveries() []recovery {
 	throttled := everyWatch("429 with Retry-After: 5 for each watch", fake.Fault{Err: fake.TooManyRequests(5)})
 	throttled.limit = 6 * time.Second
@@ -195,8 +195,7 @@ func untilWatched(server *podLister) time.Duration {
 
 // TestRecoveryIsAsFastAsClientGos runs an informer and a reflector of client-go through the same
 // faults, 100 times. The informer's median delay before the next watch is at most 0.2 s longer,
-// after the first fault and after each that follows; with -v, the test prints the table of
-// docs/faults.md.
+// after the first fault and after each that follows. With -v, the test prints a table.
 func TestRecoveryIsAsFastAsClientGos(t *testing.T) {
 	const runs = 100 // medians of twenty differ by half a second between runs of the test
 	asLists(t)

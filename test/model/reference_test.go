@@ -148,7 +148,7 @@ func TestDifferencesNamePromises(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range differences {
-		if !regexp.MustCompile(`\n\*\*\d+\. ` + regexp.QuoteMeta(d.promise)).Match(contract) {
+		if !regexp.MustCompile(`\n\| \*\*\d+\. ` + regexp.QuoteMeta(d.promise)).Match(contract) {
 			t.Errorf("docs/contract.md has no sentence %q", d.promise)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -49,6 +50,8 @@ var (
 	code    = regexp.MustCompile("(?ms)^\\s*```.*?^\\s*```|`[^`\n]*`")
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+
+	testName = regexp.MustCompile("`(Test[A-Z]\\w*)`")
 )
 
 // TestLinksOfDocuments checks that each relative link of a document of the repository names a file
@@ -91,6 +94,49 @@ func TestFilesOfDocuments(t *testing.T) {
 	}
 	if files < 50 {
 		t.Errorf("found %d files only", files)
+	}
+}
+
+// TestTestsOfDocuments checks that each test that a document names exists.
+func TestTestsOfDocuments(t *testing.T) {
+	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	exists := make(map[string]bool)
+	for _, path := range filesNamed(t, ".go") {
+		for _, match := range function.FindAllStringSubmatch(readText(t, path), -1) {
+			exists[match[1]] = true
+		}
+	}
+	names := 0
+	for _, document := range documents(t) {
+		for _, match := range testName.FindAllStringSubmatch(readText(t, document), -1) {
+			if names++; !exists[match[1]] {
+				t.Errorf("%s names %s, which does not exist", document, match[1])
+			}
+		}
+	}
+	if names < 200 {
+		t.Errorf("found %d names of tests only", names)
+	}
+}
+
+// TestContractIsHeld checks that docs/contract.md numbers its promises, and that each row of its
+// tables names a test.
+func TestContractIsHeld(t *testing.T) {
+	promises := 0
+	number := regexp.MustCompile(`^\| \*\*(\d+)\. `)
+	for row := range strings.Lines(readText(t, "docs/contract.md")) {
+		if match := number.FindStringSubmatch(row); match != nil {
+			if promises++; match[1] != strconv.Itoa(promises) {
+				t.Errorf("promise %s follows promise %d", match[1], promises-1)
+			}
+		}
+		isRow := strings.HasPrefix(row, "| ") && !strings.HasSuffix(row, "| held by |\n")
+		if isRow && !testName.MatchString(row) {
+			t.Errorf("no test holds %s", row)
+		}
+	}
+	if promises < 40 {
+		t.Errorf("found %d promises", promises)
 	}
 }
 

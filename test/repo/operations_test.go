@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,8 @@ import (
 )
 
 // TestOperationsNamesWhatAnOperatorSees checks that docs/operations.md names, in backquotes, each
-// phase, error, effect and reason that an informer reports, and the beginning of each log message.
+// phase, error, effect and reason that an informer reports, each alert of metrics/alerts.yaml, and
+// the beginning of each log message.
 func TestOperationsNamesWhatAnOperatorSees(t *testing.T) {
 	operations := readText(t, "docs/operations.md")
 	for _, seen := range []struct {
@@ -31,6 +33,7 @@ func TestOperationsNamesWhatAnOperatorSees(t *testing.T) {
 		{"effect", typedConstants(t, "cache", "ObjectEffect"), 6},
 		{"error", exportedErrors(t, "cache", "clientgo", "shard"), 15},
 		{"reason", relistReasons(), 8},
+		{"alert", alerts(t), 10},
 		{"log message", logMessages(t), 40},
 	} {
 		if len(seen.names) < seen.least {
@@ -47,6 +50,15 @@ func TestOperationsNamesWhatAnOperatorSees(t *testing.T) {
 func relistReasons() (names []string) {
 	for _, reason := range reflector.RelistReasons() {
 		names = append(names, string(reason))
+	}
+	return names
+}
+
+// alerts returns the names of the alerts for Prometheus.
+func alerts(t *testing.T) (names []string) {
+	t.Helper()
+	for _, match := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(readText(t, "metrics/alerts.yaml"), -1) {
+		names = append(names, match[1])
 	}
 	return names
 }
