@@ -64,8 +64,8 @@ func Start(pods *dataset.Encoded) (*Server, error) {
 	return s, err
 }
 
-// CompressLists makes the server compress lists for clients that accept it. It must be called before
-// the first request.
+// CompressLists makes the server compress lists for clients that accept it. It must be called
+// before the first request.
 func (s *Server) CompressLists() { s.compress = true }
 
 // Compress writes a compressed list, as kube-apiserver does.

@@ -95,9 +95,9 @@ func walkOfEntries(value *walk) *walk {
 }
 
 // accepts reports whether b is a message as Kubernetes' encoders write it. The message may have
-// fields that the plan does not know. If counts is not nil, it adds the message's values to them, by
-// pool, and rejects fields that are not in the order of their numbers: a slice whose elements are
-// not consecutive grows, and has them elsewhere.
+// fields that the plan does not know. If counts is not nil, it adds the message's values to them,
+// by pool, and rejects fields that are not in the order of their numbers: a slice whose elements
+// are not consecutive grows, and has them elsewhere.
 func (w *walk) accepts(b []byte, counts []uint32) bool {
 	if w.leaf != nil {
 		return w.leaf(b)
