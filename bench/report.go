@@ -58,8 +58,8 @@ func figuresOf(root, section string) string {
 	return filepath.Join(root, "docs", "benchmarks", section+".csv")
 }
 
-// published returns the rows of docs/benchmarks.md. Each holds a goal, or a claim of README, and is a
-// heap, which does not depend on the processor or its load.
+// published returns the rows of docs/benchmarks.md. Each holds a goal, or a claim of README, and is
+// a heap, which does not depend on the processor or its load.
 func published() []string {
 	return []string{
 		"memory-per-object, live: heap",

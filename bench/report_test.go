@@ -58,8 +58,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestUnstableRowIsNotPublished checks that docs/benchmarks.md keeps its rows if a new figure of one
-// is unstable.
+// TestUnstableRowIsNotPublished checks that docs/benchmarks.md keeps its rows if a new figure of
+// one is unstable.
 func TestUnstableRowIsNotPublished(t *testing.T) {
 	root := pages(t)
 	if err := write(root, rows.Small, figures(rows.Small, 1.25), "the summary"); err != nil {
