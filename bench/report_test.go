@@ -38,6 +38,24 @@ func TestDocumentHasThePublishedRows(t *testing.T) {
 	}
 }
 
+// TestEachSectionHasItsPlace checks that each command finds its section in docs/benchmarks/rows.md.
+// Section adopters is that of e2e/adopters/prometheus/measure.
+func TestEachSectionHasItsPlace(t *testing.T) {
+	text, err := os.ReadFile("../docs/benchmarks/rows.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(t.TempDir(), "rows.md")
+	if err := os.WriteFile(page, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, section := range append([]string{all, "adopters"}, onRequest()...) {
+		if err := harness.ReplaceSection(page, section, "the table of "+section); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestWrite writes figures without measuring them. It fails if a table names a measurement that
 // does not exist.
 func TestWrite(t *testing.T) {
