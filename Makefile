@@ -145,14 +145,14 @@ fmt: $(linter) ## Format every module
 	@for m in $(oldest) $(newest) $(programs); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done
 
 # ARGS select what to measure, without writing the figures: make bench ARGS="-row get-by-key -rounds 2".
-bench: ## Measure against client-go and write docs/benchmarks.md, its figures, and the tables of README and docs/memory.md (35 minutes)
+bench: ## Measure against client-go and write docs/benchmarks, docs/benchmarks.md, and the tables of README and docs/memory.md (35 minutes)
 	$(go) -C bench run . $(or $(ARGS),-write ..)
 
 bench-apiserver: e2e-build ## Measure initial sync from a real kube-apiserver and write its section (6 minutes)
 	$(go) -C bench run . -only apiserver $(or $(ARGS),-write ..)
 
 bench-adopters: ## Measure prometheus' Kubernetes discovery and write its table (3 minutes)
-	cd e2e/adopters && $(go) run ./prometheus/measure $(or $(ARGS),-write ../../docs/benchmarks.md)
+	cd e2e/adopters && $(go) run ./prometheus/measure $(or $(ARGS),-write ../../docs/benchmarks/rows.md)
 
 bench-million: ## Measure a million packed Pods and write their section (6 minutes; client-go needs 8 GB)
 	$(go) -C bench run . -only million $(or $(ARGS),-write ..)

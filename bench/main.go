@@ -5,7 +5,7 @@
 // as a Markdown table.
 //
 //	go run .                                        # all groups except apiserver, million, small, scopes and sharding
-//	go run . -only apiserver -write ..              # also writes docs/benchmarks.md and its figures
+//	go run . -only apiserver -write ..              # also writes docs/benchmarks/rows.md, docs/benchmarks.md and the figures
 //	go run . -row get-by-key -rounds 2
 package main
 
@@ -92,8 +92,11 @@ func run(args []string, out, progress io.Writer) error {
 	return write(o.write, o.section(), results, summary)
 }
 
-// section returns the name of the table's section in a Markdown file.
-func (o options) section() string { return cmp.Or(o.only, "all") }
+// all is the section of the groups that are measured by default.
+const all = "all"
+
+// section returns the name of the table's section in docs/benchmarks/rows.md.
+func (o options) section() string { return cmp.Or(o.only, all) }
 
 // onRequest returns the groups with tables of their own. Two of them need a build of Kubernetes, or
 // gigabytes of memory.
@@ -101,10 +104,10 @@ func onRequest() []string {
 	return []string{rows.Partial, rows.APIServer, rows.Million, rows.Small, rows.Scopes, rows.Sharding}
 }
 
-// groups returns the groups to measure.
-func (o options) groups() []string {
-	if o.only != "" {
-		return []string{o.only}
+// groupsOf returns the groups of a section.
+func groupsOf(section string) []string {
+	if section != all {
+		return []string{section}
 	}
 	return slices.DeleteFunc(rows.Groups(), func(name string) bool { return slices.Contains(onRequest(), name) })
 }
@@ -119,7 +122,7 @@ func (o options) experiments(scale rows.Scale) ([]harness.Experiment, error) {
 	if o.row != "" && o.write != "" {
 		return nil, errors.New("-write needs all rows of a group: omit -row")
 	}
-	experiments := slices.DeleteFunc(rows.In(scale, o.groups()...), func(e harness.Experiment) bool { return !o.selects(e) })
+	experiments := slices.DeleteFunc(rows.In(scale, groupsOf(o.section())...), func(e harness.Experiment) bool { return !o.selects(e) })
 	if len(experiments) == 0 {
 		return nil, fmt.Errorf("no row matches %q", o.row)
 	}

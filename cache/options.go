@@ -113,10 +113,10 @@ type InformerOptions[T Object] struct {
 
 	// WatchList requests the complete state, initially and for a relist, as the first events of the
 	// watch (WatchList, or streaming lists: KEP-3157). The default is a list, and a watch from its
-	// resourceVersion; docs/benchmarks.md compares the two. If a WatchList fails, the collection is
-	// listed instead. After a 429, the WatchList is requested again; after a stream that ends
-	// early, once more. The informer stops using WatchList if the server does not support it. It
-	// also stops, and reports that, if the server does not end the initial events.
+	// resourceVersion; docs/benchmarks/rows.md compares the two. If a WatchList fails, the
+	// collection is listed instead. After a 429, the WatchList is requested again; after a stream
+	// that ends early, once more. The informer stops using WatchList if the server does not support
+	// it. It also stops, and reports that, if the server does not end the initial events.
 	WatchList bool
 	// StartAny makes the first list at resourceVersion=0, which an API server answers from its
 	// watch cache. The state may be old if that server lags or is disconnected from etcd, and older

@@ -15,7 +15,7 @@ var updateDocument = flag.Bool("update-document", false, "write the table of doc
 
 const (
 	document   = "../docs/observing.md"
-	tableBegin = "<!-- metrics: begin, written by go test ./metrics -update-document -->\n"
+	tableBegin = "<!-- metrics: begin, written by go -C metrics test . -update-document -->\n"
 	tableEnd   = "<!-- metrics: end -->\n"
 )
 
@@ -38,21 +38,26 @@ func TestDocumentListsTheMetrics(t *testing.T) {
 		table = want
 	}
 	if table != want {
-		t.Errorf("the table of %s is out of date: run go test ./metrics -update-document", document)
+		t.Errorf("the table of %s is out of date: run go -C metrics test . -update-document", document)
 	}
 }
 
 // metricsTable returns the families as a Markdown table.
 func metricsTable() string {
 	var table strings.Builder
-	table.WriteString("| metric | type | labels | meaning |\n|---|---|---|---|\n")
+	table.WriteString("| metric | meaning |\n|---|---|\n")
 	for _, f := range families() {
-		kind := "gauge"
-		if f.isCounter {
-			kind = "counter"
-		}
 		meaning := strings.ReplaceAll(f.help, "<error>", "`<error>`")
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", f.name, kind, strings.Join(f.labels, ", "), meaning)
+		fmt.Fprintf(&table, "| `%s` | %s |\n", f.name, meaning)
 	}
 	return table.String()
+}
+
+// TestNamesOfCountersEndInTotal checks what docs/observing.md says of types.
+func TestNamesOfCountersEndInTotal(t *testing.T) {
+	for _, f := range families() {
+		if f.isCounter != strings.HasSuffix(f.name, "_total") {
+			t.Errorf("%s: is a counter: %v", f.name, f.isCounter)
+		}
+	}
 }

@@ -209,3 +209,25 @@ pair,a script: time,ns,≤ 1x,more,3,4,4,4,"two, three"
 		t.Errorf("got\n%s%v, want\n%s", &out, err, want)
 	}
 }
+
+func TestReadCSVReturnsTheWrittenFigures(t *testing.T) {
+	want := results(t)
+	var experiments []Experiment
+	for _, r := range want {
+		experiments = append(experiments, r.Experiment)
+	}
+	var text bytes.Buffer
+	if err := WriteCSV(&text, want, "a machine"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadCSV(strings.NewReader(text.String()), experiments)
+	if err != nil || Summary(got) != Summary(want) {
+		t.Errorf("got\n%s%v, want\n%s", Summary(got), err, Summary(want))
+	}
+	for figure, want := range map[string]string{",3,1,2,3,": `row "pair", "a script: time" of "ours"`, ",3,10,": `of "client-go"`} {
+		broken := strings.Replace(text.String(), figure, ",x"+figure[1:], 1)
+		if _, err := ReadCSV(strings.NewReader(broken), experiments); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is broken: error %v, want %s", figure, err, want)
+		}
+	}
+}

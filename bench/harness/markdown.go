@@ -92,10 +92,15 @@ func (r Result) Spreads(metric int) string {
 	if reference := r.Reference(metric); reference > 0 {
 		text += fmt.Sprintf(", %.2fx", r.Spread(metric, reference))
 	}
-	if max(r.Spread(metric, 0), r.Spread(metric, r.Reference(metric))) > maxSpread {
+	if r.Unstable(metric) {
 		text += ", **unstable**"
 	}
 	return text
+}
+
+// Unstable reports whether the spread of our side or of the reference is larger than maxSpread.
+func (r Result) Unstable(metric int) bool {
+	return max(r.Spread(metric, 0), r.Spread(metric, r.Reference(metric))) > maxSpread
 }
 
 // number formats a figure with three significant digits.

@@ -5,7 +5,7 @@
 // package clientgo, and prints a Markdown table. It builds a program of each, and runs each in a
 // process of its own against a server of Pods in this process, over plain HTTP, in turns.
 //
-//	go run ./prometheus/measure -write ../../docs/benchmarks.md
+//	go run ./prometheus/measure -write ../../docs/benchmarks/rows.md
 package main
 
 import (
