@@ -145,7 +145,7 @@ fmt: $(linter) ## Format every module
 	@for m in $(oldest) $(newest) $(programs); do (cd $$m && $(linter) fmt --config $(root)/.golangci.yml ./...) || exit 1; done
 
 # ARGS select what to measure, without writing the figures: make bench ARGS="-row get-by-key -rounds 2".
-bench: ## Measure against client-go and write docs/benchmarks, docs/benchmarks.md, and the tables of README and docs/memory.md (35 minutes)
+bench: ## Measure against client-go and write docs/benchmarks, docs/benchmarks.md and the table of docs/memory.md (35 minutes)
 	$(go) -C bench run . $(or $(ARGS),-write ..)
 
 bench-apiserver: e2e-build ## Measure initial sync from a real kube-apiserver and write its section (6 minutes)
@@ -172,7 +172,7 @@ compile: ## Compile the library and the nested modules for arm64, 386, macOS and
 		for m in $$modules; do echo "GOOS=$$os GOARCH=$${p#*/} $(go) -C $$m vet ./..."; \
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$${p#*/} $(go) -C $$m vet ./... || exit 1; done; done
 
-# ARGS="-write ../docs/adopting.md" writes the table.
+# ARGS="-write ../docs/adopting.md" writes the totals.
 size: ## Print what a program compiles of kinformer: packages, files, lines, and what they are for
 	@$(go) -C test run ./size $(ARGS)
 

@@ -11,15 +11,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/kinformer/kinformer/bench/child"
 	"github.com/kinformer/kinformer/bench/harness"
 	"github.com/kinformer/kinformer/bench/rows"
 )
 
 // write writes the figures of a section below the root of the repository: all of them to a CSV
-// file, the summary to docs/benchmarks/rows.md, the published rows to docs/benchmarks.md, and the
-// tables of section "all" to README.md and docs/memory.md.
+// file, the summary to docs/benchmarks/rows.md, the published rows to docs/benchmarks.md, the
+// table of section "all" to docs/memory.md, and that of section "small" to README.md.
 func write(root, section string, results []harness.Result, summary string) error {
 	var figures bytes.Buffer
 	if err := harness.WriteCSV(&figures, results, harness.Machine()); err != nil {
@@ -31,18 +33,13 @@ func write(root, section string, results []harness.Result, summary string) error
 	if err := harness.ReplaceSection(filepath.Join(root, "docs", "benchmarks", "rows.md"), section, summary); err != nil {
 		return err
 	}
-	if section == all {
-		table, err := headlines(results)
-		if err != nil {
+	switch section {
+	case all:
+		if err := writeTable(filepath.Join(root, "docs", "memory.md"), "memory", memory, results); err != nil {
 			return err
 		}
-		if err := harness.ReplaceSection(filepath.Join(root, "README.md"), "headlines", table); err != nil {
-			return err
-		}
-		if table, err = memory(results); err != nil {
-			return err
-		}
-		if err := harness.ReplaceSection(filepath.Join(root, "docs", "memory.md"), "memory", table); err != nil {
+	case rows.Small:
+		if err := writeTable(filepath.Join(root, "README.md"), "headlines", headlines, results); err != nil {
 			return err
 		}
 	}
@@ -109,39 +106,20 @@ func publishedRows(root string) (string, error) {
 	return harness.Summary(results) + "\n", nil
 }
 
-// headlines returns README's table: the ratios of live and of packed informers, with the spreads of
-// both sides.
-func headlines(results []harness.Result) (string, error) {
-	cells := map[string]string{"": "–"} // by row and measurement
-	for _, r := range results {
-		for metric := range r.Metrics {
-			cells[r.RowName(metric)+", "+r.Measurement(metric)] = strings.TrimSuffix(r.Figure(metric)+" ("+r.Spreads(metric)+")", " (–)")
-		}
+// writeTable replaces a section of a document by a table of the figures.
+func writeTable(document, section string, table func(bestFigures) ([][]string, error), results []harness.Result) error {
+	lines, err := table(bestOf(results))
+	if err != nil {
+		return err
 	}
-	table := [][]string{{"kinformer / client-go", "live", "packed"}}
-	for _, line := range [][]string{
-		{"heap of a cached Pod", "memory-per-object, live: heap", "memory-per-object, packed: heap"},
-		{"peak memory until synced", "initial-sync, live: peak RSS above idle until synced", "initial-sync, packed: peak RSS above idle until synced"},
-		{"CPU until synced", "initial-sync, live: CPU until synced", "initial-sync, packed: CPU until synced"},
-		{"CPU of an event to 4 handlers", "event-over-http, 4 handlers, live: CPU of an event", "event-over-http, 4 handlers, packed: CPU of an event"},
-		{"CPU of a relist, 1 % changed", "relist, live: CPU of a relist, 1 % changed", "relist, packed: CPU of a relist, 1 % changed"},
-		{"CPU of a get by key", "get-by-key, 10000 objects, one goroutine: CPU of GetByKey", ""},
-	} {
-		for i, name := range line[1:] {
-			cell, ok := cells[name]
-			if !ok {
-				return "", fmt.Errorf("no measurement %q", name)
-			}
-			line[i+1] = cell
-		}
-		table = append(table, line)
-	}
-	return harness.Table(table) + "\n", nil
+	return harness.ReplaceSection(document, section, harness.Table(lines)+"\n")
 }
 
-// memory returns the table of docs/memory.md: the figures of each way to store objects.
-func memory(results []harness.Result) (string, error) {
-	best := map[string]float64{} // by row, measurement and side
+// bestFigures are the best figures of each side, by row, measurement and side.
+type bestFigures map[string]float64
+
+func bestOf(results []harness.Result) bestFigures {
+	best := bestFigures{}
 	for _, r := range results {
 		for metric := range r.Metrics {
 			for side, name := range r.Sides {
@@ -149,6 +127,71 @@ func memory(results []harness.Result) (string, error) {
 			}
 		}
 	}
+	return best
+}
+
+// of returns the figure of a side.
+func (b bestFigures) of(measurement, side string) (float64, error) {
+	figure, ok := b[measurement+" of "+side]
+	if !ok {
+		return 0, fmt.Errorf("no measurement %q of %q", measurement, side)
+	}
+	return figure, nil
+}
+
+// headlines returns README's table: the heap of an informer of few and of many Pods.
+func headlines(best bestFigures) ([][]string, error) {
+	table := [][]string{{"heap of an informer of", "20 Pods", "1,000 Pods", "20,000 Pods", "measured by"}}
+	for _, line := range []struct{ name, row, side string }{
+		{"client-go", "packed-informers", child.ClientGoInformers},
+		{"kinformer, by the import alone", "imported-informers", child.AdapterInformers},
+		{"kinformer, `Packed`", "packed-informers", child.PackedInformers},
+	} {
+		cells := []string{line.name}
+		for _, pods := range []int{20, 1000, 20_000} {
+			setup := fmt.Sprintf("%s, 1 of %d Pods: heap", line.row, pods)
+			heap, err := best.of(setup, line.side)
+			if err != nil {
+				return nil, err
+			}
+			reference, err := best.of(setup, child.ClientGoInformers)
+			if err != nil {
+				return nil, err
+			}
+			cell := kilobytes(heap)
+			if line.side != child.ClientGoInformers {
+				cell += " (" + ratio(heap/reference) + ")"
+			}
+			cells = append(cells, cell)
+		}
+		table = append(table, append(cells, "row *"+line.row+"*"))
+	}
+	return table, nil
+}
+
+// ratio formats a ratio with two decimals, or two significant digits if it is small.
+func ratio(f float64) string {
+	if f < 0.1 {
+		return fmt.Sprintf("%.2gx", f)
+	}
+	return fmt.Sprintf("%.2fx", f)
+}
+
+// kilobytes formats a number of kB, with up to three significant digits.
+func kilobytes(kB float64) string {
+	unit := "kB"
+	if kB >= 1000 {
+		kB, unit = kB/1000, "MB"
+	}
+	digits := 0
+	if kB < 100 {
+		digits = 1
+	}
+	return strconv.FormatFloat(kB, 'f', digits, 64) + " " + unit
+}
+
+// memory returns the table of docs/memory.md: the figures of each way to store objects.
+func memory(best bestFigures) ([][]string, error) {
 	heaps := []string{
 		"memory-per-object, packed: heap", "memory-per-object, packed, 3 per workload: heap", "memory-per-object, packed, 1 per workload: heap",
 		"memory-per-object, 5000 Nodes, packed: heap", "memory-per-object, 10000 unstructured custom resources, packed: heap",
@@ -171,9 +214,9 @@ func memory(results []harness.Result) (string, error) {
 	} {
 		var missing error
 		figure := func(measurement, unit string) string {
-			f, ok := best[measurement+" of "+line.side]
-			if !ok {
-				missing = fmt.Errorf("no measurement %q of %q", measurement, line.side)
+			f, err := best.of(measurement, line.side)
+			if err != nil {
+				missing = err
 			}
 			return fmt.Sprintf("%.0f%s", f, unit)
 		}
@@ -187,9 +230,9 @@ func memory(results []harness.Result) (string, error) {
 		}
 		cells[7] = figure(line.sync+": CPU until synced", " µs")
 		if missing != nil {
-			return "", missing
+			return nil, missing
 		}
 		table = append(table, cells)
 	}
-	return harness.Table(table) + "\n", nil
+	return table, nil
 }

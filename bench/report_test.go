@@ -60,13 +60,15 @@ func TestEachSectionHasItsPlace(t *testing.T) {
 // does not exist.
 func TestWrite(t *testing.T) {
 	root := pages(t)
-	if err := write(root, all, figures(all, 1.25), "the summary"); err != nil {
-		t.Fatal(err)
+	for _, section := range []string{all, rows.Small} {
+		if err := write(root, section, figures(section, 1.25), "the summary of "+section); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for path, want := range map[string]string{
-		"README.md":               "0.5x (1.25x, 1.25x)",
+		"README.md":               "| 1.0 kB (0.50x) |",
 		"docs/benchmarks.md":      "| import-alone      | metrics-server, metadata of 20000 Pods: heap | 0.5x  | 1.25x, 1.25x | 2      | ≤ 0.5x",
-		"docs/benchmarks/rows.md": "the summary",
+		"docs/benchmarks/rows.md": "the summary of small",
 		"docs/memory.md":          "| 1 MB | 1 µs |",
 		"docs/benchmarks/all.csv": "\nget-by-key,",
 	} {

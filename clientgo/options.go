@@ -22,8 +22,8 @@ import (
 )
 
 // Options are the options of an informer in addition to client-go's. With the zero value it behaves
-// as client-go's, with the differences in the package comment. In a factory, they apply to every
-// informer.
+// as client-go's, with the differences that docs/adopting.md lists. In a factory, they apply to
+// every informer.
 type Options struct {
 	// UseClientGo makes constructors return client-go's informers, factories and stores, so that a
 	// flag of the program is the way back. A factory decides once, as it is made. [Adopt] returns

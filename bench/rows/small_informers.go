@@ -15,7 +15,8 @@ import (
 
 // Row small-informers measures many informers of few objects in one process, as most controllers
 // have them: one for each namespace, over plain HTTP from a server in another process, each with a
-// handler. Rows packed-informers and live-informers are the heap of any number of informers.
+// handler. Rows packed-informers, live-informers and imported-informers are the heap of any number
+// of informers; the last are package clientgo's, by the import alone.
 
 func smallInformers(scale Scale) (experiments []harness.Experiment) {
 	experiments = append(experiments,
@@ -34,7 +35,8 @@ func smallInformers(scale Scale) (experiments []harness.Experiment) {
 			}
 			experiments = append(experiments,
 				heapOf(informers, pods, "packed-informers", child.PackedInformers),
-				heapOf(informers, pods, "live-informers", child.Informers))
+				heapOf(informers, pods, "live-informers", child.Informers),
+				heapOf(informers, pods, "imported-informers", child.AdapterInformers))
 		}
 	}
 	return experiments

@@ -10,7 +10,7 @@
 //	import "github.com/kinformer/kinformer/clientgo/cache" // after
 //
 // For other options, see [clientgo.With]. docs/adopting.md shows each way to change a program, and
-// the documentation of package clientgo lists the differences from client-go.
+// lists the differences from client-go.
 //
 // The constructors of reflectors return a *[clientgo.Reflector], which has the methods of
 // client-go's type. Reflector is still client-go's type, since watch error handlers take it: a

@@ -14,38 +14,6 @@ import (
 	"testing"
 )
 
-// TestReadmeListsEachDocument checks that the section "Documents" of README.md links each document
-// once.
-func TestReadmeListsEachDocument(t *testing.T) {
-	_, section, ok := strings.Cut(readText(t, "README.md"), "\n## Documents\n")
-	if !ok {
-		t.Fatal("README.md has no section Documents")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
-	documents, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, document := range documents {
-		if n := strings.Count(section, "]("+document+")"); n != 1 {
-			t.Errorf("the section Documents of README.md links %s %d times, want once", document, n)
-		}
-	}
-	if len(documents) < 10 {
-		t.Errorf("found %d documents", len(documents))
-	}
-}
-
-// TestReadmeHasTheBasicExample checks that the program in README.md is the Example of package
-// cache, except for the client and the end.
-func TestReadmeHasTheBasicExample(t *testing.T) {
-	_, example, found := strings.Cut(readText(t, "cache/example_test.go"), "\tnodes := ")
-	example, _, ends := strings.Cut(example, "\n\n\tcancel()\n")
-	if !found || !ends || !strings.Contains(readText(t, "README.md"), "\tnodes := "+example+"\n") {
-		t.Errorf("README.md does not have the code of cache/example_test.go:\n%s", example)
-	}
-}
-
 var (
 	code    = regexp.MustCompile("(?ms)^\\s*```.*?^\\s*```|`[^`\n]*`")
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)

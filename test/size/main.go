@@ -3,10 +3,10 @@
 
 // Command size prints what a program compiles of kinformer if it imports package cache or clientgo:
 // each package with its files and lines, and what it is for, which is the first sentence of its
-// documentation. docs/adopting.md has the table, which a test compares.
+// documentation, and the totals. docs/adopting.md has the totals, which a test compares.
 //
-//	make size                                   # prints the table
-//	make size ARGS="-write ../docs/adopting.md" # writes it
+//	make size                                   # prints the tables
+//	make size ARGS="-write ../docs/adopting.md" # writes the totals
 //
 // The command runs in the folder of module test, as go -C test run ./size does.
 package main
@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	write := flag.String("write", "", "replace the table of this Markdown file")
+	write := flag.String("write", "", "replace the totals in this Markdown file")
 	flag.Parse()
 	if err := run(context.Background(), *write); err != nil {
 		fmt.Fprintln(os.Stderr, "size:", err)
@@ -33,7 +33,7 @@ func run(ctx context.Context, document string) error {
 		return err
 	}
 	if document == "" {
-		fmt.Print(m.markdown())
+		fmt.Print(m.packageTable(), m.totals())
 		return nil
 	}
 	text, err := os.ReadFile(document)
@@ -44,5 +44,5 @@ func run(ctx context.Context, document string) error {
 	if err != nil {
 		return fmt.Errorf("write table to %s: %w", document, err)
 	}
-	return os.WriteFile(document, []byte(before+m.markdown()+after), 0o600) // an existing file keeps its mode
+	return os.WriteFile(document, []byte(before+m.totals()+after), 0o600) // an existing file keeps its mode
 }

@@ -26,8 +26,8 @@ func cut(document string) (before, table, after string, err error) {
 	return before + begin, table, end + after, nil
 }
 
-// markdown returns the table.
-func (m measurement) markdown() string {
+// packageTable returns the table of packages, for people.
+func (m measurement) packageTable() string {
 	var b strings.Builder
 	b.WriteString("\n| package | for | files | lines | of code |\n|---|---|---:|---:|---:|\n")
 	for _, p := range m.packages {
@@ -35,14 +35,22 @@ func (m measurement) markdown() string {
 		if len(p.users) < len(imported) {
 			only = " (" + strings.Join(p.users, ", ") + " only)"
 		}
-		writeRow(&b, "`"+p.path+"`"+only, p.purpose, p.compiled)
+		writeRow(&b, "`"+p.path+"`"+only+" | "+p.purpose, p.compiled)
 	}
+	return b.String()
+}
+
+// totals returns the table of the document: what each imported package compiles, and what go mod
+// vendor copies for it.
+func (m measurement) totals() string {
+	var b strings.Builder
+	b.WriteString("\n| | files | lines | of code |\n|---|---:|---:|---:|\n")
 	for _, user := range imported {
-		writeRow(&b, "**all for `"+user+"`**", "", m.sum(user, func(p pkg) size { return p.compiled }))
+		writeRow(&b, "compiled for `"+user+"`", m.sum(user, func(p pkg) size { return p.compiled }))
 	}
 	for _, user := range imported {
 		vendored := m.licence.plus(m.sum(user, func(p pkg) size { return p.vendored }))
-		writeRow(&b, "**vendored for `"+user+"`**", "with the licence", vendored)
+		writeRow(&b, "vendored for `"+user+"`, with the licence", vendored)
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -58,10 +66,10 @@ func (m measurement) sum(user string, of func(pkg) size) (total size) {
 	return total
 }
 
-func writeRow(b *strings.Builder, name, purpose string, s size) {
+func writeRow(b *strings.Builder, name string, s size) {
 	code := ""
 	if s.code > 0 {
 		code = units.Count(s.code)
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, purpose, units.Count(s.files), units.Count(s.lines), code)
+	fmt.Fprintf(b, "| %s | %s | %s | %s |\n", name, units.Count(s.files), units.Count(s.lines), code)
 }
