@@ -165,7 +165,9 @@ func (s *ConsistencyStore[K]) firstOf(key K) *ownWrite {
 func (s *ConsistencyStore[K]) note(key K, informer singleInformer, obj Object, deleted bool) {
 	id, write, err := newOwnWrite(informer.Views()[0].core, obj, deleted)
 	if err != nil {
-		s.refused.Do(func() { write.core.report.named(context.Background()).Error(err, "Cannot wait for an own write", "key", key) })
+		s.refused.Do(func() {
+			write.core.report.named(context.Background()).Error(err, "Cannot wait for an own write", "key", key)
+		})
 		return
 	}
 	s.mu.Lock()

@@ -99,6 +99,8 @@ var silentBugs = []silentBug{
 	{"stale copy", staleCopy, "refused", "times update of clusters/status default/db: 409 Conflict", 1},
 	{"scale-down by a stale count", scaleDownCount, "invariant", "1 Pods are left", 50},
 	{"sweep by a stale cache", sweepByCache, "end state", "Secret default/b is missing", 60},
+	{"scale-up by a stale cache", staleScaleUp, "invariant", "4 Pods exist", 100},
+	{"scale-down by a stale cache", staleScaleDown, "invariant", "1 Pods are left", 100},
 }
 
 // silentRuns is the number of runs of a mended operator, unless -simulate.runs is set.
