@@ -168,6 +168,21 @@ func TestDeletionOfUnreceivedObjectWaitsForItsVersion(t *testing.T) {
 	})
 }
 
+// In an informer with scopes, all writes of an object are one. An update of its finalizers does not
+// replace the deletion.
+func TestLateUpdateOfDeletedObject(t *testing.T) {
+	runScoped(t, func(i *scopedInformer) {
+		w := newOwnWrites(i.t)
+		created := i.server.Create(configMap("a/1"))
+		synctest.Wait()
+		w.Deleted("owner", i, created)
+		w.WroteAt("owner", i, i.server.Update(configMap("a/1")))
+		w.expectWaiting("owner", `still holds "a/1"`)
+		i.server.Delete("a/1")
+		w.expectReady("owner", "the deletion")
+	}, namespaces("a")...)
+}
+
 // An update makes the informer's selector refuse the object, of which the server then sends a
 // DELETED event with the update's version.
 func TestWriteThatLeavesTheSelectorIsReceived(t *testing.T) {
