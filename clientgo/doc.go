@@ -17,7 +17,8 @@
 // informers.
 //
 // [StatusOf] and [ControllerOf] add what client-go's interfaces lack: the status of an informer,
-// a health check, and waits for a written object. [Views] and [Options].Group are for packages
+// a health check, and waits for a written object. A cache.ConsistencyStore takes the controller, so
+// that a program does not act on a cache that lacks its own writes. [Views] and [Options].Group are for packages
 // metrics and debug.
 //
 // An informer streams, that is, it reads lists and watches straight from the response. Those of
