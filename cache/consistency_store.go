@@ -85,8 +85,8 @@ type singleInformer interface {
 const (
 	// minPruneSize is how many writes a ConsistencyStore has before it removes some.
 	minPruneSize = 1000
-	// undoneAfter is how long an informer must have been up to date without a write before the write
-	// is taken to be undone. A server's watch cache may be late.
+	// undoneAfter is how long an informer must have been up to date without a write before the
+	// write is taken to be undone. A server's watch cache may be late.
 	undoneAfter = 5 * time.Minute
 	// undoneCheckPeriod is how often that is checked for a key that waits.
 	undoneCheckPeriod = time.Minute
