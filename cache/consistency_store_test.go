@@ -346,6 +346,12 @@ func TestStoppedInformerEndsTheWait(t *testing.T) {
 		}
 		s.stopRun = func() error { return nil }
 		w.expectReady("owner", "Run")
+		for range 50 {
+			w.WroteAt("owner", s, cachetest.Pod("d", cachetest.WithVersion("5")))
+			if err := w.EnsureReady("owner"); err != nil {
+				t.Fatalf("a write after Run: %v", err)
+			}
+		}
 	})
 }
 
