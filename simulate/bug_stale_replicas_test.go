@@ -31,18 +31,16 @@ import (
 // replicator creates and deletes Pods with generated names until there are as many as the Cluster
 // wants, and writes their number to the status.
 //
-// The bug: it does not note the Pods that it creates, and reconciles while its cache lacks them. It
-// then creates one too many. Or it does not note the Pods that it deletes, and deletes one too
-// many: if one is gone already, it takes the next. The mended one notes both in a
-// cache.ConsistencyStore.
+// The bug: it reconciles while its cache lacks Pods that it has created, and creates one too many.
+// Or its cache has Pods that it has deleted, and it deletes one too many: if one is gone already,
+// it takes the next. The mended one asks a cache.ConsistencyStore first.
 type replicator struct {
 	kubernetes.Interface
-	dynamic      dynamic.Interface
-	caches       replicatorCaches
-	queue        workqueue.TypedRateLimitingInterface[string]
-	writes       *cache.ConsistencyStore[string]
-	notesCreates bool
-	notesDeletes bool
+	dynamic dynamic.Interface
+	caches  replicatorCaches
+	queue   workqueue.TypedRateLimitingInterface[string]
+	writes  *cache.ConsistencyStore[string]
+	mended  bool
 }
 
 // replicatorCaches are the informers of package cache, or those of package clientgo.
@@ -54,23 +52,23 @@ type replicatorCaches struct {
 
 // staleScaleUp uses the informers of package cache, and staleScaleDown those of package clientgo.
 func staleScaleUp(mended bool) simulate.Test {
-	return staleReplicas(atMostThreePods, func(r *replicator) { r.caches, r.notesCreates, r.notesDeletes = ownCaches(r), mended, true })
+	return staleReplicas(mended, ownCaches, atMostThreePods)
 }
 
 func staleScaleDown(mended bool) simulate.Test {
-	return staleReplicas(twoPodsAreKept, func(r *replicator) { r.caches, r.notesCreates, r.notesDeletes = adaptedCaches(r), true, mended })
+	return staleReplicas(mended, adaptedCaches, twoPodsAreKept)
 }
 
-func staleReplicas(invariant func(simulate.Write) error, prepare func(*replicator)) simulate.Test {
+func staleReplicas(mended bool, caches func(*replicator) replicatorCaches, invariant func(simulate.Write) error) simulate.Test {
 	return simulate.Test{
 		CustomResources: []fake.CustomResource{{Group: "example.com", Versions: []string{"v1"}, Kind: "Cluster", StatusSubresource: true}},
 		Start: func(ctx context.Context, config *rest.Config) error {
 			r := &replicator{
-				Interface: kubernetes.NewForConfigOrDie(config), dynamic: dynamic.NewForConfigOrDie(config),
+				Interface: kubernetes.NewForConfigOrDie(config), dynamic: dynamic.NewForConfigOrDie(config), mended: mended,
 				queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
 			}
 			r.writes = cache.NewConsistencyStore(r.queue.Add)
-			prepare(r)
+			r.caches = caches(r)
 			return cache.RunAll(ctx, r.caches.clusters.Run, r.caches.pods.Run, r.work)
 		},
 		Objects: []fake.Object{sized(1)},
@@ -156,7 +154,7 @@ func (r *replicator) work(ctx context.Context) error {
 }
 
 func (r *replicator) reconcile(ctx context.Context, key string) error {
-	if err := r.writes.EnsureReady(key); err != nil {
+	if r.mended && r.writes.EnsureReady(key) != nil {
 		return nil // the queue gets the key when it is ready
 	}
 	cluster, exists := r.caches.cluster(key)
@@ -190,7 +188,7 @@ func (r *replicator) create(ctx context.Context, key string) error {
 	pod := newPod("")
 	pod.GenerateName = clusterName + "-"
 	pod, err := r.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
-	if err == nil && r.notesCreates {
+	if err == nil {
 		r.writes.WroteAt(key, r.caches.pods, pod)
 	}
 	return err
@@ -198,7 +196,7 @@ func (r *replicator) create(ctx context.Context, key string) error {
 
 func (r *replicator) delete(ctx context.Context, key string, pod *corev1.Pod) error {
 	err := r.CoreV1().Pods(namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
-	if err == nil && r.notesDeletes {
+	if err == nil {
 		r.writes.Deleted(key, r.caches.pods, pod)
 	}
 	return err
