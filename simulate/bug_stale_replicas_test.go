@@ -81,6 +81,8 @@ func staleReplicas(mended bool, caches func(*replicator) replicatorCaches, invar
 		Disturb: []simulate.Disturbance{
 			simulate.Crash{}, simulate.Conflict{}, simulate.ServerError{}, simulate.TooManyRequests{}, simulate.Lag{}, simulate.Gap{},
 		},
+		// A stale cache leads to conflicts, too. The test is to find what the invariant says.
+		Without:    []simulate.Oracle{simulate.Refused},
 		Invariants: []func(simulate.Write) error{invariant},
 	}
 }
