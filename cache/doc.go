@@ -56,9 +56,13 @@
 // # Waiting and observing
 //
 // WaitForObject, WaitForDelete and WaitForResourceVersion block until the store has seen a write, a
-// deletion or a version. Status and HealthCheck report how fresh the store is, and the error of a
-// list or watch. StatusChanged returns a channel that is closed when the status changes, so that a
-// program need not poll. A [Group] also shows its informers to packages metrics and debug.
+// deletion or a version. A controller with a work queue need not block: it notes its writes in a
+// [ConsistencyStore], which adds a key to the queue once the informers have the key's writes; see
+// docs/stale-reads.md.
+//
+// Status and HealthCheck report how fresh the store is, and the error of a list or watch.
+// StatusChanged returns a channel that is closed when the status changes, so that a program need
+// not poll. A [Group] also shows its informers to packages metrics and debug.
 //
 // # Memory
 //

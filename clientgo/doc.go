@@ -17,8 +17,9 @@
 // informers.
 //
 // [StatusOf] and [ControllerOf] add what client-go's interfaces lack: the status of an informer,
-// a health check, and waits for a written object. [Views] and [Options].Group are for packages
-// metrics and debug.
+// a health check, and waits for a written object. A cache.ConsistencyStore takes the result of
+// ControllerOf, so that a program does not act on a cache that lacks its own writes. [Views] and
+// [Options].Group are for packages metrics and debug.
 //
 // An informer streams, that is, it reads lists and watches straight from the response. Those of
 // factories, of [Generated], and of dynamic and metadata clients do so by themselves: they use a

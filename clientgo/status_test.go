@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	clientfake "k8s.io/client-go/kubernetes/fake"
@@ -81,6 +82,42 @@ func TestControllerOfWaitsForWrites(t *testing.T) {
 		}
 		if _, ok, _ := h.informer.GetStore().GetByKey("ns/b"); ok {
 			t.Error("the store has the deleted object")
+		}
+	})
+}
+
+// A key waits until informers of this package have its writes. There is nothing to wait for with
+// an informer of client-go, of which Options.UseClientGo makes the controller invalid.
+func TestConsistencyStoreOfControllers(t *testing.T) {
+	liveAndPacked(t, func(t *testing.T, packed bool) {
+		server := newServer("a")
+		h := run(t, server, clientgo.Options{Packed: packed})
+		requeued := make(chan string, 10)
+		writes := cache.NewConsistencyStore(func(key string) { requeued <- key })
+		expectWait := func(end func()) {
+			t.Helper()
+			synctest.Wait()
+			if err := writes.EnsureReady("owner"); err == nil || len(requeued) > 0 {
+				t.Errorf("EnsureReady returned %v, %d keys are requeued", err, len(requeued))
+			}
+			end()
+			if key := <-requeued; key != "owner" || writes.EnsureReady(key) != nil {
+				t.Errorf("requeued %q, then %v", key, writes.EnsureReady(key))
+			}
+		}
+		written := cachetest.Pod("b", cachetest.WithVersion("3"))
+		writes.WroteAt("owner", clientgo.ControllerOf(h.informer), written)
+		expectWait(func() { written = server.Create(cachetest.Pod("b")) })
+		writes.Deleted("owner", clientgo.ControllerOf(h.informer), written)
+		expectWait(func() {
+			written.DeletionTimestamp, written.Finalizers = new(metav1.Now()), []string{"example.com/f"}
+			server.Update(written)
+		})
+
+		other := clientgo.With(clientgo.Options{UseClientGo: true}).NewSharedIndexInformer(server, &corev1.Pod{}, 0, nil)
+		writes.WroteAt("other", clientgo.ControllerOf(other), cachetest.Pod("b", cachetest.WithVersion("99")))
+		if err := writes.EnsureReady("other"); err != nil {
+			t.Errorf("an informer of client-go: %v", err)
 		}
 	})
 }

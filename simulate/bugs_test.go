@@ -93,12 +93,17 @@ type silentBug struct {
 	test          func(mended bool) simulate.Test
 	oracle, cause string
 	runs          int // in which it must be found, whatever the seed
+	// races states that a repeat may pass: two informers enqueue the key at once, and the worker
+	// processes it once or twice.
+	races bool
 }
 
 var silentBugs = []silentBug{
-	{"stale copy", staleCopy, "refused", "times update of clusters/status default/db: 409 Conflict", 1},
-	{"scale-down by a stale count", scaleDownCount, "invariant", "1 Pods are left", 50},
-	{"sweep by a stale cache", sweepByCache, "end state", "Secret default/b is missing", 60},
+	{"stale copy", staleCopy, "refused", "times update of clusters/status default/db: 409 Conflict", 1, false},
+	{"scale-down by a stale count", scaleDownCount, "invariant", "1 Pods are left", 50, false},
+	{"sweep by a stale cache", sweepByCache, "end state", "Secret default/b is missing", 60, false},
+	{"scale-up by a stale cache", staleScaleUp, "invariant", "4 Pods exist", 100, false},
+	{"scale-down by a stale cache", staleScaleDown, "invariant", "1 Pods are left", 100, true},
 }
 
 // silentRuns is the number of runs of a mended operator, unless -simulate.runs is set.
@@ -110,7 +115,7 @@ func TestSilentBugsAreFound(t *testing.T) {
 			for seed := range uint64(3) {
 				found := simulate.FindWithSeed(t, b.test(false), b.runs, seed+1)
 				wantFound(t, found, b.oracle, b.cause)
-				if n := simulate.Repeat(t, b.test(false), found, bugRepeats); n != bugRepeats {
+				if n := simulate.Repeat(t, b.test(false), found, bugRepeats); n != bugRepeats && !b.races {
 					t.Errorf("%s failed again in %d of %d repeats", found.Plan, n, bugRepeats)
 				}
 				t.Logf("seed %d: found after %d runs: %s\n%s", seed+1, found.Runs, found.Plan, strings.TrimSpace(found.Text))

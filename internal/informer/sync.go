@@ -149,6 +149,17 @@ func (i *Informer) notServed(message func() string) error {
 // waits until those that may hold the object have been listed; if there is none, or no more, the
 // error wraps ErrNoScope.
 func (i *Informer) WaitForDelete(ctx context.Context, key, uid string) error {
+	return i.waitForDelete(ctx, key, uid, i.mayHold)
+}
+
+// WaitForTermination is WaitForDelete that also returns nil once the object has a
+// deletionTimestamp.
+func (i *Informer) WaitForTermination(ctx context.Context, key, uid string) error {
+	return i.waitForDelete(ctx, key, uid, i.mayHoldActive)
+}
+
+// waitForDelete blocks until no object of a key and UID exists for which mayHold reports true.
+func (i *Informer) waitForDelete(ctx context.Context, key, uid string, mayHold func(key, uid string) bool) error {
 	stillHolds := func() string { return fmt.Sprintf("%s may still have %q", i.config.Name, key) }
 	if _, err := i.absence(stillHolds); err != nil {
 		return err
@@ -161,7 +172,7 @@ func (i *Informer) WaitForDelete(ctx context.Context, key, uid string) error {
 		next, cancel := i.store.Await(nil, store.AnyVersion) // an object that was never stored leaves without a change
 		// Before isGone: a list may end the absence in between.
 		absent, why := i.absence(stillHolds)
-		gone, err := i.isGone(key, uid)
+		gone, err := i.isGone(key, uid, mayHold)
 		if !absent { // after isGone: the objects leave the store once it has the error
 			absent, why = i.absence(stillHolds)
 		}
@@ -191,10 +202,11 @@ func (i *Informer) absence(message func() string) (absent bool, err error) {
 	return true, i.notServed(message)
 }
 
-// isGone reports whether an object does not exist. It returns an error if no scope may hold it.
-func (i *Informer) isGone(key, uid string) (gone bool, err error) {
+// isGone reports whether no object exists for which mayHold reports true. It returns an error if no
+// scope may hold it.
+func (i *Informer) isGone(key, uid string, mayHold func(key, uid string) bool) (gone bool, err error) {
 	before := i.coverage(key, uid) // before mayHold: a scope may be listed in between
-	if i.mayHold(key, uid) {
+	if mayHold(key, uid) {
 		return false, nil
 	}
 	after := i.coverage(key, uid) // after mayHold: it may be removed in between
@@ -208,6 +220,15 @@ func (i *Informer) isGone(key, uid string) (gone bool, err error) {
 func (i *Informer) mayHold(key, uid string) bool {
 	failed := i.store.Failure(key) != nil // before HasUID: it may be stored in between
 	return i.store.HasUID(key, uid) || failed && !i.store.HasUID(key, "")
+}
+
+// mayHoldActive is mayHold for an object without a deletionTimestamp.
+func (i *Informer) mayHoldActive(key, uid string) bool {
+	if !i.mayHold(key, uid) {
+		return false
+	}
+	value, exists := i.store.Get(key)
+	return !exists || i.config.Terminating == nil || !i.config.Terminating(value)
 }
 
 // coverage returns what the scopes say about an object that the store does not hold.
