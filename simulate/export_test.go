@@ -39,7 +39,7 @@ func Find(t *testing.T, test Test, runs int) Found {
 func FindWithSeed(t *testing.T, test Test, runs int, seed uint64) (found Found) {
 	t.Helper()
 	withRunner(t, test, func(r *runner) {
-		p, failed := r.search(runs, seed)
+		_, p, failed := r.search(&schedule{runs: runs, seed: seed})
 		found.Runs = r.runs
 		if failed != nil {
 			p, failed = r.shorten(p, failed)
@@ -68,14 +68,22 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 	return found
 }
 
-// UndisturbedWrites returns what a test that passes logs of the undisturbed run.
-func UndisturbedWrites(t *testing.T, test Test) (text string) {
+// Plans returns the plans of a shard's runs, by number. The empty text is that of all runs.
+func Plans(t *testing.T, text string, runs int, singles ...Disturbance) map[int]string {
 	t.Helper()
-	withRunner(t, test, func(r *runner) {
-		r.runUndisturbed()
-		text = r.undisturbedWrites()
-	})
-	return text
+	part, err := parseShard(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &schedule{runs: runs, shard: part}
+	s.begin(singles)
+	plans := map[int]string{}
+	for k := 1; k < runs; k++ {
+		if p, _ := s.next(k); s.shard.has(k) {
+			plans[k] = p.String()
+		}
+	}
+	return plans
 }
 
 // CountRefusals returns the refusals that count after the answers to one request, by what it does.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kinformer/kinformer/fake"
@@ -50,6 +51,8 @@ type scheduler struct {
 	reports []func() // of the program's goroutines, to be called by the scheduler
 	round   int      // number of deliveries
 	running bool     // the program runs, and no function of the test is called
+
+	abandoned atomic.Bool // the run makes no progress, and its test has ended
 }
 
 // stimulus is something that can happen next.
@@ -175,9 +178,16 @@ const (
 	timesLimit  = 10
 )
 
+// never is closed by nothing, and belongs to no bubble: the clock of a bubble in which a goroutine
+// waits for it does not advance.
+var never = make(chan struct{})
+
 // next waits for quiescence and picks a stimulus, or returns nil if there is none.
 func (s *scheduler) next() stimulus {
 	s.quiescence.wait()
+	if s.abandoned.Load() {
+		<-never
+	}
 	s.endStaleness()
 	stimuli := s.stimuli()
 	if len(stimuli) == 0 && s.staleness.endFired() {

@@ -25,6 +25,7 @@ var stuck = map[string]struct {
 	start   func(context.Context, *rest.Config) error
 	outside func() // is called outside of the bubble, in a goroutine
 	want    string
+	busy    bool // no test can run after it
 }{
 	"port": {
 		start: func(ctx context.Context, _ *rest.Config) error {
@@ -55,6 +56,14 @@ var stuck = map[string]struct {
 		},
 		want: "a goroutine waits for a mutex",
 	},
+	"channel": {
+		start: func(context.Context, *rest.Config) error {
+			simulate.ShortenWatchdog(time.Second)
+			<-outside
+			return nil
+		},
+		want: "a goroutine of the program waits for something outside of the bubble",
+	},
 	"loop": {
 		start: func(context.Context, *rest.Config) error {
 			simulate.ShortenWatchdog(time.Second)
@@ -62,6 +71,7 @@ var stuck = map[string]struct {
 			return nil
 		},
 		want: "for 1s: a goroutine runs without end",
+		busy: true,
 	},
 	"loop outside": {
 		start: func(ctx context.Context, _ *rest.Config) error {
@@ -71,8 +81,11 @@ var stuck = map[string]struct {
 		},
 		outside: spin,
 		want:    "a goroutine outside of the bubble runs without end",
+		busy:    true,
 	},
 }
+
+var outside = make(chan struct{}) // of any bubble
 
 // spin does not return.
 func spin() {
@@ -81,7 +94,7 @@ func spin() {
 	}
 }
 
-// The watchdog ends the process, so that each program has one of its own.
+// Each program has a process of its own, which the watchdog ends if it runs without end.
 func TestWatchdogExplainsStuckPrograms(t *testing.T) {
 	if name := os.Getenv("STUCK_PROGRAM"); name != "" {
 		if outside := stuck[name].outside; outside != nil {
@@ -92,12 +105,51 @@ func TestWatchdogExplainsStuckPrograms(t *testing.T) {
 	}
 	for name, program := range stuck {
 		t.Run(name, func(t *testing.T) {
-			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestWatchdogExplainsStuckPrograms$")
-			command.Env = append(os.Environ(), "STUCK_PROGRAM="+name)
+			command := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run", "^(TestWatchdogExplainsStuckPrograms|TestProgramPassesAfterStuckProgram)$")
+			command.Env = append(os.Environ(), "STUCK_PROGRAM="+name, "TMPDIR="+t.TempDir())
 			output, err := command.CombinedOutput()
-			if err == nil || !strings.Contains(string(output), program.want) || !strings.Contains(string(output), "watchdog_test.go") {
-				t.Errorf("got error %v and output\n%s\nwant %q and the stack", err, output, program.want)
+			text := string(output)
+			want := []string{program.want, "watchdog_test.go", "-simulate.replay '0'", "--- FAIL: TestWatchdogExplainsStuckPrograms"}
+			if program.busy {
+				want = append(want, "later tests of the package did not run")
+			} else {
+				want = append(want, "--- PASS: TestProgramPassesAfterStuckProgram")
 			}
+			for _, want := range want {
+				if err == nil || !strings.Contains(text, want) {
+					t.Errorf("got error %v and output\n%s\nwant %q", err, text, want)
+				}
+			}
+			wantProgramFrames(t, text)
 		})
+	}
+}
+
+// A run without progress is abandoned, and a simulation can run beside it.
+func TestProgramPassesAfterStuckProgram(t *testing.T) {
+	simulate.ShortenWatchdog(0)
+	simulate.Replay(t, copying(copyConfigMap), 7, simulate.Crash{After: "1st create of secrets default/a"})
+}
+
+// wantProgramFrames requires that a report has no frames of the simulation and of the libraries,
+// and names a file that has them.
+func wantProgramFrames(t *testing.T, report string) {
+	t.Helper()
+	_, file, ok := strings.Cut(report, "The whole stacks are in ")
+	if !ok {
+		t.Fatalf("no file is named in\n%s", report)
+	}
+	file, _, _ = strings.Cut(file, "\n")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, frame := range []string{"simulate.(*", "runtime."} {
+		if strings.Contains(report, "\n"+frame) || strings.Contains(report, "/"+frame) {
+			t.Errorf("got a frame of %q in\n%s", frame, report)
+		}
+	}
+	if !strings.Contains(string(whole), "simulate.(*scheduler)") {
+		t.Errorf("got file %s\n%s\nwant all frames", file, whole)
 	}
 }
