@@ -292,6 +292,7 @@ func (r *runner) undisturbedWrites() string {
 // runUndisturbed executes the undisturbed run, which the others are compared with. It fails if the
 // program writes nothing, or can write nothing: then all runs would end alike.
 func (r *runner) runUndisturbed() *record {
+	r.t.Helper()
 	first := r.run(plan{})
 	r.want, r.points, r.writes = first.states, first.points, first.writes
 	switch {
@@ -310,6 +311,7 @@ func (r *runner) runUndisturbed() *record {
 // search executes the runs of a shard until one fails. It returns the number, plan and record of
 // the one that failed. The undisturbed run, which has number 0, is executed in each shard.
 func (r *runner) search(s *schedule) (number int, p plan, failed *record) {
+	r.t.Helper()
 	if first := r.runUndisturbed(); first.failed() {
 		return 0, plan{}, first
 	}
@@ -331,6 +333,7 @@ func (r *runner) search(s *schedule) (number int, p plan, failed *record) {
 
 // try executes a plan, and returns its record if it has failed.
 func (r *runner) try(p plan) *record {
+	r.t.Helper()
 	got := r.run(p)
 	r.check(&got, p)
 	if got.failed() {
@@ -383,6 +386,7 @@ func (r *runner) singles() []Disturbance {
 
 // shorten returns the shortest plan, got by leaving parts of p out, that fails by the same oracle.
 func (r *runner) shorten(p plan, failed *record) (plan, *record) {
+	r.t.Helper()
 	for i := 0; i < len(p.disturbances) && len(p.disturbances) > 1; {
 		shorter := plan{seed: p.seed}
 		shorter.disturbances = append(append(shorter.disturbances, p.disturbances[:i]...), p.disturbances[i+1:]...)
