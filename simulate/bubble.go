@@ -29,7 +29,12 @@ func bubbleTest(t TestingT) (bubble *testing.T, end func()) {
 			}
 		}}})
 	}()
-	return <-running, func() {
+	select {
+	case bubble = <-running:
+	case <-ended:
+		t.Fatalf("simulate: package testing runs no test")
+	}
+	return bubble, func() {
 		close(done)
 		<-ended
 		runtime.GOMAXPROCS(procs) // which RunTests sets

@@ -178,16 +178,16 @@ const (
 	timesLimit  = 10
 )
 
-// never is closed by nothing, and belongs to no bubble: the clock of a bubble in which a goroutine
-// waits for it does not advance.
+// never is not closed, and belongs to no bubble: the clock of a bubble in which a goroutine waits
+// for it does not advance.
 var never = make(chan struct{})
 
 // next waits for quiescence and picks a stimulus, or returns nil if there is none.
 func (s *scheduler) next() stimulus {
-	s.quiescence.wait()
 	if s.abandoned.Load() {
 		<-never
 	}
+	s.quiescence.wait()
 	s.endStaleness()
 	stimuli := s.stimuli()
 	if len(stimuli) == 0 && s.staleness.endFired() {

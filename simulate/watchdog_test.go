@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,8 @@ var stuck = map[string]struct {
 		start: func(context.Context, *rest.Config) error {
 			simulate.ShortenWatchdog(time.Second)
 			<-outside
+			time.Sleep(24 * time.Hour) // longer than the scheduler sleeps
+			resumed.Store(true)
 			return nil
 		},
 		want: "a goroutine of the program waits for something outside of the bubble",
@@ -85,7 +88,10 @@ var stuck = map[string]struct {
 	},
 }
 
-var outside = make(chan struct{}) // of any bubble
+var (
+	outside = make(chan struct{}) // of any bubble
+	resumed atomic.Bool           // the program that waits for it runs
+)
 
 // spin does not return.
 func spin() {
@@ -105,10 +111,7 @@ func TestWatchdogExplainsStuckPrograms(t *testing.T) {
 	}
 	for name, program := range stuck {
 		t.Run(name, func(t *testing.T) {
-			command := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run", "^(TestWatchdogExplainsStuckPrograms|TestProgramPassesAfterStuckProgram)$")
-			command.Env = append(os.Environ(), "STUCK_PROGRAM="+name, "TMPDIR="+t.TempDir())
-			output, err := command.CombinedOutput()
-			text := string(output)
+			text := failStuck(t, "STUCK_PROGRAM="+name, "TestWatchdogExplainsStuckPrograms", "TestProgramPassesAfterStuckProgram")
 			want := []string{program.want, "watchdog_test.go", "-simulate.replay '0'", "--- FAIL: TestWatchdogExplainsStuckPrograms"}
 			if program.busy {
 				want = append(want, "later tests of the package did not run")
@@ -116,8 +119,8 @@ func TestWatchdogExplainsStuckPrograms(t *testing.T) {
 				want = append(want, "--- PASS: TestProgramPassesAfterStuckProgram")
 			}
 			for _, want := range want {
-				if err == nil || !strings.Contains(text, want) {
-					t.Errorf("got error %v and output\n%s\nwant %q", err, text, want)
+				if !strings.Contains(text, want) {
+					t.Errorf("got\n%s\nwant %q", text, want)
 				}
 			}
 			wantProgramFrames(t, text)
@@ -125,10 +128,43 @@ func TestWatchdogExplainsStuckPrograms(t *testing.T) {
 	}
 }
 
-// A run without progress is abandoned, and a simulation can run beside it.
+// failStuck runs tests in a process of its own, and returns its output.
+func failStuck(t *testing.T, env string, tests ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run", "^("+strings.Join(tests, "|")+")$")
+	command.Env = append(os.Environ(), env, "TMPDIR="+t.TempDir())
+	output, err := command.CombinedOutput()
+	if err == nil {
+		t.Errorf("got no failure in\n%s", output)
+	}
+	return string(output)
+}
+
+// A run without progress is abandoned. A simulation runs beside it, and it does not run on when
+// what it waits for comes.
 func TestProgramPassesAfterStuckProgram(t *testing.T) {
 	simulate.ShortenWatchdog(0)
+	close(outside)
 	simulate.Replay(t, copying(copyConfigMap), 7, simulate.Crash{After: "1st create of secrets default/a"})
+	if resumed.Load() {
+		t.Error("the abandoned run goes on")
+	}
+}
+
+// A goroutine that an abandoned run has left does not explain another run.
+func TestWatchdogExplainsItsOwnRun(t *testing.T) {
+	if os.Getenv("STUCK_PROGRAMS") != "" {
+		for _, name := range []string{"port", "channel"} {
+			t.Run(name, func(t *testing.T) { simulate.Run(t, simulate.Test{Start: stuck[name].start}) })
+		}
+		return
+	}
+	text := failStuck(t, "STUCK_PROGRAMS=yes", "TestWatchdogExplainsItsOwnRun")
+	for _, name := range []string{"port", "channel"} {
+		if !strings.Contains(text, stuck[name].want) {
+			t.Errorf("got\n%s\nwant %q", text, stuck[name].want)
+		}
+	}
 }
 
 // wantProgramFrames requires that a report has no frames of the simulation and of the libraries,
@@ -144,7 +180,7 @@ func wantProgramFrames(t *testing.T, report string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, frame := range []string{"simulate.(*", "runtime."} {
+	for _, frame := range []string{"simulate.(*", "runtime.", "simulate_test.TestWatchdogExplainsStuckPrograms("} {
 		if strings.Contains(report, "\n"+frame) || strings.Contains(report, "/"+frame) {
 			t.Errorf("got a frame of %q in\n%s", frame, report)
 		}
