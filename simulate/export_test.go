@@ -78,10 +78,8 @@ func Plans(t *testing.T, text string, runs int, singles ...Disturbance) map[int]
 	s := &schedule{runs: runs, shard: part}
 	s.begin(singles)
 	plans := map[int]string{}
-	for k := 1; k < runs; k++ {
-		if p, _ := s.next(k); s.shard.has(k) {
-			plans[k] = p.String()
-		}
+	for k, p := range s.plans() {
+		plans[k] = p.String()
 	}
 	return plans
 }

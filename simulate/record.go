@@ -16,7 +16,9 @@ type Oracle string
 
 // The oracles. Test.Without switches them off.
 const (
-	// EndState requires that a disturbed run ends in the same state as the undisturbed run.
+	// EndState requires that a disturbed run ends in the same state as the undisturbed run, and
+	// that the undisturbed program writes something or Test.Outside is set, so that there is
+	// something to compare.
 	EndState Oracle = "end state"
 	// Order requires that an undisturbed run in another order ends in the same state.
 	Order Oracle = "order"

@@ -316,14 +316,7 @@ func (r *runner) search(s *schedule) (number int, p plan, failed *record) {
 		return 0, plan{}, first
 	}
 	s.begin(r.singles())
-	for k := 1; k < s.runs; k++ {
-		p, ok := s.next(k)
-		if !ok {
-			break
-		}
-		if !s.shard.has(k) {
-			continue
-		}
+	for k, p := range s.plans() {
 		if failed := r.try(p); failed != nil {
 			return k, p, failed
 		}

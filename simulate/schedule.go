@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -32,6 +33,18 @@ func (s *schedule) begin(singles []Disturbance) {
 	s.random = rand.New(rand.NewPCG(s.seed, 1))
 	s.singles = slices.Clone(singles)
 	s.random.Shuffle(len(singles), func(i, j int) { s.singles[i], s.singles[j] = s.singles[j], s.singles[i] })
+}
+
+// plans returns the numbers and plans of the shard's runs, but for run 0.
+func (s *schedule) plans() iter.Seq2[int, plan] {
+	return func(yield func(int, plan) bool) {
+		for k := 1; k < s.runs; k++ {
+			p, ok := s.next(k) // which draws numbers, also for another shard
+			if !ok || s.shard.has(k) && !yield(k, p) {
+				return
+			}
+		}
+	}
 }
 
 // next returns the plan of run k. It is called for each k from 1, in order. It returns false if
