@@ -25,7 +25,7 @@ func bubbleTest(t TestingT) (bubble *testing.T, end func()) {
 			select {
 			case running <- t:
 				<-done
-			case <-done: // the test is run again, as -test.count says
+			case <-done: // the test is run again, for another number of processors
 			}
 		}}})
 	}()

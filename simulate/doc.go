@@ -64,15 +64,15 @@
 // A crash cancels the context, and the process's requests fail from then on; its code runs on until
 // Start returns. A service outside of the API server is simulated if it is reached by HTTP, see
 // [World.External]: a database needs a fake in the bubble. A program that listens on a port, or
-// holds a mutex while it sleeps, makes no progress. After 30 s of real time the run is abandoned: the
-// test fails with the program's frames, and the goroutines stay blocked. If one runs without end,
-// the process ends instead, since no simulation could run beside it.
+// holds a mutex while it sleeps, makes no progress. After 30 s of real time the run is abandoned:
+// the test fails with the program's frames, and the goroutines stay blocked. If one runs without
+// end, the process ends instead, since no simulation could run beside it.
 //
 // # Files
 //
 // Each line uses those below it. The scheduler also refers to the stimuli, whose types it holds.
 //
-//	simulate.go, runner.go      Run: the settings of the process, the search, and the report of a failure
+//	simulate.go, runner.go      Run: the settings of the process, the search, and its report
 //	schedule.go, bubble.go      which runs there are, in each shard; the *testing.T of bubbles
 //	run.go, test.go, world.go   one run: its set-up, Steps and end
 //	cluster.go, actor.go        the stimuli of the cluster: actors and their actions

@@ -73,7 +73,6 @@ func setFlag(t *testing.T, name, value string) {
 // A test of a framework such as Ginkgo is no *testing.T.
 func TestRunNeedsNoTestOfPackageTesting(t *testing.T) {
 	before := runtime.NumGoroutine()
-	setFlag(t, "test.count", "2")
 	setFlag(t, "test.skip", "websites")
 	if logs, cause := runSpec(t, copying(copyConfigMap)); cause != nil || !strings.Contains(logs, "200 runs, ") {
 		t.Errorf("got panic %v and logs\n%s\nwant none, and 200 runs", cause, logs)
@@ -84,6 +83,14 @@ func TestRunNeedsNoTestOfPackageTesting(t *testing.T) {
 	goroutines.ExpectAtMost(t, before)
 	if flag.Lookup("test.skip").Value.String() != "websites" {
 		t.Error("the flags of package testing have changed")
+	}
+}
+
+// Package testing runs each test once for each number of processors.
+func TestRunIsNotRepeatedForProcessors(t *testing.T) {
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.cpu", "1,2", "-test.timeout", "60s", "-test.run", "^TestFailureOfStepsReachesFramework$")
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Errorf("got error %v and output\n%s", err, output)
 	}
 }
 
