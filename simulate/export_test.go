@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,12 @@ func CountRefusals(method, uri, body string, codes ...int) map[string]int {
 
 // ShortenWatchdog sets the time after which a run without progress is stuck.
 func ShortenWatchdog(period time.Duration) { shortWatchdogPeriod.Store(int64(period)) }
+
+// WaitUntilAllAreBlocked waits until no other goroutine can run.
+func WaitUntilAllAreBlocked() {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	newQuiescence().wait()
+}
 
 // Repeat executes the run that has failed n times, and returns how often it fails again by the same
 // oracle.

@@ -58,11 +58,10 @@ var stuck = map[string]struct {
 		want: "a goroutine waits for a mutex",
 	},
 	"channel": {
-		start: func(context.Context, *rest.Config) error {
+		start: func(ctx context.Context, _ *rest.Config) error {
 			simulate.ShortenWatchdog(time.Second)
 			<-outside
-			time.Sleep(24 * time.Hour) // longer than the scheduler sleeps
-			resumed.Store(true)
+			<-ctx.Done()
 			return nil
 		},
 		want: "a goroutine of the program waits for something outside of the bubble",
@@ -90,7 +89,7 @@ var stuck = map[string]struct {
 
 var (
 	outside = make(chan struct{}) // of any bubble
-	resumed atomic.Bool           // the program that waits for it runs
+	resumed atomic.Bool           // the run of a stuck program goes on
 )
 
 // spin does not return.
@@ -106,7 +105,7 @@ func TestWatchdogExplainsStuckPrograms(t *testing.T) {
 		if outside := stuck[name].outside; outside != nil {
 			go outside()
 		}
-		simulate.Run(t, simulate.Test{Start: stuck[name].start})
+		simulate.Run(t, simulate.Test{Start: stuck[name].start, Steps: func(*simulate.World) { resumed.Store(true) }})
 		return
 	}
 	for name, program := range stuck {
@@ -144,8 +143,9 @@ func failStuck(t *testing.T, env string, tests ...string) string {
 // what it waits for comes.
 func TestProgramPassesAfterStuckProgram(t *testing.T) {
 	simulate.ShortenWatchdog(0)
-	close(outside)
 	simulate.Replay(t, copying(copyConfigMap), 7, simulate.Crash{After: "1st create of secrets default/a"})
+	close(outside)
+	simulate.WaitUntilAllAreBlocked()
 	if resumed.Load() {
 		t.Error("the abandoned run goes on")
 	}
