@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// watchdog finds a run that makes no progress: nothing in the bubble could, because its clock stands
-// still. It runs outside of the bubble.
+// watchdog finds a run that makes no progress: nothing in the bubble could, because its clock
+// stands still. It runs outside of the bubble.
 type watchdog struct {
 	progress atomic.Int64
 	bubble   atomic.Value // of the run: a string
