@@ -76,14 +76,12 @@ func TestProgramThatCanWriteNothingFails(t *testing.T) {
 
 // A program that writes nothing is one that the test has not set up, or one that must not write.
 func TestProgramThatWritesNothingFails(t *testing.T) {
-	state := map[string]string{}
 	test := simulate.Test{Objects: []fake.Object{source("1")}, Start: func(ctx context.Context, _ *rest.Config) error {
-		state["read"] = "yes"
 		<-ctx.Done()
 		return nil
 	}}
 	wantFound(t, simulate.Find(t, test, 20), "steps", "the program has written nothing in the undisturbed run: there is nothing to compare")
-	test.Outside = func() any { return state }
+	test.Outside = func() any { return map[string]string{"bucket": "empty"} }
 	wantFound(t, simulate.Find(t, test, 20), "")
 	test.Outside, test.Without = nil, []simulate.Oracle{simulate.EndState}
 	wantFound(t, simulate.Find(t, test, 20), "")
