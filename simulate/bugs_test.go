@@ -22,8 +22,8 @@ type operatorBug struct {
 }
 
 // The bugs are from the list of Sieve (OSDI 2022),
-// https://github.com/sieve-project/sieve/blob/main/docs/bugs.md. docs/simulate-bugs.md says what
-// each one is.
+// https://github.com/sieve-project/sieve/blob/main/docs/bugs.md. docs/simulate.md says what each
+// one is.
 var operatorBugs = []operatorBug{
 	// Intermediate states: a crash between two writes.
 	{"rabbitmq/cluster-operator#782", claimExpansion, "end state", `spec.resources.requests.storage is "10Gi"`},

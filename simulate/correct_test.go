@@ -91,7 +91,7 @@ func TestProgramMayPollForAnyTime(t *testing.T) {
 		return every(ctx, time.Second, func() { _, _ = client.CoreV1().ConfigMaps("default").Get(ctx, "a", metav1.GetOptions{}) })
 	})
 	var slept time.Duration
-	test := simulate.Test{Start: poll, Rest: time.Minute, Steps: func(w *simulate.World) {
+	test := simulate.Test{Start: poll, Rest: time.Minute, Without: []simulate.Oracle{simulate.EndState}, Steps: func(w *simulate.World) {
 		began := time.Now()
 		w.Sleep(16 * time.Hour)
 		slept = time.Since(began)
@@ -127,7 +127,7 @@ func TestDefinitionAmongObjects(t *testing.T) {
 	website := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Website", "metadata": map[string]any{"namespace": "default", "name": "a"},
 	}}
-	test := simulate.Test{Start: start(copyConfigMap), Objects: []fake.Object{definition, website}, Steps: func(w *simulate.World) { w.Delete(website) }}
+	test := simulate.Test{Start: start(copyConfigMap), Objects: []fake.Object{definition, website, source("1")}, Steps: func(w *simulate.World) { w.Delete(website) }}
 	wantFound(t, simulate.Find(t, test, 3), "")
 	test.Objects = []fake.Object{website}
 	wantFound(t, simulate.Find(t, test, 3), "steps", "must be in Test.CustomResources")
@@ -242,7 +242,7 @@ func TestGapReachesAllWatchesOfResource(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	})
-	found := simulate.RunPlan(t, simulate.Test{Start: program, Objects: []fake.Object{source("1")}, Steps: func(w *simulate.World) {
+	found := simulate.RunPlan(t, simulate.Test{Start: program, Objects: []fake.Object{source("1")}, Without: []simulate.Oracle{simulate.EndState}, Steps: func(w *simulate.World) {
 		w.Update(source("2"))
 		w.Sleep(time.Second)
 		w.Update(source("3"))

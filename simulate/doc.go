@@ -49,8 +49,9 @@
 // managedFields and times are not compared, and generated names and hashes of templates are matched
 // by the content of their objects. What Test.Outside returns is compared as an object is. An
 // undisturbed run fails if the API server refuses a write to the end, see [Refused]: all runs would
-// end alike. A run also fails if it breaks another rule, see [Oracle], or if an invariant of the
-// test returns an error.
+// end alike. It also fails if the program writes nothing, unless Outside is compared or [EndState]
+// is off. A run also fails if it breaks another rule, see [Oracle], or if an invariant of the test
+// returns an error.
 //
 // A program that does not come to rest, since its writes undo each other or are refused each time,
 // would run for ever. An undisturbed run is given up after 5,000 writes and events in the time
@@ -63,14 +64,16 @@
 // A crash cancels the context, and the process's requests fail from then on; its code runs on until
 // Start returns. A service outside of the API server is simulated if it is reached by HTTP, see
 // [World.External]: a database needs a fake in the bubble. A program that listens on a port, or
-// holds a mutex while it sleeps, makes no progress; after 30 s of real time the test binary panics,
-// and prints the stacks.
+// holds a mutex while it sleeps, makes no progress. After 30 s of real time the run is abandoned:
+// the test fails with the program's frames, and the goroutines stay blocked. If one runs without
+// end, the process ends instead, since no simulation could run beside it.
 //
 // # Files
 //
 // Each line uses those below it. The scheduler also refers to the stimuli, whose types it holds.
 //
-//	simulate.go, runner.go      Run: which runs there are, and how a failure is repeated and reported
+//	simulate.go, runner.go      Run: the settings of the process, the search, and its report
+//	schedule.go, bubble.go      which runs there are, in each shard; the *testing.T of bubbles
 //	run.go, test.go, world.go   one run: its set-up, Steps and end
 //	cluster.go, actor.go        the stimuli of the cluster: actors and their actions
 //	workloads.go, invariant.go  actors and invariants that programs may use
@@ -84,6 +87,7 @@
 //	plan.go, disturbance.go     what goes wrong in a run
 //	staleness.go, rest.go       what a process does not see, and when the program is at rest
 //	quiescence.go, watchdog.go  when all goroutines are blocked, and what ends a run that never is
+//	stacks.go                   the frames of the program among the stacks of goroutines
 //	record.go, timeline.go      what has happened, and how a report prints it
 //	point.go                    the names of writes
 package simulate

@@ -5,6 +5,7 @@ package simulate
 
 import (
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func Find(t *testing.T, test Test, runs int) Found {
 func FindWithSeed(t *testing.T, test Test, runs int, seed uint64) (found Found) {
 	t.Helper()
 	withRunner(t, test, func(r *runner) {
-		p, failed := r.search(runs, seed)
+		_, p, failed := r.search(&schedule{runs: runs, seed: seed})
 		found.Runs = r.runs
 		if failed != nil {
 			p, failed = r.shorten(p, failed)
@@ -68,14 +69,20 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 	return found
 }
 
-// UndisturbedWrites returns what a test that passes logs of the undisturbed run.
-func UndisturbedWrites(t *testing.T, test Test) (text string) {
+// Plans returns the plans of a shard's runs, by number. The empty text is that of all runs.
+func Plans(t *testing.T, text string, runs int, singles ...Disturbance) map[int]string {
 	t.Helper()
-	withRunner(t, test, func(r *runner) {
-		r.runUndisturbed()
-		text = r.undisturbedWrites()
-	})
-	return text
+	part, err := parseShard(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &schedule{runs: runs, shard: part}
+	s.begin(singles)
+	plans := map[int]string{}
+	for k, p := range s.plans() {
+		plans[k] = p.String()
+	}
+	return plans
 }
 
 // CountRefusals returns the refusals that count after the answers to one request, by what it does.
@@ -95,6 +102,12 @@ func CountRefusals(method, uri, body string, codes ...int) map[string]int {
 
 // ShortenWatchdog sets the time after which a run without progress is stuck.
 func ShortenWatchdog(period time.Duration) { shortWatchdogPeriod.Store(int64(period)) }
+
+// WaitUntilAllAreBlocked waits until no other goroutine can run.
+func WaitUntilAllAreBlocked() {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	newQuiescence().wait()
+}
 
 // Repeat executes the run that has failed n times, and returns how often it fails again by the same
 // oracle.

@@ -32,7 +32,8 @@ type process struct {
 	stopping  bool          // the run has ended or the process has crashed: Start may return
 	done      chan struct{} // closed when Start has returned
 	err       error         // of Start; set before done is closed
-	panicked  string        // with the stack; set before done is closed
+	panicked  string        // set before done is closed, with the stack
+	stack     string
 }
 
 // start calls Start in a goroutine.
@@ -48,7 +49,7 @@ func (s *scheduler) start(number int) {
 		defer close(p.done)
 		defer func() {
 			if cause := recover(); cause != nil {
-				p.panicked = fmt.Sprintf("%v\n%s", cause, debug.Stack())
+				p.panicked, p.stack = fmt.Sprint(cause), string(debug.Stack())
 			}
 		}()
 		p.err = s.test.Start(ctx, &rest.Config{Host: "http://simulated", Transport: p, QPS: -1})
@@ -97,8 +98,8 @@ func (s *scheduler) reviveProcesses() {
 			continue
 		}
 		switch {
-		case p.panicked != "":
-			s.record.fail(Panic, "Start panicked: %s", p.panicked)
+		case p.stack != "":
+			s.record.failWithStacks(Panic, []string{p.stack}, "Start panicked: %s", p.panicked)
 			return
 		case !p.stopping && (!s.disturbed || p.err == nil):
 			s.record.fail(Return, "Start returned while its context is not cancelled: %v", p.err)

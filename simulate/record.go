@@ -16,7 +16,9 @@ type Oracle string
 
 // The oracles. Test.Without switches them off.
 const (
-	// EndState requires that a disturbed run ends in the same state as the undisturbed run.
+	// EndState requires that a disturbed run ends in the same state as the undisturbed run, and
+	// that the undisturbed program writes something or Test.Outside is set, so that there is
+	// something to compare.
 	EndState Oracle = "end state"
 	// Order requires that an undisturbed run in another order ends in the same state.
 	Order Oracle = "order"
@@ -48,6 +50,7 @@ const (
 type failure struct {
 	oracle Oracle
 	text   string
+	stacks []string // of goroutines, of which the text has the program's frames; or nil
 }
 
 // record is what a run has done.
@@ -79,6 +82,15 @@ func (r *record) failAlways(o Oracle, format string, args ...any) {
 	if r.failure == nil {
 		r.failure = &failure{oracle: o, text: fmt.Sprintf(format, args...)}
 	}
+}
+
+// failWithStacks notes a failure as fail does, with the program's frames of stacks.
+func (r *record) failWithStacks(o Oracle, stacks []string, format string, args ...any) {
+	if r.failed() || slices.Contains(r.without, o) {
+		return
+	}
+	r.failAlways(o, "%s\n%s", fmt.Sprintf(format, args...), programFrames(stacks))
+	r.failure.stacks = stacks
 }
 
 // note adds an entry to the timeline. Who is empty for what the scheduler does.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing/synctest"
 	"time"
 
@@ -23,18 +22,19 @@ func newScheduler(test *Test, p plan, limit int, watchdog *watchdog, mapper *map
 		points: newPoints(), record: record{began: time.Now(), without: test.Without}, rest: restOracle{period: test.Rest}, refusals: refusals{},
 		staleness: newStaleness(), arrived: make(chan struct{}, 1),
 	}
+	watchdog.bubble.Store(currentBubble())
 	if p.seed != 0 {
 		s.random = rand.New(rand.NewPCG(p.seed, 0))
 	}
 	return s
 }
 
-// run executes the test once.
+// run executes the test once. A function of the test may panic, or end the goroutine.
 func (s *scheduler) run() {
+	defer s.shutDown()
 	if s.setUp() {
 		s.executeSteps()
 	}
-	s.shutDown()
 }
 
 // setUp starts the API server with the objects of the test, and the processes.
@@ -126,12 +126,12 @@ func (s *scheduler) shutDown() {
 			return end
 		})
 		if !p.hasReturned() {
-			s.record.fail(Return, "Start has not returned %v after its context was cancelled\n%s", stopTimeout, strings.Join(bubbleStacks(), "\n\n"))
+			s.record.failWithStacks(Return, programStacks(), "Start has not returned %v after its context was cancelled", stopTimeout)
 		}
 	}
 	for _, p := range s.processes {
-		if p.hasReturned() && p.panicked != "" {
-			s.record.fail(Panic, "Start panicked: %s", p.panicked)
+		if p.hasReturned() && p.stack != "" {
+			s.record.failWithStacks(Panic, []string{p.stack}, "Start panicked: %s", p.panicked)
 		}
 		s.crash(p)
 	}
@@ -142,7 +142,7 @@ func (s *scheduler) shutDown() {
 	synctest.Wait()
 	s.takeReports()
 	if left := programStacks(); len(left) > 0 {
-		s.record.fail(Goroutines, "%d goroutines are left after Start has returned%s\n%s", len(left), handlersOf(left), strings.Join(left, "\n\n"))
+		s.record.failWithStacks(Goroutines, left, "%d goroutines are left after Start has returned%s", len(left), handlersOf(left))
 	}
 	if failed != nil {
 		s.record.failure = failed

@@ -5,11 +5,12 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	mathrand "math/rand" //nolint:depguard // whose global generator client-go draws from
-	"math/rand/v2"
 	"os"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -32,14 +33,24 @@ var (
 	runsFlag   = flag.Int("simulate.runs", intOf("SIMULATE_RUNS", 200), "number of runs of each simulation")
 	replayFlag = flag.String("simulate.replay", os.Getenv("SIMULATE_REPLAY"), "the run to execute instead, as a failure prints it")
 	seedFlag   = flag.Uint64("simulate.seed", uint64(intOf("SIMULATE_SEED", 1)), "seed of the simulations")
+	shardFlag  = flag.String("simulate.shard", os.Getenv("SIMULATE_SHARD"), "the part i/n of the runs to execute, such as 1/4")
 )
+
+// errEnvironment is that of the environment variables which flags are initialized with.
+var errEnvironment error
 
 // intOf returns the number in an environment variable.
 func intOf(name string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
 	}
-	return otherwise
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		errEnvironment = errors.Join(errEnvironment, fmt.Errorf("simulate: parse %s: %q is no number", name, text))
+		return otherwise
+	}
+	return int(n)
 }
 
 // simulating is held during a simulation: it changes settings of the process.
@@ -47,7 +58,8 @@ var simulating sync.Mutex
 
 // runner executes the runs of one test.
 type runner struct {
-	t        *testing.T
+	t        TestingT
+	bubble   *testing.T // that bubbles have
 	test     *Test
 	mapper   mapper
 	watchdog *watchdog
@@ -56,7 +68,6 @@ type runner struct {
 	want     []canonical.State // of the undisturbed run
 	points   []string          // of the undisturbed run
 	writes   []string          // of the undisturbed run
-	places   int               // number of single disturbances
 	happened []Disturbance     // in all runs
 	planned  int               // number of disturbances of all runs
 	runs     int
@@ -68,14 +79,17 @@ type runner struct {
 const gcPercent = 400
 
 // withRunner calls do with the settings of the process that simulations need.
-func withRunner(t *testing.T, test Test, do func(*runner)) {
+func withRunner(t TestingT, test Test, do func(*runner)) {
 	t.Helper()
+	if errEnvironment != nil {
+		t.Fatalf("%v", errEnvironment)
+	}
 	ignored, err := canonical.Ignore(test.Ignore)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 	if test.Start == nil {
-		t.Fatal("simulate: Test.Start is nil")
+		t.Fatalf("simulate: Test.Start is nil")
 	}
 	test.ignored = ignored
 	if test.Rest == 0 {
@@ -83,26 +97,32 @@ func withRunner(t *testing.T, test Test, do func(*runner)) {
 	}
 	godebug := os.Getenv("GODEBUG")
 	if isParallel(t) {
-		t.Fatal("simulate: a simulation sets GOMAXPROCS and global variables of the process: do not call t.Parallel in its test, or in a test that it is a subtest of")
+		t.Fatalf("simulate: a simulation sets GOMAXPROCS and global variables of the process: do not call t.Parallel in its test, or in a test that it is a subtest of")
 	}
 	simulating.Lock()
 	defer simulating.Unlock()
+	bubble, end := bubbleTest(t)
+	defer end()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	_ = os.Setenv("GODEBUG", godebug+",randseednop=0") // so that math/rand can be seeded; fails for an invalid name only
 	defer func() { _ = os.Setenv("GODEBUG", godebug) }()
 	defer seedGlobal(time.Now().UnixNano())
-	r := &runner{t: t, test: &test, watchdog: startWatchdog(), limit: firstLimit + objectLimit*len(test.Objects)}
+	r := &runner{t: t, bubble: bubble, test: &test, watchdog: startWatchdog(), limit: firstLimit + objectLimit*len(test.Objects)}
 	defer r.watchdog.stop()
 	defer r.interceptErrors()()
 	do(r)
 }
 
 // isParallel reports whether a test, or one that it is a subtest of, has called t.Parallel.
-func isParallel(t *testing.T) (parallel bool) {
+func isParallel(t TestingT) (parallel bool) {
 	t.Helper()
+	of, ok := t.(*testing.T)
+	if !ok {
+		return false
+	}
 	defer func() { parallel = recover() != nil }()
-	t.Setenv("GODEBUG", os.Getenv("GODEBUG")) // panics in a parallel test
+	of.Setenv("GODEBUG", os.Getenv("GODEBUG")) // panics in a parallel test
 	return false
 }
 
@@ -113,8 +133,8 @@ func (r *runner) interceptErrors() func() {
 	utilruntime.ReallyCrash = false
 	utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, cause any) {
 		if s := r.current.Load(); s != nil {
-			stack := debug.Stack()
-			s.report(func() { s.record.fail(Panic, "a panic was recovered: %v\n%s", cause, stack) })
+			stack := string(debug.Stack())
+			s.report(func() { s.record.failWithStacks(Panic, []string{stack}, "a panic was recovered: %v", cause) })
 		}
 	}}
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, message string, _ ...any) {
@@ -129,35 +149,105 @@ func (r *runner) interceptErrors() func() {
 	}
 }
 
-// run executes the test once, in a bubble of its own.
+// run executes the test once, in a bubble of its own. The bubble has a goroutine of its own, too,
+// so that a run without progress can be abandoned.
 func (r *runner) run(p plan) (result record) {
+	r.t.Helper()
 	r.runs++
-	defer func() {
-		// The bubble panics if goroutines are left, of which shutDown has taken note.
-		if cause := recover(); cause != nil && !strings.Contains(fmt.Sprint(cause), "blocked goroutines remain") {
-			panic(cause)
-		}
-		r.stimuli += result.stimuli
-		r.happened = append(r.happened, result.happened...)
-		r.planned += len(p.disturbances)
-	}()
 	seedGlobal(int64(p.seed))
-	completed := false
-	synctest.Test(r.t, func(*testing.T) {
+	var completed bool
+	var panicked any
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() {
+			// The bubble panics if goroutines are left, of which shutDown has taken note.
+			if cause := recover(); cause != nil && !strings.Contains(fmt.Sprint(cause), "blocked goroutines remain") {
+				panic(cause)
+			}
+		}()
+		synctest.Test(r.bubble, func(*testing.T) { result, completed, panicked = r.runInBubble(p) })
+	}()
+	select {
+	case <-ended:
+	case s := <-r.watchdog.stuck:
+		r.abandon(p, s)
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+	if !completed {
+		r.t.FailNow() // as Steps has
+	}
+	r.stimuli += result.stimuli
+	r.happened = append(r.happened, result.happened...)
+	r.planned += len(p.disturbances)
+	return result
+}
+
+// runInBubble executes the test once, in a goroutine that functions of the test may end. It reports
+// whether none has, and returns what one has panicked with, if the test is not of package testing:
+// a failure of Ginkgo does.
+func (r *runner) runInBubble(p plan) (result record, completed bool, panicked any) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
 		s := newScheduler(r.test, p, r.limit, r.watchdog, &r.mapper)
 		defer func() {
 			result = s.record
 			s.release()
 		}()
 		r.current.Store(s)
-		defer r.current.Store(nil)
+		defer r.current.CompareAndSwap(s, nil)
+		if r.bubble != r.t {
+			defer func() { panicked = recover() }()
+		}
 		s.run()
 		completed = true
-	})
-	if !completed {
-		r.t.FailNow() // as Steps has
+	}()
+	<-ended
+	return result, completed, panicked
+}
+
+// abandon ends the test of a run without progress, whose goroutines stay blocked. If one of them
+// runs without end, it ends the process.
+func (r *runner) abandon(p plan, s *stuck) {
+	r.t.Helper()
+	text := fmt.Sprintf("the run has made no progress for %v: %s\n\n%s%s\nThe run is %s",
+		s.period, s.why, programFrames(s.stacks), r.writeStacks(s.stacks), r.replayFlag(p))
+	if s.busy {
+		fmt.Fprintf(os.Stderr, "--- FAIL: %s\n%s\nThe goroutine cannot be stopped, and no other simulation could run beside it: later tests of the package did not run.\n", r.t.Name(), text)
+		os.Exit(1)
 	}
-	return result
+	if current := r.current.Swap(nil); current != nil {
+		current.abandoned.Store(true)
+	}
+	r.t.Fatalf("%s", text)
+}
+
+// writeStacks writes stacks to a file, and returns a line that names it. The file outlives the
+// test: it is in the test's folder of artifacts if -artifacts is set, and in that of temporary
+// files otherwise.
+func (r *runner) writeStacks(stacks []string) string {
+	dir := ""
+	if t, ok := r.t.(interface{ ArtifactDir() string }); ok && isSet("test.artifacts") {
+		dir = t.ArtifactDir()
+	}
+	file, err := os.CreateTemp(dir, "simulate-*.stacks")
+	if err == nil {
+		_, err = file.WriteString(strings.Join(stacks, "\n\n"))
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		return fmt.Sprintf("\nThe whole stacks are lost: %v", err)
+	}
+	return "\nThe whole stacks are in " + file.Name()
+}
+
+// isSet reports whether a flag without a value is set.
+func isSet(name string) bool {
+	f := flag.Lookup(name)
+	return f != nil && f.Value.String() == "true"
 }
 
 // seedGlobal seeds what client-go draws delays from, and the server generated names.
@@ -194,18 +284,23 @@ func (r *runner) check(got *record, p plan) {
 // undisturbedWrites returns the program's writes in the undisturbed run as text.
 func (r *runner) undisturbedWrites() string {
 	if len(r.writes) == 0 {
-		return "The program has written nothing in the undisturbed run: there was nothing to compare."
+		return "The program has written nothing in the undisturbed run."
 	}
 	return "The program's writes in the undisturbed run:\n  " + strings.Join(r.writes, "\n  ")
 }
 
 // runUndisturbed executes the undisturbed run, which the others are compared with. It fails if the
-// program can write nothing: then all runs would end alike.
+// program writes nothing, or can write nothing: then all runs would end alike.
 func (r *runner) runUndisturbed() *record {
+	r.t.Helper()
 	first := r.run(plan{})
 	r.want, r.points, r.writes = first.states, first.points, first.writes
-	if len(first.writes) > 0 && first.accepted == 0 {
+	switch {
+	case len(first.writes) > 0 && first.accepted == 0:
 		first.fail(oracleSteps, "every write of the undisturbed run is refused")
+	case len(first.writes) == 0 && r.test.Outside == nil && !slices.Contains(r.test.Without, EndState):
+		first.fail(oracleSteps, "the program has written nothing in the undisturbed run: there is nothing to compare. "+
+			"Let Objects and Steps make it write, return by Outside what it does elsewhere, or, if it must write nothing, switch off the oracle simulate.EndState")
 	}
 	if !first.failed() {
 		r.limit = otherLimit + timesLimit*first.load
@@ -213,53 +308,25 @@ func (r *runner) runUndisturbed() *record {
 	return &first
 }
 
-// orders is the number of undisturbed runs in other orders.
-const orders = 10
-
-// search executes runs until one fails or their number is reached. It returns the plan and the
-// record of the one that failed.
-func (r *runner) search(runs int, seed uint64) (plan, *record) {
+// search executes the runs of a shard until one fails. It returns the number, plan and record of
+// the one that failed. The undisturbed run, which has number 0, is executed in each shard.
+func (r *runner) search(s *schedule) (number int, p plan, failed *record) {
+	r.t.Helper()
 	if first := r.runUndisturbed(); first.failed() {
-		return plan{}, first
+		return 0, plan{}, first
 	}
-	seed = max(seed, 1) // 0 is the order of arrival
-	for i := uint64(0); i < orders && r.runs < runs; i++ {
-		p := plan{seed: seed + i}
+	s.begin(r.singles())
+	for k, p := range s.plans() {
 		if failed := r.try(p); failed != nil {
-			return p, failed
+			return k, p, failed
 		}
 	}
-	random := rand.New(rand.NewPCG(seed, 1))
-	singles := r.singles()
-	random.Shuffle(len(singles), func(i, j int) { singles[i], singles[j] = singles[j], singles[i] })
-	r.places = len(singles)
-	for i := 0; r.runs < runs && len(singles) > 0; i++ {
-		p := r.planAt(i, singles, random)
-		if failed := r.try(p); failed != nil {
-			return p, failed
-		}
-	}
-	return plan{}, r.unreached(r.test.Disturb)
-}
-
-// planAt returns the plan of the i-th disturbed run: first all single disturbances, then as many
-// pairs, then one to four in a random order.
-func (r *runner) planAt(i int, singles []Disturbance, random *rand.Rand) plan {
-	if i < len(singles) {
-		return plan{disturbances: singles[i : i+1]}
-	}
-	p, n := plan{}, 2
-	if i >= 2*len(singles) {
-		p.seed, n = 1+random.Uint64N(1_000_000), 1+random.IntN(4)
-	}
-	for _, j := range random.Perm(len(singles))[:min(n, len(singles))] {
-		p.disturbances = append(p.disturbances, singles[j])
-	}
-	return p
+	return 0, plan{}, r.unreached(s.decided(r.test.Disturb))
 }
 
 // try executes a plan, and returns its record if it has failed.
 func (r *runner) try(p plan) *record {
+	r.t.Helper()
 	got := r.run(p)
 	r.check(&got, p)
 	if got.failed() {
@@ -312,6 +379,7 @@ func (r *runner) singles() []Disturbance {
 
 // shorten returns the shortest plan, got by leaving parts of p out, that fails by the same oracle.
 func (r *runner) shorten(p plan, failed *record) (plan, *record) {
+	r.t.Helper()
 	for i := 0; i < len(p.disturbances) && len(p.disturbances) > 1; {
 		shorter := plan{seed: p.seed}
 		shorter.disturbances = append(append(shorter.disturbances, p.disturbances[:i]...), p.disturbances[i+1:]...)
@@ -335,16 +403,22 @@ const repeats = 5
 
 // announce prints the first line of a failure to the standard error: the test's time may end before
 // the report.
-func (r *runner) announce(p plan, failed *record) {
+func (r *runner) announce(number int, p plan, failed *record) {
 	first, _, _ := strings.Cut(failed.failure.text, "\n")
-	fmt.Fprintf(os.Stderr, "%s: found in run %d: %s (-simulate.replay '%s')\n", r.t.Name(), r.runs, strings.TrimSuffix(first, ":"), p)
+	fmt.Fprintf(os.Stderr, "%s: found in run %d: %s (%s)\n", r.t.Name(), number+1, strings.TrimSuffix(first, ":"), r.replayFlag(p))
 }
+
+func (r *runner) replayFlag(p plan) string { return fmt.Sprintf("-simulate.replay '%s'", p) }
 
 // report fails the test with a description of the run.
 func (r *runner) report(p plan, failed *record) {
 	r.t.Helper()
+	text := strings.TrimSpace(failed.failure.text)
+	if len(failed.failure.stacks) > 0 {
+		text += r.writeStacks(failed.failure.stacks)
+	}
 	if failed.failure.oracle == oracleSteps && p.seed == 0 && len(p.disturbances) == 0 {
-		r.t.Errorf("%s\n\nTimeline:\n%s", failed.failure.text, failed.timeline)
+		r.t.Errorf("%s\n\nTimeline:\n%s", text, failed.timeline)
 		return
 	}
 	again, times := 0, repeats
@@ -356,6 +430,14 @@ func (r *runner) report(p plan, failed *record) {
 			again++
 		}
 	}
-	r.t.Errorf("%s\n\nTimeline:\n%s\nReplay it by\n  simulate.Replay(t, test, %s)\nor by\n  go test -run '^%s$' -simulate.replay '%s'\nIt failed again in %d of %d repeats.",
-		strings.TrimSpace(failed.failure.text), failed.timeline, p, r.t.Name(), p, again, times)
+	r.t.Errorf("%s\n\nTimeline:\n%s\nReplay it by\n  simulate.Replay(t, test, %s)\nor by\n  go test %s %s\nIt failed again in %d of %d repeats.",
+		text, failed.timeline, p, r.testFlag(), r.replayFlag(p), again, times)
+}
+
+// testFlag returns the flag that selects the test.
+func (r *runner) testFlag() string {
+	if flag.Lookup("ginkgo.focus") != nil {
+		return fmt.Sprintf("-ginkgo.focus '^%s$'", strings.ReplaceAll(regexp.QuoteMeta(r.t.Name()), "'", "."))
+	}
+	return fmt.Sprintf("-run '^%s$'", r.t.Name())
 }

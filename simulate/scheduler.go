@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kinformer/kinformer/fake"
@@ -50,6 +51,8 @@ type scheduler struct {
 	reports []func() // of the program's goroutines, to be called by the scheduler
 	round   int      // number of deliveries
 	running bool     // the program runs, and no function of the test is called
+
+	abandoned atomic.Bool // the run makes no progress, and its test has ended
 }
 
 // stimulus is something that can happen next.
@@ -175,8 +178,15 @@ const (
 	timesLimit  = 10
 )
 
+// never is not closed, and belongs to no bubble: the clock of a bubble in which a goroutine waits
+// for it does not advance.
+var never = make(chan struct{})
+
 // next waits for quiescence and picks a stimulus, or returns nil if there is none.
 func (s *scheduler) next() stimulus {
+	if s.abandoned.Load() {
+		<-never
+	}
 	s.quiescence.wait()
 	s.endStaleness()
 	stimuli := s.stimuli()

@@ -74,6 +74,19 @@ func TestProgramThatCanWriteNothingFails(t *testing.T) {
 	wantFound(t, simulate.Find(t, test, 20), "steps", "every write of the undisturbed run is refused")
 }
 
+// A program that writes nothing is one that the test has not set up, or one that must not write.
+func TestProgramThatWritesNothingFails(t *testing.T) {
+	test := simulate.Test{Objects: []fake.Object{source("1")}, Start: func(ctx context.Context, _ *rest.Config) error {
+		<-ctx.Done()
+		return nil
+	}}
+	wantFound(t, simulate.Find(t, test, 20), "steps", "the program has written nothing in the undisturbed run: there is nothing to compare")
+	test.Outside = func() any { return map[string]string{"bucket": "empty"} }
+	wantFound(t, simulate.Find(t, test, 20), "")
+	test.Outside, test.Without = nil, []simulate.Oracle{simulate.EndState}
+	wantFound(t, simulate.Find(t, test, 20), "")
+}
+
 // The program creates a second Secret if it is woken before it receives the first one.
 func TestEndStateOfStaleCacheIsFound(t *testing.T) {
 	found := simulate.Find(t, copying(createUnlessCached), 300)
@@ -199,6 +212,22 @@ func TestParallelTestIsRefused(t *testing.T) {
 	}
 }
 
+// Steps may end the test. The program is stopped before.
+func TestStepsMayEndTest(t *testing.T) {
+	if os.Getenv("FAILING_STEPS") != "" {
+		test := copying(copyConfigMap)
+		test.Steps = func(*simulate.World) { t.Fatal("no Secret") }
+		simulate.Run(t, test)
+		return
+	}
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestStepsMayEndTest$")
+	command.Env = append(os.Environ(), "FAILING_STEPS=yes")
+	output, err := command.CombinedOutput()
+	if err == nil || strings.Count(string(output), "no Secret") != 1 || strings.Contains(string(output), "panic") {
+		t.Errorf("got error %v and output\n%s\nwant one failure, and no panic", err, output)
+	}
+}
+
 func TestSettingsOfProcessAreRestored(t *testing.T) {
 	procs, handlers, crash := runtime.GOMAXPROCS(0), len(utilruntime.ErrorHandlers), utilruntime.ReallyCrash
 	simulate.Find(t, copying(copyConfigMap), 1)
@@ -217,7 +246,7 @@ func TestOracleIsSwitchedOff(t *testing.T) {
 		return nil
 	}}
 	wantFound(t, simulate.Find(t, test, 5), "goroutines")
-	test.Without = []simulate.Oracle{simulate.Goroutines}
+	test.Without = []simulate.Oracle{simulate.Goroutines, simulate.EndState}
 	wantFound(t, simulate.Find(t, test, 5), "")
 }
 

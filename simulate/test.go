@@ -24,7 +24,8 @@ type Test struct {
 
 	// CustomResources are served in addition to the built-in resources.
 	CustomResources []fake.CustomResource
-	// Objects exist before Start is called. They are not changed.
+	// Objects exist before Start is called, in this order: a CustomResourceDefinition, which takes
+	// the place of a CustomResource, comes before the objects of its kind. They are not changed.
 	Objects []fake.Object
 	// Setup is called once in each run, before the first call of Start. What a run needs anew is
 	// made by it, such as the service outside of the API server that [World.External] returns a

@@ -13,6 +13,8 @@
 //		})
 //	}
 //
+// In a suite of Ginkgo, ginkgo.GinkgoT() takes the place of t.
+//
 // # What differs from production
 //
 //   - The manager listens on no port: metrics, probes, pprof and webhooks are not served. Webhooks
@@ -27,7 +29,8 @@
 //   - The queues of controllers have no metrics and no names. They are not priority queues, unless
 //     the options of a controller ask for one: a priority queue of controller-runtime v0.24.1 that
 //     is shut down may block forever with its lock held, since it waits for a worker that has
-//     ended. Such a run hangs.
+//     ended. Such a run hangs. It was mended in July 2026: controller-runtime v0.25.2 has
+//     https://github.com/kubernetes-sigs/controller-runtime/pull/3540.
 //   - A controller that the program starts itself, such as one of controller.NewUnmanaged, is not
 //     changed.
 //   - The names of controllers are not checked to be unique in the process, since each run has the

@@ -63,7 +63,7 @@ type settled struct {
 func run(t *testing.T, seed uint64, test simulate.Test) []settled {
 	t.Helper()
 	var states []settled
-	test.Disturb, test.Without = []simulate.Disturbance{}, []simulate.Oracle{simulate.Goroutines}
+	test.Disturb, test.Without = []simulate.Disturbance{}, []simulate.Oracle{simulate.Goroutines, simulate.EndState} // the actors leave no work to a program
 	test.Steps = func(w *simulate.World) {
 		w.Sleep(time.Second / 2) // the controller of ReplicaSets divides by the age of Pods in milliseconds
 		p := &program{random: rand.New(rand.NewPCG(seed, 0)), world: w}
