@@ -178,8 +178,8 @@ const (
 	Checked Mode = iota
 	// DryRun validates as Checked does and does not store the object.
 	DryRun
-	// Trusted does not validate. Tests and simulations that write without a request may
-	// store objects that no request could.
+	// Trusted does not validate. Tests and simulations that write without a request may store
+	// objects that no request could.
 	Trusted
 )
 

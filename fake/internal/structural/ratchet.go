@@ -11,8 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// ratchet validates a value that replaces another one. It accepts an invalid value that is equal to
-// the one it replaces, as kube-apiserver does.
+// ratchet validates a value that replaces another one. It accepts any value that is equal to the one
+// it replaces, as kube-apiserver does, which looks at both only if the value is invalid.
 type ratchet struct {
 	pair
 	rules *spec.Schema
@@ -25,11 +25,10 @@ func (s *Schema) ratchet(next, current any) *ratchet {
 
 // Validate implements validate.ValueValidator.
 func (r *ratchet) Validate(value any) *validate.Result {
-	result := validate.NewSchemaValidator(r.rules, nil, r.path, strfmt.Default, r.validateInner).Validate(value)
-	if !result.IsValid() && r.unchanged() {
+	if r.unchanged() {
 		return &validate.Result{}
 	}
-	return result
+	return validate.NewSchemaValidator(r.rules, nil, r.path, strfmt.Default, r.validateInner).Validate(value)
 }
 
 // validateInner makes a validator use ratchets for the fields and items of its value.
