@@ -174,7 +174,8 @@ func (s *Store) Terminating() bool {
 type Mode int
 
 const (
-	// Checked validates metadata, and custom resources by their schemas. It is the mode of requests.
+	// Checked validates metadata, and custom resources by their schemas. It is the mode of
+	// requests.
 	Checked Mode = iota
 	// DryRun validates as Checked does and does not store the object.
 	DryRun

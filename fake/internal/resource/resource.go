@@ -69,9 +69,10 @@ func (r *Resource) Conform(obj history.Object) (unknown []string) {
 	return unknown
 }
 
-// Validate returns errors, those of the metadata of an object and of its fields by the schema of the
-// served version. The object must be in that version, pruned and defaulted. current is the one that
-// it replaces, in the same version, or nil. Only the status is written if status is set.
+// Validate returns the errors of an object: those of its metadata, and those of its fields by the
+// schema of the served version. The object must be in that version, pruned and defaulted. current
+// is the one that it replaces, in the same version, or nil. If status is set, only the status is
+// written.
 func (r *Resource) Validate(obj, current history.Object, status bool, metadata field.ErrorList) field.ErrorList {
 	if r.Schema == nil {
 		return metadata

@@ -11,8 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// ratchet validates a value that replaces another one. It accepts any value that is equal to the one
-// it replaces, as kube-apiserver does, which looks at both only if the value is invalid.
+// ratchet validates a value that replaces another one. It accepts any value that is equal to the
+// one it replaces. kube-apiserver does so, too, but compares only values that are invalid.
 type ratchet struct {
 	pair
 	rules *spec.Schema
