@@ -26,6 +26,7 @@ properties:
       port: {x-kubernetes-int-or-string: true, pattern: "^[0-9]+$"}
       day: {type: string, format: date}
       hue: {type: string, format: none-such}
+      flag: {type: boolean, format: none-such}
       share: {type: number, exclusiveMaximum: true, maximum: 0.5}
       words: {type: array, maxItems: 2, items: {type: string, minLength: 2}}
       tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}
@@ -82,6 +83,7 @@ func TestValidate(t *testing.T) {
 		`{"spec":{"port":true}}`:                 "FieldValueTypeInvalid spec.port",
 		`{"spec":{"day":"x"}}`:                   "FieldValueTypeInvalid spec.day",
 		`{"spec":{"hue":1}}`:                     "FieldValueTypeInvalid spec.hue",
+		`{"spec":{"flag":"x"}}`:                  "FieldValueTypeInvalid spec.flag",
 		`{"spec":{"share":0.5}}`:                 "FieldValueInvalid spec.share",
 		`{"spec":{"words":["ab","ab","ab"]}}`:    "FieldValueTooMany spec.words",
 		`{"spec":{"words":["a"]}}`:               "FieldValueInvalid spec.words[0]",
