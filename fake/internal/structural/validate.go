@@ -61,13 +61,10 @@ func (s *Schema) errorsOf(value, current any, path *field.Path) field.ErrorList 
 // withSkippedRules adds the error with which kube-apiserver says that it has not evaluated
 // x-kubernetes-validations, because other errors come first.
 func (s *Schema) withSkippedRules(errs field.ErrorList) field.ErrorList {
-	blocks := func(err *field.Error) bool {
-		switch err.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
-			return true
-		}
-		return false
+	blocking := []field.ErrorType{
+		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
 	}
+	blocks := func(err *field.Error) bool { return slices.Contains(blocking, err.Type) }
 	if s.celRules && slices.ContainsFunc(errs, blocks) {
 		errs = append(errs, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; "+
 			"correct the existing errors to complete validation"))
