@@ -4,13 +4,14 @@
 package structural
 
 import (
+	"encoding/json"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -61,12 +62,12 @@ func resourceErrors(at *field.Path, object map[string]any) field.ErrorList {
 		return errs
 	}
 	at = at.Child("metadata")
-	fields, ok := metadata.(map[string]any)
-	if !ok {
-		return append(errs, field.Invalid(at, metadata, "must be an object"))
-	}
 	var meta metav1.ObjectMeta
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &meta); err != nil {
+	text, err := json.Marshal(metadata)
+	if err == nil {
+		err = utiljson.Unmarshal(text, &meta)
+	}
+	if err != nil {
 		return append(errs, field.Invalid(at, metadata, err.Error()))
 	}
 	if meta.Name == "" {
