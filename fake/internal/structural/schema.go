@@ -97,8 +97,8 @@ func (s *Schema) addInnerRules() {
 	}
 }
 
-// parseField parses a schema inside another one: nil if there is none, and an empty one for true,
-// which additionalProperties may be.
+// parseField parses a schema inside another one: nil if there is none, and one that allows any
+// value for true, which additionalProperties may be.
 func parseField(source any, path string) (*Schema, error) {
 	switch source := source.(type) {
 	case nil:
@@ -107,7 +107,7 @@ func parseField(source any, path string) (*Schema, error) {
 		if !source {
 			return nil, nil
 		}
-		return &Schema{rules: &spec.Schema{}}, nil
+		return &Schema{nullable: true, rules: &spec.Schema{}}, nil
 	case map[string]any:
 		return parse(source, path)
 	}

@@ -102,8 +102,8 @@ func TestPruneAndDefault(t *testing.T) {
 			`{"spec":{"labels":{"a":"none","b":"c"},"limits":{"cpu":"100m"},"mode":"fast","named":{"x":{"weight":1}},"size":3}}`, "spec.named.x.y",
 		},
 		{
-			"any additional properties", `{"spec":{"anything":{"a":"b","c":{"d":1}}}}`,
-			`{"spec":{"anything":{"a":"b","c":{}},` + defaults + `}}`, "spec.anything.c.d",
+			"any additional properties", `{"spec":{"anything":{"a":"b","c":{"d":1},"e":null}}}`,
+			`{"spec":{"anything":{"a":"b","c":{},"e":null},` + defaults + `}}`, "spec.anything.c.d",
 		},
 		{"items that are null", `{"spec":{"words":["a",null]}}`, `{"spec":{` + defaults + `,"words":["a","empty"]}}`, ""},
 		{
