@@ -75,8 +75,9 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 }
 
 // APIServer is an in-process Kubernetes API server with its objects in memory. It is a test double:
-// unmodified clients can use it, and its responses are those of kube-apiserver, but it validates
-// metadata only, has no admission plugins except NamespaceLifecycle, and runs no controllers.
+// unmodified clients can use it, and its responses are those of kube-apiserver, but of built-in
+// objects it validates metadata only, it has no admission plugins except NamespaceLifecycle, and it
+// runs no controllers.
 //
 // It serves every resource of client-go's clientset, CustomResourceDefinitions, the custom
 // resources that these define, and APIServices, with:
@@ -108,7 +109,12 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // custom resource share their objects, which differ in apiVersion and in the fields of their
 // schemas. By the schema of a CustomResourceDefinition, or of [CustomResource].Schema, the server
 // removes unknown fields and sets defaults, with the warnings or errors that fieldValidation asks
-// for.
+// for. Then it validates the object, with kube-apiserver's own validator: a request that does not
+// match the schema gets 422, with the same causes as there. As there, an update may keep an invalid
+// value that is unchanged, for example after a change of the schema. Rules in CEL,
+// x-kubernetes-validations, are not evaluated; the server logs this once for each definition that
+// has some. The schemas themselves are not validated, except for the types of their keywords, and
+// the paths of the scale subresource are ignored.
 //
 // A deleted Pod that is bound to a node stays, with a deletionTimestamp, until a request deletes it
 // with gracePeriodSeconds 0, as the kubelet's does on a real cluster. A deleted Namespace stays
@@ -135,8 +141,8 @@ func (o APIServerOptions) withDefaults() APIServerOptions {
 // gopkg.in/evanphx/json-patch.v4, unless the program has set it.
 //
 // The methods Get, Create, Update, UpdateStatus and Delete act as the requests of the same names,
-// without HTTP, without validation of metadata and without managedFields, which they keep as they
-// are, for simulations with many writes. They set the same defaults. Their argument must have
+// without HTTP, without validation and without managedFields, which they keep as they are, for
+// simulations with many writes. They set the same defaults. Their argument must have
 // apiVersion and kind unless its Go type is in client-go's scheme. Delete removes an object at
 // once, where a request may only set its deletionTimestamp, and a CustomResourceDefinition with all
 // objects of its resource. All methods are safe for concurrent use.

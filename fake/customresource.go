@@ -33,8 +33,8 @@ type CustomResource struct {
 	//
 	// The server removes fields that are not in the schema and sets defaults, as kube-apiserver
 	// does, when objects are written, and when they are read after a change of the schema. It never
-	// removes fields of metadata. It does not validate values: a string where the schema has an
-	// integer is stored.
+	// removes fields of metadata. It refuses a request whose values do not match the schema with
+	// 422; see [APIServer] for what it does not validate.
 	Schema string
 }
 

@@ -4,10 +4,12 @@
 package fake_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,8 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/fake"
 )
@@ -111,6 +115,55 @@ func TestSchemaPrunesAndDefaults(t *testing.T) {
 	expectField(t, got, map[string]any{"done": false}, "status")
 	if got.GetResourceVersion() != a.GetResourceVersion() {
 		t.Errorf("get after a change of the schema: got resourceVersion %s, want %s", got.GetResourceVersion(), a.GetResourceVersion())
+	}
+}
+
+// The script validation in test/conformance has the causes of each keyword.
+func TestRequestsAreValidatedBySchema(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{gear}})
+	client := clientOf(t, server).Resource(gearsV1).Namespace("ns")
+	invalid := newGear("a", map[string]any{"size": "x"})
+	_, err := client.Create(t.Context(), invalid, metav1.CreateOptions{})
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
+		t.Fatalf("create: got %v, want an error of the reason Invalid", err)
+	}
+	want := []metav1.StatusCause{{
+		Type: metav1.CauseType(field.ErrorTypeTypeInvalid), Field: "spec.size",
+		Message: `Invalid value: "string": spec.size in body must be of type integer: "string"`,
+	}}
+	if diff := cmp.Diff(want, status.Status().Details.Causes); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+	must(t, server.Create(invalid)) // without HTTP, nothing is validated
+	_, err = client.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	must(t, err) // the invalid value is unchanged
+	_, err = client.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec":{"size":"y"}}`), metav1.PatchOptions{})
+	if !apierrors.IsInvalid(err) {
+		t.Errorf("patch: got %v, want an error of the reason Invalid", err)
+	}
+	_, err = client.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"status":{"ready":1}}`), metav1.PatchOptions{}, "status")
+	if !apierrors.IsInvalid(err) {
+		t.Errorf("patch of the status: got %v, want an error of the reason Invalid", err)
+	}
+}
+
+// A schema with rules in CEL is logged when the definition is created, and not again.
+func TestRulesInCELAreLoggedOnce(t *testing.T) {
+	var log strings.Builder
+	state := klog.CaptureState()
+	defer state.Restore()
+	klog.SetLogger(funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{}))
+	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{gear}})
+	withRules := gear
+	withRules.Schema += "x-kubernetes-validations: [{rule: has(self.spec)}]\n"
+	must(t, server.Update(withRules.Definition()))
+	withRules.Schema += "description: changed\n"
+	must(t, server.Update(withRules.Definition()))
+	must(t, server.Create(newGear("a", map[string]any{})))
+	const want = `"level"=0 "msg"="Fake API server does not evaluate x-kubernetes-validations" "customResourceDefinition"="gears.example.com"` + "\n"
+	if diff := cmp.Diff(want, log.String()); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 

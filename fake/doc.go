@@ -45,9 +45,11 @@
 // An [APIServer] is for tests with clients. It is an HTTP server on a loopback port that serves
 // unmodified clients, kubectl among them: typed, dynamic and metadata clients, in JSON or protobuf.
 // Objects have the defaults of kube-apiserver, so that controllers can rely on them. It keeps
-// managedFields, serves server-side apply, and prunes and defaults custom resources by their
-// schemas. Its documentation, and package test/conformance of the repository, say in what its
-// responses differ from those of kube-apiserver.
+// managedFields, serves server-side apply, and prunes, defaults and validates custom resources by
+// their schemas: a write that kube-apiserver would refuse with 422 is refused here, too, with the
+// same causes. Only x-kubernetes-validations, the rules in CEL, are not evaluated, which the server
+// logs once for each definition. Its documentation, and package test/conformance of the repository,
+// say in what its responses differ from those of kube-apiserver.
 //
 //	server, err := fake.StartAPIServer(fake.APIServerOptions{})
 //	...

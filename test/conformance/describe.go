@@ -63,6 +63,22 @@ func (n *normalizer) describeStatus(step step, status map[string]any) string {
 	return text
 }
 
+// describeCauses formats the reason of a Status and the types and fields of its causes, sorted:
+// kube-apiserver finds them in random order. It is empty for another object.
+func (n *normalizer) describeCauses(object map[string]any) string {
+	if object["kind"] != "Status" {
+		return ""
+	}
+	causes, _, _ := unstructured.NestedSlice(object, "details", "causes")
+	var lines []string
+	for _, cause := range causes {
+		c := cause.(map[string]any)
+		lines = append(lines, fmt.Sprintf("%v %v", c["field"], c["reason"]))
+	}
+	slices.Sort(lines)
+	return n.normalize(fmt.Sprintf(" %v %s", object["reason"], strings.Join(lines, ", ")))
+}
+
 // describeList formats a list and its items.
 func (n *normalizer) describeList(step step, list map[string]any) string {
 	metadata, _ := list["metadata"].(map[string]any)

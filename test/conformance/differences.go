@@ -18,6 +18,7 @@ type Difference struct {
 // Differences returns the accepted differences between the fake server and kube-apiserver v1.36.3.
 func Differences() []Difference {
 	const protection = "the finalizer is set by an admission plugin and removed by a controller; the fake server has neither"
+	const noFormatWarning = "the fake server ignores formats that it does not know, as kube-apiserver does, but does not warn of them"
 	differences := []Difference{
 		{
 			"create", `quiet POST /api/v1/namespaces/{ns}-absent/configmaps`,
@@ -51,6 +52,20 @@ func Differences() []Difference {
 			"forms", `quiet accept=application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1 WATCH l`,
 			"kube-apiserver opens the watch and fails to write events; the fake server returns the error at once",
 		},
+		{
+			"validation", `POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions`,
+			noFormatWarning,
+		},
+		{
+			"validation", `type=json PATCH /apis/apiextensions.k8s.io/v1/customresourcedefinitions`,
+			noFormatWarning,
+		},
+	}
+	for _, field := range []string{"apiVersion", "kind", "metadata"} {
+		differences = append(differences, Difference{
+			"validation", "MUTATE POST /spec/template/" + field,
+			"a value of another type is an error of decoding, 400, in kube-apiserver, and one of validation, 422, in the fake server",
+		})
 	}
 	if scheme.Scheme.Recognizes(schema.GroupVersionKind{Group: "certificates.k8s.io", Version: "v1", Kind: "ClusterTrustBundle"}) {
 		const newerClient = "client-go v0.37 knows more resources than kube-apiserver v1.36 serves"

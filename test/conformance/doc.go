@@ -15,6 +15,7 @@
 //	accept=application/json GET ...           sets the Accept header
 //	type=merge PATCH ...                      sets the Content-Type header
 //	quiet ...                                 omits the message and the causes of an error
+//	causes ...                                records the code, and of an error the types and fields of its causes
 //	WATCH w /api/v1/...?watch=true            opens a watch named w
 //	EVENTS w zz                               records events up to one of object zz, or the end
 //	COMPACT                                   discards all versions except the current one
@@ -22,6 +23,7 @@
 //	WAIT /apis/...                            waits until a path is served
 //	code=404 WAIT /apis/...                   waits until a GET of a path has a status code
 //	code=201 WAIT /api/v1/...?dryRun=All {}   waits until a POST has a status code
+//	MUTATE POST /apis/... {...}               sends the object again and again, each time with another value of one field
 //
 // {ns} is a Namespace that RunScripts creates for each script.
 //

@@ -110,6 +110,9 @@ func (n *normalizer) response(step step, code int, header http.Header, body []by
 	if err := json.Unmarshal(body, &object); err != nil {
 		return fmt.Sprintf("%s %v", text, err)
 	}
+	if step.causes {
+		return text + n.describeCauses(object)
+	}
 	described := n.describe(step, object)
 	if step.save != "" {
 		n.saveMetadata(step.save, object)

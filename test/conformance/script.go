@@ -19,8 +19,8 @@ var scripts embed.FS
 // step is one step of a script.
 type step struct {
 	text        string // the line, which is also in the transcript
-	verb        string // an HTTP method, WATCH, EVENTS, WAIT, COMPACT or RESTART
-	name        string // name of the watch, for WATCH and EVENTS
+	verb        string // an HTTP method, WATCH, EVENTS, WAIT, COMPACT, RESTART or MUTATE
+	name        string // name of the watch, for WATCH and EVENTS, and the HTTP method, for MUTATE
 	path        string // for EVENTS, the name of the last object
 	body        string
 	save        string   // name for the resourceVersion of the response
@@ -29,9 +29,10 @@ type step struct {
 	contentType string   // Content-Type header
 	code        int      // the status code that WAIT waits for
 	quiet       bool
+	causes      bool
 }
 
-var stepPattern = regexp.MustCompile(`^((?:(?:save|show|accept|type|code)=\S+ |quiet )*)([A-Z]+)(?: (.*))?$`)
+var stepPattern = regexp.MustCompile(`^((?:(?:save|show|accept|type|code)=\S+ |quiet |causes )*)([A-Z]+)(?: (.*))?$`)
 
 // patchContentType returns the content type for the short name of a patch. It returns other names
 // unchanged.
@@ -79,7 +80,15 @@ func parse(script string) ([]step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
-		steps = append(steps, s)
+		if s.verb != "MUTATE" {
+			steps = append(steps, s)
+			continue
+		}
+		mutated, err := s.mutations()
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		steps = append(steps, mutated...)
 	}
 	return steps, nil
 }
@@ -103,6 +112,8 @@ func parseStep(line string) (step, error) {
 			s.contentType = patchContentType(value)
 		case "quiet":
 			s.quiet = true
+		case "causes":
+			s.causes = true
 		case "code":
 			code, err := strconv.Atoi(value)
 			if err != nil {
@@ -112,7 +123,7 @@ func parseStep(line string) (step, error) {
 		}
 	}
 	rest := parts[3]
-	if s.verb == "WATCH" || s.verb == "EVENTS" {
+	if s.verb == "WATCH" || s.verb == "EVENTS" || s.verb == "MUTATE" {
 		s.name, rest, _ = strings.Cut(rest, " ")
 	}
 	s.path, s.body, _ = strings.Cut(rest, " ")

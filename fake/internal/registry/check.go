@@ -37,11 +37,13 @@ func (s *Store) matchNamespace(namespace string, obj history.Object) error {
 }
 
 // checkNew returns an error if the metadata of a new object is invalid: its name, its labels,
-// annotations, finalizers or owner references.
+// annotations, finalizers or owner references; or if the object does not match the schema of its
+// custom resource.
 func (s *Store) checkNew(obj history.Object, mode Mode) error {
 	var errs field.ErrorList
 	if mode != Trusted {
 		errs = apivalidation.ValidateObjectMetaAccessor(obj, s.Namespaced, s.ValidateName, field.NewPath("metadata"))
+		errs = s.Validate(obj, nil, false, errs)
 	}
 	if obj.GetName() == "" && mode == Trusted {
 		errs = append(errs, field.Required(field.NewPath("metadata", "name"), "name or generateName is required"))
@@ -62,13 +64,15 @@ func (s *Store) checkNew(obj history.Object, mode Mode) error {
 	return s.invalid(obj, errs)
 }
 
-// checkMetadataUpdate returns an error for a change of metadata that the API forbids, such as a new
-// finalizer on an object that is being deleted.
-func (s *Store) checkMetadataUpdate(next, current history.Object, mode Mode) error {
+// checkNext returns an error if an object may not replace the current one, both in the served
+// version: for a change of metadata that the API forbids, such as a new finalizer on an object that
+// is being deleted; or if a field is changed and does not match the schema of its custom resource.
+func (s *Store) checkNext(next, current history.Object, mode Mode) error {
 	if mode == Trusted {
 		return nil
 	}
-	return s.invalid(next, apivalidation.ValidateObjectMetaAccessorUpdate(next, current, field.NewPath("metadata")))
+	errs := apivalidation.ValidateObjectMetaAccessorUpdate(next, current, field.NewPath("metadata"))
+	return s.invalid(next, s.Validate(next, current, s.caller.Subresource == "status", errs))
 }
 
 func (s *Store) invalid(obj history.Object, errs field.ErrorList) error {

@@ -72,6 +72,7 @@ func (s *Store) create(obj history.Object, mode Mode) (history.Object, error) {
 	if err := s.checkNew(obj, mode); err != nil {
 		return nil, err
 	}
+	s.ToStored(obj)
 	stored, err := s.apply(history.KeyOf(obj), mode, func(current history.Object) (history.Object, error) {
 		if current != nil {
 			return nil, s.alreadyExists(current)
@@ -99,7 +100,6 @@ func (s *Store) alreadyExists(current history.Object) error {
 func (s *Store) setServerFields(obj history.Object) {
 	s.recordCreate(obj)
 	setNameLabel(obj) // of a generated name
-	s.ToStored(obj)
 	obj.SetUID(s.memory.NewUID())
 	obj.SetCreationTimestamp(now())
 	obj.SetDeletionTimestamp(nil)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/klog/v2"
 
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/resource"
@@ -30,6 +31,7 @@ type customResource struct {
 	schema      map[string]any // the JSON of the stored version's schema
 	types       func() managedfields.TypeConverter
 	outdated    bool        // objects may have been stored with another schema
+	reported    bool        // the log says that the schema has rules that are not evaluated
 	terminating atomic.Bool // the definition is being deleted
 }
 
@@ -124,11 +126,22 @@ func (r *Registry) serve(name string, defined *resource.CustomResource, spec any
 	custom.types = sync.OnceValue(func() managedfields.TypeConverter { return customTypes(defined) })
 	r.custom[name] = custom
 	r.withdraw(custom)
+	custom.reportCELRules(name, defined)
 	for _, res := range defined.Served {
 		res.Outdated = custom.outdated
 		r.add(r.newStore(res, custom.objects, custom))
 	}
 	return custom
+}
+
+// reportCELRules logs, once for a definition, that the server does not evaluate the rules in CEL of
+// its schemas. The caller must hold the registry's mu.
+func (c *customResource) reportCELRules(name string, defined *resource.CustomResource) {
+	if c.reported || !slices.ContainsFunc(defined.Served, func(res *resource.Resource) bool { return res.Schema.HasCELRules() }) {
+		return
+	}
+	c.reported = true
+	klog.Background().Info("Fake API server does not evaluate x-kubernetes-validations", "customResourceDefinition", name)
 }
 
 // withdraw stops serving a custom resource. The caller must hold mu.

@@ -6,13 +6,16 @@
 // conflicts, and handles generations, status, finalizers and graceful deletion.
 //
 // The registry validates an object's metadata with apimachinery's own validation, its name by the
-// rules of its kind, and nothing else. Of the admission plugins it has NamespaceLifecycle: nothing
-// is created in a Namespace that is being deleted, and nothing is created or updated in one that
-// was removed. Unlike on a real server, a Namespace that was never created need not exist.
+// rules of its kind, custom resources by their schemas, and nothing else. Of the admission plugins
+// it has NamespaceLifecycle: nothing is created in a Namespace that is being deleted, and nothing
+// is created or updated in one that was removed. Unlike on a real server, a Namespace that was
+// never created need not exist.
 //
 // It prunes and defaults custom resources by their schemas (package structural): writes by that of
 // the served version and then by that of the stored version, and reads only after a change of the
-// schema or in a version with another one.
+// schema or in a version with another one. Between the two it validates a write, in the served
+// version, together with the metadata: checkNew before the name is known to be free, checkNext
+// after the resourceVersion is known to be current.
 //
 // Every write of a built-in object sets its defaults, with package defaults, whatever its mode:
 // create after the metadata, update before the object is compared with the stored one. What depends

@@ -174,12 +174,13 @@ func (s *Store) Terminating() bool {
 type Mode int
 
 const (
-	// Checked validates metadata. It is the mode of requests.
+	// Checked validates metadata, and custom resources by their schemas. It is the mode of
+	// requests.
 	Checked Mode = iota
-	// DryRun validates metadata and does not store the object.
+	// DryRun validates as Checked does and does not store the object.
 	DryRun
-	// Trusted does not validate metadata. Tests and simulations that write without a request may
-	// store objects that no request could.
+	// Trusted does not validate. Tests and simulations that write without a request may store
+	// objects that no request could.
 	Trusted
 )
 

@@ -99,11 +99,11 @@ func (s *Store) update(
 		seen := s.Present(current)
 		next := prepare(obj, seen)
 		s.recordUpdate(next, current, seen, early)
-		s.ToStored(next)
 		keepIdentity(next, current)
-		if err := s.checkMetadataUpdate(next, current, mode); err != nil {
+		if err := s.checkNext(next, seen, mode); err != nil {
 			return nil, err
 		}
+		s.ToStored(next)
 		if lastFinalizerRemoved(next, current) {
 			last = next
 			return nil, nil

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kinformer/kinformer/fake/internal/history"
 	"github.com/kinformer/kinformer/fake/internal/structural"
@@ -66,6 +67,24 @@ func (r *Resource) Conform(obj history.Object) (unknown []string) {
 	unknown = r.Schema.Prune(u.Object)
 	r.Schema.Default(u.Object)
 	return unknown
+}
+
+// Validate returns the errors of an object: those of its metadata, and those of its fields by the
+// schema of the served version. The object must be in that version, pruned and defaulted. current
+// is the one that it replaces, in the same version, or nil. If status is set, only the status is
+// written.
+func (r *Resource) Validate(obj, current history.Object, status bool, metadata field.ErrorList) field.ErrorList {
+	if r.Schema == nil {
+		return metadata
+	}
+	object := obj.(*unstructured.Unstructured).Object
+	switch {
+	case current == nil:
+		return r.Schema.Validate(object, metadata)
+	case status:
+		return r.Schema.ValidateStatus(object, current.(*unstructured.Unstructured).Object, metadata)
+	}
+	return r.Schema.ValidateUpdate(object, current.(*unstructured.Unstructured).Object, metadata)
 }
 
 // ToStored converts a new object in the served version to the stored version. It may have been

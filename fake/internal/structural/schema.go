@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Schema is the schema of a value. It must not be modified and is safe for concurrent use. The
@@ -22,6 +23,10 @@ type Schema struct {
 	nullable   bool
 	preserve   bool // x-kubernetes-preserve-unknown-fields
 	embedded   bool // x-kubernetes-embedded-resource
+	listType   string
+	listKeys   []string
+	celRules   bool         // the schema, or one of a value inside, has x-kubernetes-validations
+	rules      *spec.Schema // what Validate enforces
 	source     map[string]any
 }
 
@@ -32,32 +37,68 @@ func Parse(source map[string]any) (*Schema, error) {
 }
 
 func parse(source map[string]any, path string) (*Schema, error) {
-	s := &Schema{initial: source["default"], source: source}
-	s.nullable, _ = source["nullable"].(bool)
-	s.preserve, _ = source["x-kubernetes-preserve-unknown-fields"].(bool)
-	s.embedded, _ = source["x-kubernetes-embedded-resource"].(bool)
-	var err error
-	if s.items, err = parseField(source["items"], path+".items"); err != nil {
-		return nil, err
+	r := &reader{source: source, path: path}
+	s := &Schema{
+		initial:  source["default"],
+		nullable: read[bool](r, "nullable"),
+		preserve: read[bool](r, "x-kubernetes-preserve-unknown-fields"),
+		embedded: read[bool](r, "x-kubernetes-embedded-resource"),
+		listType: read[string](r, "x-kubernetes-list-type"),
+		listKeys: r.strings("x-kubernetes-list-map-keys"),
+		celRules: len(read[[]any](r, "x-kubernetes-validations")) > 0,
+		source:   source,
 	}
-	if s.others, err = parseField(source["additionalProperties"], path+".additionalProperties"); err != nil {
-		return nil, err
+	if s.rules = r.rules(); r.err != nil {
+		return nil, r.err
 	}
-	properties, ok := source["properties"].(map[string]any)
-	if source["properties"] != nil && !ok {
-		return nil, fmt.Errorf("parse schema: %s.properties is %T, want an object", path, source["properties"])
+	return s, s.parseInner(path)
+}
+
+// parseInner parses the schemas of the values inside.
+func (s *Schema) parseInner(path string) (err error) {
+	if s.items, err = parseField(s.source["items"], path+".items"); err != nil {
+		return err
+	}
+	if s.others, err = parseField(s.source["additionalProperties"], path+".additionalProperties"); err != nil {
+		return err
+	}
+	properties, ok := s.source["properties"].(map[string]any)
+	if s.source["properties"] != nil && !ok {
+		return fmt.Errorf("parse schema: %s.properties is %T, want an object", path, s.source["properties"])
 	}
 	s.properties = make(map[string]*Schema, len(properties))
 	for name, property := range properties {
 		if s.properties[name], err = parseField(property, path+".properties."+name); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s, nil
+	s.addInnerRules()
+	return nil
 }
 
-// parseField parses a schema inside another one: nil if there is none, and an empty one for true,
-// which additionalProperties may be.
+// addInnerRules adds the rules of the values inside.
+func (s *Schema) addInnerRules() {
+	if s.items != nil {
+		s.rules.Items = &spec.SchemaOrArray{Schema: s.items.rules}
+		s.celRules = s.celRules || s.items.celRules
+	}
+	if s.others != nil {
+		s.rules.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: s.others.rules}
+		s.celRules = s.celRules || s.others.celRules
+	}
+	if len(s.properties) > 0 {
+		s.rules.Properties = make(map[string]spec.Schema, len(s.properties))
+	}
+	for name, property := range s.properties {
+		if property != nil {
+			s.rules.Properties[name] = *property.rules
+			s.celRules = s.celRules || property.celRules
+		}
+	}
+}
+
+// parseField parses a schema inside another one: nil if there is none, and one that allows any
+// value for true, which additionalProperties may be.
 func parseField(source any, path string) (*Schema, error) {
 	switch source := source.(type) {
 	case nil:
@@ -66,11 +107,17 @@ func parseField(source any, path string) (*Schema, error) {
 		if !source {
 			return nil, nil
 		}
-		return &Schema{}, nil
+		return &Schema{nullable: true, rules: &spec.Schema{}}, nil
 	case map[string]any:
 		return parse(source, path)
 	}
 	return nil, fmt.Errorf("parse schema: %s is %T, want an object", path, source)
+}
+
+// HasCELRules reports whether the schema has x-kubernetes-validations, which Validate does not
+// evaluate.
+func (s *Schema) HasCELRules() bool {
+	return s != nil && s.celRules
 }
 
 // Source returns the JSON that the schema was parsed from. It must not be modified.

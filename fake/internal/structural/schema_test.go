@@ -102,8 +102,8 @@ func TestPruneAndDefault(t *testing.T) {
 			`{"spec":{"labels":{"a":"none","b":"c"},"limits":{"cpu":"100m"},"mode":"fast","named":{"x":{"weight":1}},"size":3}}`, "spec.named.x.y",
 		},
 		{
-			"any additional properties", `{"spec":{"anything":{"a":"b","c":{"d":1}}}}`,
-			`{"spec":{"anything":{"a":"b","c":{}},` + defaults + `}}`, "spec.anything.c.d",
+			"any additional properties", `{"spec":{"anything":{"a":"b","c":{"d":1},"e":null}}}`,
+			`{"spec":{"anything":{"a":"b","c":{},"e":null},` + defaults + `}}`, "spec.anything.c.d",
 		},
 		{"items that are null", `{"spec":{"words":["a",null]}}`, `{"spec":{` + defaults + `,"words":["a","empty"]}}`, ""},
 		{
@@ -172,11 +172,18 @@ func TestWithoutSchemaEverythingIsPreserved(t *testing.T) {
 
 func TestParseErrorsNameTheField(t *testing.T) {
 	for want, text := range map[string]string{
-		"openAPIV3Schema.properties is string":                    `{"properties":"text"}`,
-		"openAPIV3Schema.properties.spec is int64":                `{"properties":{"spec":1}}`,
-		"openAPIV3Schema.properties.a.items.properties is []":     `{"properties":{"a":{"items":{"properties":[]}}}}`,
-		"openAPIV3Schema.items is string":                         `{"items":"text"}`,
-		"openAPIV3Schema.properties.a.additionalProperties is []": `{"properties":{"a":{"additionalProperties":[]}}}`,
+		"openAPIV3Schema.properties is string":                          `{"properties":"text"}`,
+		"openAPIV3Schema.properties.spec is int64":                      `{"properties":{"spec":1}}`,
+		"openAPIV3Schema.properties.a.items.properties is []":           `{"properties":{"a":{"items":{"properties":[]}}}}`,
+		"openAPIV3Schema.type is int64, want string":                    `{"type":1}`,
+		"openAPIV3Schema.properties.a.maximum is string":                `{"properties":{"a":{"maximum":"1"}}}`,
+		"openAPIV3Schema.properties.a.maxLength is bool":                `{"properties":{"a":{"maxLength":true}}}`,
+		"openAPIV3Schema.required is []interface {}, want a list of st": `{"required":[1]}`,
+		"openAPIV3Schema.items.anyOf[1].pattern is int64":               `{"items":{"anyOf":[{},{"pattern":1}]}}`,
+		"openAPIV3Schema.not.enum is string":                            `{"not":{"enum":"a"}}`,
+		"openAPIV3Schema.properties.a.$ref is not allowed":              `{"properties":{"a":{"$ref":"#/definitions/a"}}}`,
+		"openAPIV3Schema.items is string":                               `{"items":"text"}`,
+		"openAPIV3Schema.properties.a.additionalProperties is []":       `{"properties":{"a":{"additionalProperties":[]}}}`,
 	} {
 		if _, err := Parse(parseYAML(t, text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want one with %q", text, err, want)
