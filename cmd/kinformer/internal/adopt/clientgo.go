@@ -15,6 +15,9 @@ import (
 func (a *adopter) adoptClientGo(p *pkg) {
 	reflectors := false
 	for _, s := range p.sources {
+		if !a.isEdited(s) {
+			continue
+		}
 		for _, i := range s.imports {
 			switch {
 			case a.dropIns[i.path] == nil || i.name == "_":
@@ -31,7 +34,7 @@ func (a *adopter) adoptClientGo(p *pkg) {
 		return
 	}
 	for _, s := range p.sources {
-		if !s.generated {
+		if !s.generated && a.isEdited(s) {
 			s.adoptReflectorTypes()
 		}
 	}

@@ -15,6 +15,9 @@ import (
 	"strings"
 )
 
+// factoryFunc matches the functions of generated packages that make a factory.
+var factoryFunc = regexp.MustCompile(`^New(Filtered)?SharedInformerFactory(WithOptions)?$`)
+
 // adoptFactories edits the functions that make a factory of another module's clientset and use its
 // informers, and notes the other uses of such factories.
 func (a *adopter) adoptFactories(s *source) {
@@ -25,17 +28,17 @@ func (a *adopter) adoptFactories(s *source) {
 		}
 		i := s.importOf(call.Fun)
 		if i == nil || a.dropIns[i.path] != nil ||
-			!s.isQualified(call.Fun, i.path, "NewSharedInformerFactory", "NewFilteredSharedInformerFactory", "NewSharedInformerFactoryWithOptions") ||
+			!factoryFunc.MatchString(call.Fun.(*ast.SelectorExpr).Sel.Name) ||
 			!a.program.isGeneratedBy("informer-gen", i.path) {
 			return true
 		}
-		switch l := a.program.listed[i.path]; {
+		switch l := a.program.lookup(i.path); {
 		case !l.inMain():
 			notes := len(a.notes)
 			if a.adoptFactory(s, call, i); len(a.notes) == notes {
 				a.addSite(s, call, needsNothing)
 			}
-		case l.DepOnly: // its InformerFor is not edited
+		case !l.isNamed: // its InformerFor is not edited
 			a.note(s, call, "the factory's package belongs to this module and was not named: kinformer adopt "+l.ImportPath)
 			a.addSite(s, call, needsEdit)
 		}
@@ -331,7 +334,7 @@ type method struct {
 
 // methods returns the methods of a package.
 func (p *program) methods(importPath string) (all []method) {
-	l := p.listed[importPath]
+	l := p.lookup(importPath)
 	if l == nil {
 		return nil
 	}

@@ -100,7 +100,7 @@ func (a *adopter) adoptInformerFuncs(s *source) {
 
 // isGeneratedBy reports whether a generator has made the package with an import path.
 func (p *program) isGeneratedBy(generator, importPath string) bool {
-	l := p.listed[importPath]
+	l := p.lookup(importPath)
 	return l != nil && slices.ContainsFunc(l.GoFiles, func(name string) bool {
 		content, err := os.ReadFile(filepath.Join(l.Dir, name))
 		return err == nil && isBy(generator, content)

@@ -17,6 +17,7 @@ informer-gen: run the command again after each generation.
 
   --diff           print the diff, and write nothing
   -y, --yes        do not ask
+  --tests          edit tests, too. By default they stay on client-go's informers
   --kinformer DIR  use the clone of kinformer in a folder, by a replace directive in go.mod. By default go.mod
                    requires the version of this command, unless it requires one already
 `

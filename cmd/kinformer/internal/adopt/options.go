@@ -18,6 +18,7 @@ type options struct {
 	patterns  []string // of packages
 	yes       bool
 	diff      bool
+	tests     bool   // edit them, too
 	kinformer string // the folder that replaces the released module, or empty
 }
 
@@ -27,6 +28,7 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.SetOutput(io.Discard)
 	flags.BoolVarP(&o.yes, "yes", "y", false, "")
 	flags.BoolVar(&o.diff, "diff", false, "")
+	flags.BoolVar(&o.tests, "tests", false, "")
 	flags.StringVar(&o.kinformer, "kinformer", "", "")
 	return flags
 }

@@ -28,7 +28,7 @@ type result struct {
 	scratch   string
 	options   *options
 	streams   command.Streams
-	notes     []note
+	adopter   *adopter
 	streaming *Streaming
 	raised    string // a message about versions in go.mod, or empty
 	changed   []changedFile
@@ -74,7 +74,7 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 
 // prepare computes the changed files, and go.mod and go.sum.
 func (r *result) prepare(ctx context.Context, required requirement) error {
-	replaced, err := r.addSources()
+	replaced, packages, err := r.addSources()
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (r *result) prepare(ctx context.Context, required requirement) error {
 	if err := errors.Join(err, os.WriteFile(overlay, content, 0o600)); err != nil {
 		return err
 	}
-	if r.raised, err = required.require(ctx, r.program, r.scratch, overlay, r.options.patterns); err != nil {
+	if r.raised, err = required.require(ctx, r.program, r.scratch, overlay, packages, r.options.tests); err != nil {
 		return err
 	}
 	for _, name := range moduleFiles() {
@@ -113,20 +113,20 @@ func (r *result) prepare(ctx context.Context, required requirement) error {
 	return nil
 }
 
-// addSources adds the sources that have edits, and returns the paths of the results by those of the
-// sources. A file that is several sources, by symbolic links, must have the same edits in each.
-func (r *result) addSources() (replaced map[string]string, err error) {
+// addSources adds the sources that have edits. It returns the paths of the results by those of the
+// sources, and the import paths of their packages. A file that is several sources, by symbolic links, must have the same edits in each.
+func (r *result) addSources() (replaced map[string]string, packages []string, err error) {
 	replaced = map[string]string{}
 	results := map[string]changedFile{} // of all sources, by path without symbolic links
 	for _, p := range r.program.packages {
 		for _, s := range p.sources {
 			text, err := s.result()
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			other, again := results[s.target]
 			if again && !bytes.Equal(other.after, text) {
-				return nil, fmt.Errorf("edit %s: it is the same file as %s, which needs other edits", s.name, other.name)
+				return nil, nil, fmt.Errorf("edit %s: it is the same file as %s, which needs other edits", s.name, other.name)
 			}
 			results[s.target] = changedFile{s.name, s.text, text}
 			if len(s.edits) == 0 {
@@ -134,18 +134,21 @@ func (r *result) addSources() (replaced map[string]string, err error) {
 			}
 			name, err := r.program.resolve(s.name)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
+			}
+			if !slices.Contains(packages, p.listed.ImportPath) {
+				packages = append(packages, p.listed.ImportPath)
 			}
 			replaced[s.path] = filepath.Join(r.scratch, "b", filepath.FromSlash(name))
 			if again {
 				continue
 			}
 			if err := r.add(changedFile{name, s.text, text}); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
-	return replaced, nil
+	return replaced, packages, nil
 }
 
 // add adds a file, and writes it before and after.
@@ -191,11 +194,14 @@ func (r *result) diff(ctx context.Context) (all []byte, err error) {
 
 // printNotes prints the edits to make by hand.
 func (r *result) printNotes() {
-	if len(r.notes) == 0 {
+	if left := r.adopter.testsLeft; len(left) > 0 {
+		fmt.Fprintf(r.streams.Err, "Left alone: %s with informers, such as %s; --tests edits them, too.\n\n", units.Plural(int64(len(left)), "test file"), left[0])
+	}
+	if len(r.adopter.notes) == 0 {
 		return
 	}
 	fmt.Fprintln(r.streams.Err, "Not rewritten:")
-	for _, n := range r.notes {
+	for _, n := range r.adopter.notes {
 		fmt.Fprintf(r.streams.Err, "%s:%d: %s\n", n.file, n.line, n.what)
 		for _, line := range n.write {
 			fmt.Fprintf(r.streams.Err, "\t%s\n", line)

@@ -24,13 +24,14 @@ type NotStreaming struct {
 }
 
 // FindStreaming finds the informers of the program in the current directory, and writes nothing.
-// kinformer is the folder of kinformer's source. flags are those of go list.
-func FindStreaming(ctx context.Context, kinformer string, patterns []string, flags ...string) (*Streaming, error) {
-	p, err := load(ctx, patterns, flags...)
+// kinformer is the folder of kinformer's source. progress receives a line for each step. flags are
+// those of go list.
+func FindStreaming(ctx context.Context, progress io.Writer, kinformer string, patterns []string, flags ...string) (*Streaming, error) {
+	p, err := load(ctx, progress, patterns, flags...)
 	if err != nil {
 		return nil, err
 	}
-	a, err := rewrite(p, kinformer)
+	a, err := rewrite(ctx, p, kinformer, &options{})
 	if err != nil {
 		return nil, err
 	}

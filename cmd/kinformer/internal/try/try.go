@@ -50,7 +50,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 		return err
 	}
 	result := &report{Kinformer: w.kinformer, Upgraded: w.upgraded}
-	if result.Streaming, err = adopt.FindStreaming(ctx, w.source, o.patterns, p.modFile); err != nil { // such as a file that does not parse
+	if result.Streaming, err = adopt.FindStreaming(ctx, streams.Err, w.source, o.patterns, p.modFile); err != nil { // such as a file that does not parse
 		fmt.Fprintf(streams.Err, "find the informers that stream: %v\n", err)
 	}
 	for _, pkg := range p.packages {

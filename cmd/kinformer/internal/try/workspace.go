@@ -114,8 +114,7 @@ func require(ctx context.Context, goMod, source string) error {
 	edits := []string{"mod", "edit"}
 	switch own, err := gomod.OwnVersion(); {
 	case source != "":
-		const anyVersion = "v0.0.0-00010101000000-000000000000"
-		edits = append(edits, "-require="+library+"@"+cmp.Or(required, anyVersion), "-replace="+library+"="+source)
+		edits = append(edits, "-require="+library+"@"+cmp.Or(required, gomod.AnyVersion), "-replace="+library+"="+source)
 	case required == "" && err != nil:
 		return err
 	case err == nil && (required == "" || gomod.IsOlder(required, own)):
