@@ -24,6 +24,7 @@ import (
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/pullrequest"
 )
 
 // clientgoPath is the import path of package clientgo.
@@ -35,6 +36,10 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 		return &command.UsageError{Help: Help}
 	}
 	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	tests, cost, err := pullrequest.Read(o.try, o.cost)
 	if err != nil {
 		return err
 	}
@@ -58,7 +63,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
-	r := &result{program: p, scratch: scratch, options: o, streams: streams, adopter: a, streaming: a.streaming()}
+	r := &result{program: p, scratch: scratch, options: o, streams: streams, adopter: a, streaming: a.streaming(), text: pullrequest.Text{Tests: tests, Cost: cost, Packed: o.packed}}
 	return r.finish(ctx, required)
 }
 
@@ -74,6 +79,9 @@ type adopter struct {
 	adopted   map[ast.Node]bool // literals and declarations of options that have NewInformer now
 	sites     []site
 	prepared  bool // the program calls EnableStreaming
+	// Where configs are made: those after which EnableStreaming can be inserted, and others.
+	configs, otherConfigs []string
+	packing               packing
 	// The options of variables whose value is that of clientgo.With.
 	constructors map[types.Object]ast.Expr
 }
@@ -97,7 +105,7 @@ func rewrite(ctx context.Context, p *program, kinformer string, o *options) (*ad
 		return nil, err
 	}
 	a.adopt()
-	return a, nil
+	return a, a.checkPacking()
 }
 
 // read reads the sources of the program, and what their imports are.
@@ -144,6 +152,7 @@ func (a *adopter) adopt() {
 				continue
 			}
 			a.addSites(s)
+			a.findPacking(s)
 			a.adoptInformerFor(s)
 			if s.generated {
 				continue
@@ -154,6 +163,7 @@ func (a *adopter) adopt() {
 			a.noteInjection(s)
 		}
 	}
+	a.prepareClients()
 	slices.SortStableFunc(a.notes, func(x, y note) int {
 		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.line, y.line))
 	})

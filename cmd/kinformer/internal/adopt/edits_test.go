@@ -16,12 +16,22 @@ import (
 type miniature struct {
 	t         *testing.T
 	pkg       *pkg
+	adopter   *adopter
 	notes     []string
 	streaming *Streaming
 }
 
 // adoptFiles edits the files of a package. Those in ignored are not built on this platform.
 func adoptFiles(t *testing.T, files map[string]string, ignored ...string) *miniature {
+	t.Helper()
+	m, err := adoptWith(t, &options{tests: true}, files, ignored...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func adoptWith(t *testing.T, o *options, files map[string]string, ignored ...string) (*miniature, error) {
 	t.Helper()
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -42,15 +52,15 @@ func adoptFiles(t *testing.T, files map[string]string, ignored ...string) *minia
 		p.listed[path] = &listed{Dir: filepath.Join(here, "testdata", "modules", "clientset", name), ImportPath: path, Name: filepath.Base(path), GoFiles: []string{file}}
 	}
 	p.packages = []*pkg{m.pkg}
-	a, err := rewrite(t.Context(), p, filepath.Join(here, "..", "..", "..", ".."), &options{tests: true})
+	a, err := rewrite(t.Context(), p, filepath.Join(here, "..", "..", "..", ".."), o)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	m.streaming = a.streaming()
+	m.adopter, m.streaming = a, a.streaming()
 	for _, n := range a.notes {
 		m.notes = append(m.notes, fmt.Sprintf("%s:%d: %s: %s", n.file, n.line, n.what, strings.Join(n.write, "; ")))
 	}
-	return m
+	return m, nil
 }
 
 // text returns a file after the edits.

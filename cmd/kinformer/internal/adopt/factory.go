@@ -78,7 +78,7 @@ func (a *adopter) adoptFactory(s *source, call *ast.CallExpr, clientset *importe
 func (a *adopter) insertGenerated(f *factory, clientset *imported) string {
 	s := f.source
 	clientgo, generated, indent := s.useClientgo(clientset), s.generatedName(f.block), s.indentOf(f.made)
-	lines := []string{"", fmt.Sprintf("%s := %s.Generated(%s, %s.Options{})", generated, clientgo, f.name, clientgo)}
+	lines := []string{"", fmt.Sprintf("%s := %s.Generated(%s, %s)", generated, clientgo, f.name, a.optionsLiteral(clientgo))}
 	for _, c := range f.always {
 		path, name := f.groups[c.group], a.program.nameOf(f.groups[c.group])
 		lines = append(lines, c.line(s.use(path, clientset, name, name+"informers"), generated))
@@ -101,7 +101,7 @@ func (a *adopter) noteFactory(f *factory, call *ast.CallExpr, accessors []access
 	if len(lines) == 0 { // the calls are in packages that were not named
 		lines = append(lines, "group.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Objects().Informer()")
 	}
-	write = append(write, fmt.Sprintf("generated := clientgo.Generated(%s, clientgo.Options{})", f.name))
+	write = append(write, fmt.Sprintf("generated := clientgo.Generated(%s, %s)", f.name, a.optionsLiteral("clientgo")))
 	a.note(f.source, call, "a factory of another module: once it is made, make each informer that the program uses", append(write, lines...)...)
 }
 

@@ -88,8 +88,10 @@ func (a *adopter) adoptCalls(c *cacheCall, calls map[ast.Expr]bool) {
 	})
 }
 
-// newInformer is the value of the option. Its argument is the name of package clientgo.
-const newInformer = "%s.Options{}.NewInformer"
+// newInformer returns the value of the option. clientgo is the name of the package.
+func (a *adopter) newInformer(clientgo string) string {
+	return a.optionsLiteral(clientgo) + ".NewInformer"
+}
 
 // adoptCluster adds an option to a call of cluster.New, before those of the program, which have
 // precedence.
@@ -98,13 +100,13 @@ func (a *adopter) adoptCluster(c *cacheCall, call *ast.CallExpr) {
 	if strings.Contains(s.textOf(call), "Cache.NewInformer") {
 		return
 	}
-	option := "func(o *" + c.runtime.name + ".Options) { o.Cache.NewInformer = " + newInformer + " }"
+	option := "func(o *" + c.runtime.name + ".Options) { o.Cache.NewInformer = %s }"
 	if call.Ellipsis.IsValid() {
 		a.note(s, call, "a cluster of controller-runtime, of which the options are not listed here: add one",
-			importLine("", clientgoPath), fmt.Sprintf(option, "clientgo"))
+			importLine("", clientgoPath), fmt.Sprintf(option, a.newInformer("clientgo")))
 		return
 	}
-	s.insert(call.Args[0].End(), ", "+fmt.Sprintf(option, s.useClientgo(c.runtime)))
+	s.insert(call.Args[0].End(), ", "+fmt.Sprintf(option, a.newInformer(s.useClientgo(c.runtime))))
 }
 
 // adoptOptions sets NewInformer in the options of a call, which have it at a path.
@@ -134,17 +136,17 @@ func (a *adopter) adoptVariable(c *cacheCall, variable *ast.Ident, path string) 
 	case v.value != nil && !isLiteral: // such as the result of a function
 		a.noteOptions(s, variable, path)
 	case v.isReplaced:
-		s.insert(c.statement.Pos(), fmt.Sprintf("%s = "+newInformer+"\n%s", target, s.useClientgo(c.runtime), s.indentOf(c.statement)))
+		s.insert(c.statement.Pos(), fmt.Sprintf("%s = %s\n%s", target, a.newInformer(s.useClientgo(c.runtime)), s.indentOf(c.statement)))
 	case !a.adopted[v.declaration]:
 		a.adopted[v.declaration] = true
-		s.insert(v.declaration.End(), fmt.Sprintf("\n%s%s = "+newInformer, s.indentOf(v.declaration), target, s.useClientgo(c.runtime)))
+		s.insert(v.declaration.End(), fmt.Sprintf("\n%s%s = %s", s.indentOf(v.declaration), target, a.newInformer(s.useClientgo(c.runtime))))
 	}
 }
 
 // noteOptions notes a use of options of controller-runtime, or of a function that takes them.
 func (a *adopter) noteOptions(s *source, at node, path string) {
 	a.note(s, at, "options of controller-runtime that may be set elsewhere: set this one where they are made, unless they have it",
-		importLine("", clientgoPath), fmt.Sprintf("options.%sNewInformer = "+newInformer, path, "clientgo"))
+		importLine("", clientgoPath), fmt.Sprintf("options.%sNewInformer = %s", path, a.newInformer("clientgo")))
 }
 
 // optionState is what is known of an option when a call is made.
@@ -294,12 +296,12 @@ func (a *adopter) adoptLiteral(c *cacheCall, literal *ast.CompositeLit, path str
 	case a.adopted[literal]: // for another call
 	case path == "" && field(literal, "NewInformer") == nil:
 		a.adopted[literal] = true
-		s.addField(literal, fmt.Sprintf("NewInformer: "+newInformer, s.useClientgo(c.runtime)))
+		s.addField(literal, "NewInformer: "+a.newInformer(s.useClientgo(c.runtime)))
 	case path == "":
 	case field(literal, "Cache") == nil:
 		a.adopted[literal] = true
 		cache := s.use(cachePath, c.runtime, "cache", "ctrlcache")
-		s.addField(literal, fmt.Sprintf("Cache: %s.Options{NewInformer: "+newInformer+"}", cache, s.useClientgo(c.runtime)))
+		s.addField(literal, fmt.Sprintf("Cache: %s.Options{NewInformer: %s}", cache, a.newInformer(s.useClientgo(c.runtime))))
 	default:
 		a.adoptOptions(c, field(literal, "Cache"), "")
 	}

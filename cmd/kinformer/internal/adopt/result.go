@@ -16,8 +16,11 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/pullrequest"
 	"github.com/kinformer/kinformer/internal/units"
 )
 
@@ -32,6 +35,7 @@ type result struct {
 	streaming *Streaming
 	raised    string // a message about versions in go.mod, or empty
 	changed   []changedFile
+	text      pullrequest.Text
 }
 
 // changedFile is a file before and after.
@@ -57,11 +61,13 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 		fmt.Fprintln(r.streams.Err, r.raised)
 	}
 	r.streaming.Print(r.streams.Err)
+	r.printOffers()
 	switch {
 	case len(r.changed) == 0:
 		fmt.Fprintln(r.streams.Err, "Nothing to rewrite.")
 		return nil
 	case r.options.diff:
+		r.text.Print(r.streams.Err)
 		return nil
 	case !r.options.yes:
 		question := fmt.Sprintf("Write %s?", units.Plural(int64(len(r.changed)), "file"))
@@ -69,7 +75,11 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 			return err
 		}
 	}
-	return r.write()
+	if err := r.write(); err != nil {
+		return err
+	}
+	r.text.Print(r.streams.Err)
+	return nil
 }
 
 // prepare computes the changed files, and go.mod and go.sum.
@@ -110,7 +120,26 @@ func (r *result) prepare(ctx context.Context, required requirement) error {
 			return err
 		}
 	}
-	return nil
+	r.text.Modules, err = r.changedModules(ctx)
+	return err
+}
+
+// changedModules returns the modules whose versions in go.mod change.
+func (r *result) changedModules(ctx context.Context) (all []pullrequest.Module, err error) {
+	before, err := gomod.Read(ctx, filepath.Join(r.program.root, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	after, err := gomod.Read(ctx, filepath.Join(r.scratch, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range after.Require {
+		if was := before.Version(m.Path); was != m.Version {
+			all = append(all, pullrequest.Module{Path: m.Path, Before: was, After: m.Version})
+		}
+	}
+	return all, nil
 }
 
 // addSources adds the sources that have edits. It returns the paths of the results by those of the
@@ -146,6 +175,7 @@ func (r *result) addSources() (replaced map[string]string, packages []string, er
 			if err := r.add(changedFile{name, s.text, text}); err != nil {
 				return nil, nil, err
 			}
+			r.text.Lines.Add(s.text, text)
 		}
 	}
 	return replaced, packages, nil
@@ -208,6 +238,20 @@ func (r *result) printNotes() {
 		}
 	}
 	fmt.Fprintln(r.streams.Err)
+}
+
+// printOffers prints which options would write more.
+func (r *result) printOffers() {
+	a, out := r.adopter, r.streams.Err
+	if len(a.configs) > 0 && !r.options.streaming {
+		fmt.Fprintf(out, "--streaming writes cache.EnableStreaming where a config is made: %s\n", strings.Join(a.configs, ", "))
+	}
+	if len(a.otherConfigs) > 0 {
+		fmt.Fprintf(out, "call cache.EnableStreaming by hand for configs that are not assigned and checked: %s\n", strings.Join(a.otherConfigs, ", "))
+	}
+	for _, reason := range a.suggestPacked(r.text.Cost) {
+		fmt.Fprintf(out, "--packed writes the option Packed: %s\n", reason)
+	}
 }
 
 // write writes the files, unless one was changed, or replaced by a link, since it was read.
