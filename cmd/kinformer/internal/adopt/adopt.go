@@ -63,7 +63,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	if err != nil {
 		return err
 	}
-	r := &result{program: p, scratch: scratch, options: o, streams: streams, adopter: a, streaming: a.streaming(), text: pullrequest.Text{Tests: tests, Cost: cost, Packed: o.packed}}
+	r := &result{program: p, scratch: scratch, options: o, streams: streams, adopter: a, streaming: a.streaming(), text: pullrequest.Text{Tests: tests, Cost: cost, Packed: o.packed, TestsChange: o.tests}}
 	return r.finish(ctx, required)
 }
 

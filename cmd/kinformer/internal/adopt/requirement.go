@@ -125,19 +125,25 @@ func (r requirement) require(ctx context.Context, p *program, folder, overlay st
 		}
 	}
 	modfile := filepath.Join(folder, "go.mod")
-	edits := []string{"mod", "edit"}
 	if r.replace != "" {
-		edits = append(edits, "-replace="+gomod.Kinformer+"="+r.replace)
-	}
-	if r.version != "" {
-		edits = append(edits, "-require="+gomod.Kinformer+"@"+r.version)
-	}
-	if len(edits) > 2 {
-		if _, err := gomod.Go(ctx, append(edits, modfile)...); err != nil {
+		if _, err := gomod.Go(ctx, "mod", "edit", "-replace="+gomod.Kinformer+"="+r.replace, modfile); err != nil {
 			return "", err
 		}
 	}
 	if raised, err = r.raiseClientGo(ctx, modfile); err != nil {
+		return "", err
+	}
+	isRequired := r.version == ""
+	if r.replace == "" && !isRequired { // which raises client-go, so that nothing would be older afterwards
+		_, err := gomod.GoShowing(ctx, p.progress, "get", "-modfile="+modfile, gomod.Kinformer+"@"+r.version)
+		isRequired = err == nil
+	}
+	err = r.complete(ctx, p, modfile, overlay, packages, tests)
+	if err == nil || isRequired || ctx.Err() != nil {
+		return raised, err
+	}
+	// Another module that cannot be downloaded keeps the go command from finding kinformer.
+	if _, err := gomod.Go(ctx, "mod", "edit", "-require="+gomod.Kinformer+"@"+r.version, modfile); err != nil {
 		return "", err
 	}
 	return raised, r.complete(ctx, p, modfile, overlay, packages, tests)
@@ -146,7 +152,7 @@ func (r requirement) require(ctx context.Context, p *program, folder, overlay st
 // complete adds to a go.mod what the edited packages need, and no more. go mod tidy would need the
 // tests of dependencies. What cannot be downloaded and has nothing to do with kinformer is left.
 func (r requirement) complete(ctx context.Context, p *program, modfile, overlay string, packages []string, tests bool) error {
-	fmt.Fprintf(p.progress, "list what %s need with kinformer\n", units.Plural(int64(len(packages)), "edited package"))
+	fmt.Fprintf(p.progress, "list the imports of %s\n", units.Plural(int64(len(packages)), "edited package"))
 	const format = "{{with .Error}}{{$.ImportPath}}\t{{.}}{{end}}"
 	out, err := gomod.GoShowing(ctx, p.progress, slices.Concat([]string{
 		"list", "-e", "-deps", fmt.Sprintf("-test=%v", tests), "-f", format, "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay, "--",

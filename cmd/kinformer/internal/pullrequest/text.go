@@ -22,6 +22,8 @@ type Text struct {
 	Tests   *Tests   // nil if they did not run
 	Cost    *Cost    // nil if nothing was measured
 	Packed  bool     // the informers have the option
+	// TestsChange reports whether the lines may be in tests, too.
+	TestsChange bool
 }
 
 // Lines are the changed lines of Go files.
@@ -48,10 +50,14 @@ type Module struct{ Path, Before, After string }
 
 // Print prints the text in Markdown.
 func (t *Text) Print(out io.Writer) {
+	others := ", listers and tests"
+	if t.TestsChange {
+		others = " and listers"
+	}
 	fmt.Fprintf(out, "\nText for the pull request:\n\n")
 	fmt.Fprintf(out, "This makes the program use [kinformer](https://github.com/kinformer/kinformer)'s informers in place of client-go's.\n")
-	fmt.Fprintf(out, "It changes %s: %d lines added, %d removed. Handlers, listers and tests stay.\n\n",
-		units.Plural(int64(t.Lines.Files), "Go file"), t.Lines.Added, t.Lines.Removed)
+	fmt.Fprintf(out, "It changes %s: %s added, %d removed. Handlers%s stay.\n\n",
+		units.Plural(int64(t.Lines.Files), "Go file"), units.Plural(int64(t.Lines.Added), "line"), t.Lines.Removed, others)
 	t.printModules(out)
 	t.printTests(out)
 	t.printCost(out)

@@ -76,9 +76,9 @@ BACKUseClientGoBACK in BACKclientgo.OptionsBACK: https://github.com/kinformer/ki
 		t.Error("cost chooses another cache")
 	}
 	out.Reset()
-	text.Packed = true
+	text.Packed, text.TestsChange = true, true
 	text.Print(&out)
-	if !strings.Contains(out.String(), "\n| pods | 1,500 | 30.2 / 1.33 | 68.5 / 7.96 |\n") {
+	if !strings.Contains(out.String(), " Handlers and listers stay.\n") || !strings.Contains(out.String(), "\n| pods | 1,500 | 30.2 / 1.33 | 68.5 / 7.96 |\n") {
 		t.Errorf("packed:\n%s", out.String())
 	}
 }
