@@ -153,8 +153,8 @@ func afterCheck(assignment *ast.AssignStmt, next []ast.Stmt) (ast.Stmt, bool) {
 	return check, ok && check.Init == nil && check.Else == nil && endsFlow(check.Body)
 }
 
-// endsFlow reports whether the statements after a block are not run after it: it ends with a return,
-// a branch, or the end of the process.
+// endsFlow reports whether the statements after a block are not run after it: it ends with a
+// return, a branch, or the end of the process.
 func endsFlow(block *ast.BlockStmt) bool {
 	if len(block.List) == 0 {
 		return false

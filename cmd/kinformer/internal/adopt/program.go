@@ -144,8 +144,8 @@ func (p *program) listImports(ctx context.Context, importPaths []string) (missin
 	return missing, nil
 }
 
-// lookup returns a listed package, or one in a folder below that of a listed one. It returns nil for
-// others.
+// lookup returns a listed package, or one in a folder below that of a listed one. It returns nil
+// for others.
 func (p *program) lookup(importPath string) *listed {
 	if l, ok := p.listed[importPath]; ok {
 		return l

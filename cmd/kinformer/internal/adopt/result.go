@@ -143,7 +143,8 @@ func (r *result) changedModules(ctx context.Context) (all []pullrequest.Module, 
 }
 
 // addSources adds the sources that have edits. It returns the paths of the results by those of the
-// sources, and the import paths of their packages. A file that is several sources, by symbolic links, must have the same edits in each.
+// sources, and the import paths of their packages. A file that is several sources, by symbolic
+// links, must have the same edits in each.
 func (r *result) addSources() (replaced map[string]string, packages []string, err error) {
 	replaced = map[string]string{}
 	results := map[string]changedFile{} // of all sources, by path without symbolic links
