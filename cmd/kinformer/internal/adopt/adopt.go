@@ -8,7 +8,9 @@
 // note with what to write: clientgo.go the packages of client-go, generated.go and factory.go those
 // of code-generator, manager.go controller-runtime, and knative.go injection. requirement.go adds
 // kinformer to go.mod, and result.go shows and writes the result. site.go finds the call sites of
-// informers, and streaming.go prints which of them stream.
+// informers, and streaming.go prints which of them stream. prepare.go and packed.go find where
+// clients can be prepared for that, and whether informers may be packed. What the program imports is
+// not loaded, but for imports that may be generated.
 package adopt
 
 import (

@@ -9,8 +9,8 @@
 // test binary is compiled with: a go.mod that requires kinformer, and the files of overlay.go.
 // These make client-go's constructors call a variable, which the test binary sets if the
 // environment selects kinformer, so both sides run the same binary. execution.go runs a binary
-// once, trial.go runs it on both sides and compares the results, report.go prints them. Package
-// adopt finds which informers of the program stream.
+// once, trial.go runs it on both sides and compares the results, report.go prints each of them as
+// soon as it is known. Package adopt finds which informers of the program stream.
 package try
 
 import (
