@@ -9,8 +9,8 @@
 // of code-generator, manager.go controller-runtime, and knative.go injection. requirement.go adds
 // kinformer to go.mod, and result.go shows and writes the result. site.go finds the call sites of
 // informers, and streaming.go prints which of them stream. prepare.go and packed.go find where
-// clients can be prepared for that, and whether informers may be packed. What the program imports is
-// not loaded, but for imports that may be generated.
+// clients can be prepared for that, and whether informers may be packed. Of what the program
+// imports, only packages that may be generated are loaded.
 package adopt
 
 import (
