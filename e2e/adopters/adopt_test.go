@@ -5,11 +5,15 @@ package adopters
 
 import (
 	"bytes"
+	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestCommandAdoptsCertManager runs kinformer adopt on packages of cert-manager, which make
@@ -47,6 +51,82 @@ func TestCommandAdoptsCertManager(t *testing.T) {
 		t.Log(diff)
 	}
 	run(t, program, "go", append([]string{"vet"}, packages...)...)
+}
+
+// TestProgramsAreAdopted runs kinformer adopt on whole programs, with their tests, which pass on
+// kinformer's informers afterwards. One has replace directives for the modules of Kubernetes, which
+// stay as they are. The diffs are in testdata; -update writes them.
+func TestProgramsAreAdopted(t *testing.T) {
+	t.Parallel()
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := filepath.Join(t.TempDir(), "kinformer")
+	run(t, filepath.Join(repository, "cmd", "kinformer"), "go", "build", "-o", command, ".")
+	for module, test := range map[string]struct {
+		packages string
+		replaces bool
+	}{
+		"k8s.io/sample-controller@v0.36.3":                       {packages: "./..."},
+		"k8s.io/cloud-provider@v0.36.3":                          {packages: "./controllers/..."},
+		"github.com/kubernetes-csi/external-attacher/v4@v4.12.0": {packages: "./...", replaces: true},
+	} {
+		t.Run(module, func(t *testing.T) {
+			program := download(t, module)
+			before := replaced(t, program)
+			if replaces := before["k8s.io/client-go"] != ""; replaces != test.replaces {
+				t.Fatalf("go.mod replaces client-go: %v", replaces)
+			}
+
+			diff := run(t, program, command, "adopt", "--yes", "--tests", "--streaming", "--kinformer", repository, test.packages)
+
+			name, _, _ := strings.Cut(strings.NewReplacer("/", "_", "k8s.io/", "", "github.com/", "").Replace(module), "@")
+			expectDiff(t, filepath.Join("testdata", "adopted", name+".diff"), strings.ReplaceAll(diff, repository, "/kinformer"))
+			before["github.com/kinformer/kinformer"] = repository
+			if diff := cmp.Diff(before, replaced(t, program)); diff != "" {
+				t.Errorf("replace directives (-want +got):\n%s", diff)
+			}
+			run(t, program, "go", "test", "-vet=off", test.packages)
+		})
+	}
+}
+
+var update = flag.Bool("update", false, "write the diffs in testdata")
+
+// expectDiff compares a diff with a file.
+func expectDiff(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// replaced returns what the go.mod of a program replaces modules by.
+func replaced(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	var file struct {
+		Replace []struct {
+			Old, New struct{ Path, Version string }
+		}
+	}
+	if err := json.Unmarshal([]byte(run(t, folder, "go", "mod", "edit", "-json")), &file); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, r := range file.Replace {
+		all[r.Old.Path] = strings.TrimSpace(r.New.Path + " " + r.New.Version)
+	}
+	return all
 }
 
 // run runs a command in a folder, which must succeed, and returns its standard output.

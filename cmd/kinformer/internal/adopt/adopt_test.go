@@ -45,13 +45,52 @@ func TestProgramIsAdopted(t *testing.T) {
 	}
 }
 
+func TestTestsAreEditedOnRequest(t *testing.T) {
+	h := newHarness(t)
+	h.requireKinformer()
+	before := h.read("factory_test.go")
+
+	h.mustRun("--yes", "./...")
+
+	if h.read("factory_test.go") != before || !strings.Contains(h.err.String(), "\nLeft alone: 1 test file with informers, such as factory_test.go; --tests edits them, too.\n") {
+		t.Errorf("the test has changed: %v\n%s", h.read("factory_test.go") != before, h.err.String())
+	}
+	h.mustRun("--yes", "--tests", "./...")
+	if !strings.Contains(h.read("factory_test.go"), clientgoPath+"/informers\"") || strings.Contains(h.err.String(), "Left alone") {
+		t.Errorf("factory_test.go:\n%s\n%s", h.read("factory_test.go"), h.err.String())
+	}
+}
+
+// TestMissingModuleIsNoted imports a module that cannot be loaded, once from a file that may make
+// informers with it.
+func TestMissingModuleIsNoted(t *testing.T) {
+	h := newHarness(t)
+	if err := os.Remove("begun.go"); err != nil {
+		t.Fatal(err)
+	}
+	h.write("go.mod", h.read("go.mod")+"\nrequire example.com/gone v1.0.0\nreplace example.com/gone => ../gone\n")
+	h.write("gone.go", "package main\n\nimport \"example.com/gone/informers\"\n\nvar gone = informers.NewWidgetInformer()\n")
+	h.write("used.go", "package main\n\nimport \"example.com/gone\"\n\nvar used = gone.Value\n")
+	h.expectError("list packages: stat "+filepath.Join(h.dir, "nothing")+": directory not found", "./nothing")
+
+	h.mustRun("--yes", "--kinformer", h.repository, "./...")
+
+	const note = "\ngone.go:3: not loaded, so informers that the package makes are not found: example.com/gone@v1.0.0: replacement directory ../gone does not exist\n"
+	if !strings.Contains(h.err.String(), note) || strings.Contains(h.err.String(), "used.go") {
+		t.Errorf("no %q in:\n%s", note, h.err.String())
+	}
+	if !strings.Contains(h.read("main.go"), clientgoPath) || !strings.Contains(h.read("go.mod"), "\n\tgithub.com/kinformer/kinformer v0.0.0") {
+		t.Errorf("the program is not adopted:\n%s\n%s", h.read("main.go"), h.read("go.mod"))
+	}
+}
+
 func TestNothingIsWrittenBeforeTheAnswer(t *testing.T) {
 	h := newHarness(t)
 	h.requireKinformer()
 	before := h.read("main.go")
 	for _, answer := range []string{"", "n\n", "yesterday\n"} {
 		h.in = strings.NewReader(answer)
-		if err := h.run("./..."); !errors.Is(err, command.ErrDeclined) || h.read("main.go") != before || !strings.Contains(h.err.String(), "Write 11 files? [y/N] ") {
+		if err := h.run("./..."); !errors.Is(err, command.ErrDeclined) || h.read("main.go") != before || !strings.Contains(h.err.String(), "Write 10 files? [y/N] ") {
 			t.Errorf("answer %q: error %v, main.go is changed: %v\n%s", answer, err, h.read("main.go") != before, h.err.String())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // adoptClientGo edits the files of a package that make informers or reflectors with the functions
@@ -15,6 +16,9 @@ import (
 func (a *adopter) adoptClientGo(p *pkg) {
 	reflectors := false
 	for _, s := range p.sources {
+		if !a.isEdited(s) {
+			continue
+		}
 		for _, i := range s.imports {
 			switch {
 			case a.dropIns[i.path] == nil || i.name == "_":
@@ -31,7 +35,7 @@ func (a *adopter) adoptClientGo(p *pkg) {
 		return
 	}
 	for _, s := range p.sources {
-		if !s.generated {
+		if !s.generated && a.isEdited(s) {
 			s.adoptReflectorTypes()
 		}
 	}
@@ -55,18 +59,41 @@ func (a *adopter) adoptImport(s *source, i *imported) (reflectors bool) {
 		complete = complete && d.names[use.Sel.Name]
 		a.noteNew(s, i, use)
 	}
-	if !needed {
+	switch {
+	case !needed:
 		return false
-	}
-	if complete {
+	case a.options.packed:
+		a.adoptPacked(s, i, calls)
+		return reflectors
+	case complete:
 		s.replace(i.spec.Path, strconv.Quote(d.path))
 		return reflectors
 	}
-	name := s.use(d.path, i, "k"+path.Base(d.path), "kinformer"+path.Base(d.path))
 	for _, call := range calls {
-		s.requalify(i, call, name)
+		s.requalify(i, call, s.useDropIn(d, i))
 	}
 	return reflectors
+}
+
+// adoptPacked makes calls those of constructors with options.
+func (a *adopter) adoptPacked(s *source, i *imported, calls []*ast.SelectorExpr) {
+	for _, call := range calls {
+		if !strings.HasPrefix(call.Sel.Name, "New") { // no constructor
+			s.requalify(i, call, s.useDropIn(a.dropIns[i.path], i))
+			continue
+		}
+		clientgo := s.useClientgo(i)
+		constructors := clientgo + ".With(" + a.optionsLiteral(clientgo) + ")"
+		if i.path == metadataInformer {
+			constructors += ".Metadata()"
+		}
+		s.requalify(i, call, constructors)
+	}
+}
+
+// useDropIn returns the name of kinformer's package in a source that keeps client-go's.
+func (s *source) useDropIn(d *dropIn, near *imported) string {
+	return s.use(d.path, near, "k"+path.Base(d.path), "kinformer"+path.Base(d.path))
 }
 
 // noteNew notes a use of cache.New, which makes an informer of client-go. Kinformer has no

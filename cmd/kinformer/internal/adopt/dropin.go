@@ -18,11 +18,14 @@ import (
 // toolsCache is the import path of client-go's package with the constructors of single informers.
 const toolsCache = "k8s.io/client-go/tools/cache"
 
+// metadataInformer is that of the package with factories of metadata.
+const metadataInformer = "k8s.io/client-go/metadata/metadatainformer"
+
 // clientGoPaths returns the import paths of client-go for which kinformer has a package of the same
 // name, below package clientgo.
 func clientGoPaths() []string {
 	return []string{
-		"k8s.io/client-go/dynamic/dynamicinformer", "k8s.io/client-go/informers", "k8s.io/client-go/metadata/metadatainformer", toolsCache,
+		"k8s.io/client-go/dynamic/dynamicinformer", "k8s.io/client-go/informers", metadataInformer, toolsCache,
 	}
 }
 

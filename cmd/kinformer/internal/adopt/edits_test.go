@@ -16,12 +16,22 @@ import (
 type miniature struct {
 	t         *testing.T
 	pkg       *pkg
+	adopter   *adopter
 	notes     []string
 	streaming *Streaming
 }
 
 // adoptFiles edits the files of a package. Those in ignored are not built on this platform.
 func adoptFiles(t *testing.T, files map[string]string, ignored ...string) *miniature {
+	t.Helper()
+	m, err := adoptWith(t, &options{tests: true}, files, ignored...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func adoptWith(t *testing.T, o *options, files map[string]string, ignored ...string) (*miniature, error) {
 	t.Helper()
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -42,15 +52,15 @@ func adoptFiles(t *testing.T, files map[string]string, ignored ...string) *minia
 		p.listed[path] = &listed{Dir: filepath.Join(here, "testdata", "modules", "clientset", name), ImportPath: path, Name: filepath.Base(path), GoFiles: []string{file}}
 	}
 	p.packages = []*pkg{m.pkg}
-	a, err := rewrite(p, filepath.Join(here, "..", "..", "..", ".."))
+	a, err := rewrite(t.Context(), p, filepath.Join(here, "..", "..", "..", ".."), o)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	m.streaming = a.streaming()
+	m.adopter, m.streaming = a, a.streaming()
 	for _, n := range a.notes {
 		m.notes = append(m.notes, fmt.Sprintf("%s:%d: %s: %s", n.file, n.line, n.what, strings.Join(n.write, "; ")))
 	}
-	return m
+	return m, nil
 }
 
 // text returns a file after the edits.
@@ -111,10 +121,12 @@ import (
 `
 
 // TestManagerOptionsOfTheProgramAreKept checks that the option of a manager is set only where it is
-// certain that the program does not set it.
+// certain that the program does not set it. A literal or a declaration of the function is edited
+// once, and outside of loops.
 func TestManagerOptionsOfTheProgramAreKept(t *testing.T) {
 	const (
-		setCache   = "options.NewInformer = clientgo.Options{}.NewInformer"
+		function   = "var shared = ctrl.Options{}; func main(parameter ctrl.Options) { "
+		set        = "NewInformer: clientgo.Options{}.NewInformer"
 		setManager = "options.Cache.NewInformer = clientgo.Options{}.NewInformer"
 		note       = "main.go:11: "
 	)
@@ -124,22 +136,27 @@ func TestManagerOptionsOfTheProgramAreKept(t *testing.T) {
 		"set in an outer block":  {"var options ctrl.Options; options.Cache.NewInformer = packed\n\tif true { start(ctrl.NewManager(c, options)) }", "", ""},
 		"set in a parameter":     {"parameter.Cache.NewInformer = packed\n\tstart(ctrl.NewManager(c, parameter))", "", ""},
 		"set under a condition":  {"var options ctrl.Options; if big { options.Cache.NewInformer = packed }\n\tstart(ctrl.NewManager(c, options))", "", note},
-		"a copied field":         {"options := ctrl.Options{Cache: cacheOptions}\n\tstart(ctrl.NewManager(c, options))", "", note},
+		"a copied field":         {"options := ctrl.Options{Cache: cacheOptions}\n\tstart(ctrl.NewManager(c, options))", "", "main.go:10: "},
 		"a result":               {"options := getOptions()\n\tstart(ctrl.NewManager(c, options))", "", note},
 		"one of several results": {"options, err := getOptions()\n\tstart(ctrl.NewManager(c, options), err)", "", note},
 		"a parameter":            {"\n\tstart(ctrl.NewManager(c, parameter))", "", note},
 		"a package's variable":   {"\n\tstart(ctrl.NewManager(c, shared))", "", note},
 		"an element":             {"for _, options := range all {\n\tstart(ctrl.NewManager(c, options)) }", "", note},
 		"an assigned element":    {"var options ctrl.Options; for _, options = range all {\n\tstart(ctrl.NewManager(c, options)) }", "", note},
+		"replaced":               {"options := ctrl.Options{}; options.Cache = cache.Options{}\n\tstart(ctrl.NewManager(c, options))", setManager, ""},
 		"shared by its address":  {"options := ctrl.Options{}; configure(&options)\n\tstart(ctrl.NewManager(c, options))", "", note},
 		"declared in the call":   {"\n\tif options := (ctrl.Options{}); start(ctrl.NewManager(c, options)) {}", "", note},
-		"not set":                {"options := ctrl.Options{LeaderElection: true}\n\tstart(ctrl.NewManager(c, options))", setManager, ""},
-		"another field":          {"var options ctrl.Options; options.Cache.Namespaces = nil\n\tstart(ctrl.NewManager(c, options))", setManager, ""},
-		"not set in the cache":   {"options := cache.Options{}\n\tstart(ctrl.NewManager(c, ctrl.Options{Cache: options}))", setCache, ""},
-		"another variable":       {"{ options := cache.Options{NewInformer: packed}; use(options) }; options := cache.Options{}\n\tstart(cache.New(c, options))", setCache, ""},
+		"not set":                {"options := ctrl.Options{LeaderElection: true}\n\tstart(ctrl.NewManager(c, options))", function + "options := ctrl.Options{Cache: cache.Options{" + set + "}, LeaderElection: true}", ""},
+		"another field":          {"var options ctrl.Options; options.Cache.Namespaces = nil\n\tstart(ctrl.NewManager(c, options))", function + "var options ctrl.Options\n" + setManager + "; options.Cache.Namespaces = nil", ""},
+		"not set in the cache":   {"options := cache.Options{}\n\tstart(ctrl.NewManager(c, ctrl.Options{Cache: options}))", function + "options := cache.Options{" + set + "}", ""},
+		"another variable":       {"{ options := cache.Options{NewInformer: packed}; use(options) }; options := cache.Options{}\n\tstart(cache.New(c, options))", function + "{ options := cache.Options{NewInformer: packed}; use(options) }; options := cache.Options{" + set + "}", ""},
+		"used in a loop":         {"options := cache.Options{}\n\tfor { start(ctrl.NewManager(c, ctrl.Options{Cache: options})) }", function + "options := cache.Options{" + set + "}", ""},
+		"used by two calls":      {"options := cache.Options{}\n\tstart(cache.New(c, options)); start(cache.New(c, options))", function + "options := cache.Options{" + set + "}", ""},
+		"declared for two calls": {"var options cache.Options\n\tstart(cache.New(c, options)); start(cache.New(c, options))", "options.NewInformer = clientgo.Options{}.NewInformer", ""},
+		"a literal's field":      {"nested := cache.Options{}; options := ctrl.Options{Cache: nested}\n\tstart(ctrl.NewManager(c, options))", function + "nested := cache.Options{" + set + "}; options := ctrl.Options{Cache: nested}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := managerHeader + "var shared = ctrl.Options{}; func main(parameter ctrl.Options) { " + test.body + "\n}\n"
+			before := managerHeader + function + test.body + "\n}\n"
 			m := adoptFiles(t, map[string]string{"main.go": before})
 			m.expectEdits(before, slices.DeleteFunc([]string{test.edit}, isEmpty)...)
 			m.expectNotes(slices.DeleteFunc([]string{test.note}, isEmpty)...)
@@ -217,7 +234,7 @@ func TestImportIsAddedAfterTheCommentOfTheLine(t *testing.T) {
 }
 
 func TestOverlappingEditsAreAnError(t *testing.T) {
-	m := adoptFiles(t, map[string]string{"main.go": "package main\n\nvar a = b\n"})
+	m := adoptFiles(t, map[string]string{"main.go": "package main\n\nvar informer = b\n"})
 	s := m.pkg.sources[0]
 	s.replace(s.file.Decls[0], "")
 	s.insert(s.file.Decls[0].End()-1, "c")

@@ -15,6 +15,9 @@ import (
 	"strings"
 )
 
+// factoryFunc matches the functions of generated packages that make a factory.
+var factoryFunc = regexp.MustCompile(`^New(Filtered)?SharedInformerFactory(WithOptions)?$`)
+
 // adoptFactories edits the functions that make a factory of another module's clientset and use its
 // informers, and notes the other uses of such factories.
 func (a *adopter) adoptFactories(s *source) {
@@ -25,17 +28,17 @@ func (a *adopter) adoptFactories(s *source) {
 		}
 		i := s.importOf(call.Fun)
 		if i == nil || a.dropIns[i.path] != nil ||
-			!s.isQualified(call.Fun, i.path, "NewSharedInformerFactory", "NewFilteredSharedInformerFactory", "NewSharedInformerFactoryWithOptions") ||
+			!factoryFunc.MatchString(call.Fun.(*ast.SelectorExpr).Sel.Name) ||
 			!a.program.isGeneratedBy("informer-gen", i.path) {
 			return true
 		}
-		switch l := a.program.listed[i.path]; {
+		switch l := a.program.lookup(i.path); {
 		case !l.inMain():
 			notes := len(a.notes)
 			if a.adoptFactory(s, call, i); len(a.notes) == notes {
 				a.addSite(s, call, needsNothing)
 			}
-		case l.DepOnly: // its InformerFor is not edited
+		case !l.isNamed: // its InformerFor is not edited
 			a.note(s, call, "the factory's package belongs to this module and was not named: kinformer adopt "+l.ImportPath)
 			a.addSite(s, call, needsEdit)
 		}
@@ -75,7 +78,7 @@ func (a *adopter) adoptFactory(s *source, call *ast.CallExpr, clientset *importe
 func (a *adopter) insertGenerated(f *factory, clientset *imported) string {
 	s := f.source
 	clientgo, generated, indent := s.useClientgo(clientset), s.generatedName(f.block), s.indentOf(f.made)
-	lines := []string{"", fmt.Sprintf("%s := %s.Generated(%s, %s.Options{})", generated, clientgo, f.name, clientgo)}
+	lines := []string{"", fmt.Sprintf("%s := %s.Generated(%s, %s)", generated, clientgo, f.name, a.optionsLiteral(clientgo))}
 	for _, c := range f.always {
 		path, name := f.groups[c.group], a.program.nameOf(f.groups[c.group])
 		lines = append(lines, c.line(s.use(path, clientset, name, name+"informers"), generated))
@@ -98,7 +101,7 @@ func (a *adopter) noteFactory(f *factory, call *ast.CallExpr, accessors []access
 	if len(lines) == 0 { // the calls are in packages that were not named
 		lines = append(lines, "group.New(generated, generated.Namespace(), generated.TweakListOptions()).V1().Objects().Informer()")
 	}
-	write = append(write, fmt.Sprintf("generated := clientgo.Generated(%s, clientgo.Options{})", f.name))
+	write = append(write, fmt.Sprintf("generated := clientgo.Generated(%s, %s)", f.name, a.optionsLiteral("clientgo")))
 	a.note(f.source, call, "a factory of another module: once it is made, make each informer that the program uses", append(write, lines...)...)
 }
 
@@ -331,7 +334,7 @@ type method struct {
 
 // methods returns the methods of a package.
 func (p *program) methods(importPath string) (all []method) {
-	l := p.listed[importPath]
+	l := p.lookup(importPath)
 	if l == nil {
 		return nil
 	}

@@ -26,7 +26,7 @@ func (a *adopter) adoptInformerFor(s *source) {
 			if !ok || len(assignment.Rhs) != 1 || !isNewFunc(assignment.Rhs[0]) || len(s.imports) == 0 {
 				return true
 			}
-			s.wrap(assignment.Rhs[0], s.nearest(toolsCache))
+			a.wrap(s, assignment.Rhs[0], s.nearest(toolsCache))
 			a.addSite(s, assignment, needsClient)
 			if s.generated {
 				a.note(s, assignment, "generated: run this command again after each generation")
@@ -57,10 +57,18 @@ func (s *source) useClientgo(near *imported) string {
 }
 
 // wrap passes an informer to clientgo.Adopt.
-func (s *source) wrap(informer ast.Expr, near *imported) {
+func (a *adopter) wrap(s *source, informer ast.Expr, near *imported) {
 	clientgo := s.useClientgo(near)
 	s.insert(informer.Pos(), clientgo+".Adopt(")
-	s.insert(informer.End(), ", "+clientgo+".Options{})")
+	s.insert(informer.End(), ", "+a.optionsLiteral(clientgo)+")")
+}
+
+// optionsLiteral returns the options of the edits. clientgo is the name of the package.
+func (a *adopter) optionsLiteral(clientgo string) string {
+	if a.options.packed {
+		return clientgo + ".Options{Packed: true}"
+	}
+	return clientgo + ".Options{}"
 }
 
 // informerFunc matches the functions of generated packages that make an informer. Since v0.37 there
@@ -89,9 +97,9 @@ func (a *adopter) adoptInformerFuncs(s *source) {
 		case name == nil || !a.program.isGeneratedBy("informer-gen", i.path):
 		case name[1] != "":
 			a.note(s, call, name[0]+" makes an informer of client-go: wrap one that is adopted", importLine("", toolsCache), importLine("", clientgoPath),
-				fmt.Sprintf("cache.NewTypedSharedIndexInformer[T](clientgo.Adopt(%s.New%s(client, namespace, resyncPeriod, indexers), clientgo.Options{}))", i.name, name[2]))
+				fmt.Sprintf("cache.NewTypedSharedIndexInformer[T](clientgo.Adopt(%s.New%s(client, namespace, resyncPeriod, indexers), %s))", i.name, name[2], a.optionsLiteral("clientgo")))
 		default:
-			s.wrap(call, i)
+			a.wrap(s, call, i)
 			a.addSite(s, call, needsClient)
 		}
 		return true
@@ -100,7 +108,7 @@ func (a *adopter) adoptInformerFuncs(s *source) {
 
 // isGeneratedBy reports whether a generator has made the package with an import path.
 func (p *program) isGeneratedBy(generator, importPath string) bool {
-	l := p.listed[importPath]
+	l := p.lookup(importPath)
 	return l != nil && slices.ContainsFunc(l.GoFiles, func(name string) bool {
 		content, err := os.ReadFile(filepath.Join(l.Dir, name))
 		return err == nil && isBy(generator, content)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,7 +74,13 @@ func (h *harness) requireKinformer() {
 func (h *harness) run(args ...string) error {
 	h.out.Reset()
 	h.err.Reset()
-	return Run(h.t.Context(), args, command.Streams{In: h.in, Out: &h.out, Err: &h.err})
+	err := Run(h.t.Context(), args, command.Streams{In: h.in, Out: &h.out, Err: &h.err})
+	lines := slices.DeleteFunc(strings.SplitAfter(h.err.String(), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "go: downloading ") // if the module cache was empty
+	})
+	h.err.Reset()
+	h.err.WriteString(strings.Join(lines, ""))
+	return err
 }
 
 func (h *harness) mustRun(args ...string) {

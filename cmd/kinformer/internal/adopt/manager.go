@@ -88,8 +88,10 @@ func (a *adopter) adoptCalls(c *cacheCall, calls map[ast.Expr]bool) {
 	})
 }
 
-// newInformer is the value of the option. Its argument is the name of package clientgo.
-const newInformer = "%s.Options{}.NewInformer"
+// newInformer returns the value of the option. clientgo is the name of the package.
+func (a *adopter) newInformer(clientgo string) string {
+	return a.optionsLiteral(clientgo) + ".NewInformer"
+}
 
 // adoptCluster adds an option to a call of cluster.New, before those of the program, which have
 // precedence.
@@ -98,13 +100,13 @@ func (a *adopter) adoptCluster(c *cacheCall, call *ast.CallExpr) {
 	if strings.Contains(s.textOf(call), "Cache.NewInformer") {
 		return
 	}
-	option := "func(o *" + c.runtime.name + ".Options) { o.Cache.NewInformer = " + newInformer + " }"
+	option := "func(o *" + c.runtime.name + ".Options) { o.Cache.NewInformer = %s }"
 	if call.Ellipsis.IsValid() {
 		a.note(s, call, "a cluster of controller-runtime, of which the options are not listed here: add one",
-			importLine("", clientgoPath), fmt.Sprintf(option, "clientgo"))
+			importLine("", clientgoPath), fmt.Sprintf(option, a.newInformer("clientgo")))
 		return
 	}
-	s.insert(call.Args[0].End(), ", "+fmt.Sprintf(option, s.useClientgo(c.runtime)))
+	s.insert(call.Args[0].End(), ", "+fmt.Sprintf(option, a.newInformer(s.useClientgo(c.runtime))))
 }
 
 // adoptOptions sets NewInformer in the options of a call, which have it at a path.
@@ -113,23 +115,38 @@ func (a *adopter) adoptOptions(c *cacheCall, options ast.Expr, path string) {
 	case *ast.CompositeLit:
 		a.adoptLiteral(c, e, path)
 	case *ast.Ident:
-		s, target := c.source, e.Name+"."+path+"NewInformer"
-		switch c.stateOf(e, target) {
-		case isUnset:
-			s.insert(c.statement.Pos(), fmt.Sprintf("%s = "+newInformer+"\n%s", target, s.useClientgo(c.runtime), s.indentOf(c.statement)))
-		case isUnknown:
-			a.noteOptions(s, options, path)
-		case isSet:
-		}
+		a.adoptVariable(c, e, path)
 	default:
 		a.noteOptions(c.source, options, path)
+	}
+}
+
+// adoptVariable sets NewInformer in a variable of options: where it is declared or, if a later
+// assignment replaces that, before the call.
+func (a *adopter) adoptVariable(c *cacheCall, variable *ast.Ident, path string) {
+	s, target := c.source, variable.Name+"."+path+"NewInformer"
+	v := c.valueOf(variable, target)
+	literal, isLiteral := v.value.(*ast.CompositeLit)
+	switch {
+	case v.state == isSet:
+	case v.state == isUnknown || v.declaration == nil:
+		a.noteOptions(s, variable, path)
+	case isLiteral && !v.isReplaced:
+		a.adoptLiteral(&cacheCall{source: s, statement: v.declaration, runtime: c.runtime}, literal, path)
+	case v.value != nil && !isLiteral: // such as the result of a function
+		a.noteOptions(s, variable, path)
+	case v.isReplaced:
+		s.insert(c.statement.Pos(), fmt.Sprintf("%s = %s\n%s", target, a.newInformer(s.useClientgo(c.runtime)), s.indentOf(c.statement)))
+	case !a.adopted[v.declaration]:
+		a.adopted[v.declaration] = true
+		s.insert(v.declaration.End(), fmt.Sprintf("\n%s%s = %s", s.indentOf(v.declaration), target, a.newInformer(s.useClientgo(c.runtime))))
 	}
 }
 
 // noteOptions notes a use of options of controller-runtime, or of a function that takes them.
 func (a *adopter) noteOptions(s *source, at node, path string) {
 	a.note(s, at, "options of controller-runtime that may be set elsewhere: set this one where they are made, unless they have it",
-		importLine("", clientgoPath), fmt.Sprintf("options.%sNewInformer = "+newInformer, path, "clientgo"))
+		importLine("", clientgoPath), fmt.Sprintf("options.%sNewInformer = %s", path, a.newInformer("clientgo")))
 }
 
 // optionState is what is known of an option when a call is made.
@@ -141,46 +158,64 @@ const (
 	isUnknown
 )
 
-// stateOf returns the state of a field of a variable of the function, such as
-// "options.Cache.NewInformer". It is unknown unless all assignments are seen.
-func (c *cacheCall) stateOf(variable *ast.Ident, target string) optionState {
+// variableValue is what is known of a variable of the function when a call is made.
+type variableValue struct {
+	declaration ast.Stmt    // nil if the function does not declare the variable
+	value       ast.Expr    // of the declaration, or nil if it has none
+	state       optionState // of the field, by the assignments after the declaration
+	isReplaced  bool        // one of these replaces the whole value, or that of a field above
+}
+
+// valueOf returns what is known of a variable and of one of its fields, such as
+// "options.Cache.NewInformer". The state is unknown unless all assignments are seen.
+func (c *cacheCall) valueOf(variable *ast.Ident, target string) (v variableValue) {
 	s := c.source
 	object := s.info.Uses[variable]
-	if object == nil || object.Pos() > c.statement.Pos() {
-		return isUnknown
+	if object == nil || object.Pos() > c.statement.Pos() || object.Parent() == s.scope {
+		return variableValue{state: isUnknown}
 	}
 	certain := c.precedingStatements()
-	declared, states := false, map[optionState]bool{}
+	states := map[optionState]bool{}
 	assign := func(n ast.Node, to, value ast.Expr) {
 		root := rootOf(to)
 		if root == nil || root.Name != variable.Name || s.objectOf(root) != object && s.objectOf(root) != nil { // nil is not known
 			return
 		}
-		isDeclaration := s.info.Defs[root] == object
-		declared = declared || isDeclaration
 		state := stateAfter(s.textOf(to), value, target)
-		if state == isSet && !isDeclaration && !certain[n] {
+		if state == isSet && !certain[n] {
 			state = isUnknown
 		}
 		states[state] = true
+		v.isReplaced = v.isReplaced || strings.HasPrefix(target, s.textOf(to)+".")
+	}
+	declare := func(statement ast.Stmt, names []ast.Expr, values []ast.Expr) {
+		for i, name := range names {
+			x, ok := name.(*ast.Ident)
+			switch {
+			case ok && s.info.Defs[x] == object && len(values) > 0:
+				v.declaration, v.value = statement, values[min(i, len(values)-1)]
+			case ok && s.info.Defs[x] == object:
+				v.declaration = statement
+			case len(names) == len(values):
+				assign(statement, name, values[i])
+			default:
+				assign(statement, name, nil)
+			}
+		}
 	}
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
-			for i, to := range n.Lhs {
-				var value ast.Expr
-				if len(n.Lhs) == len(n.Rhs) {
-					value = n.Rhs[i]
+			declare(n, n.Lhs, n.Rhs)
+		case *ast.DeclStmt:
+			for _, spec := range n.Decl.(*ast.GenDecl).Specs {
+				if spec, ok := spec.(*ast.ValueSpec); ok {
+					var names []ast.Expr
+					for _, name := range spec.Names {
+						names = append(names, name)
+					}
+					declare(n, names, spec.Values)
 				}
-				assign(n, to, value)
-			}
-		case *ast.ValueSpec:
-			for i, name := range n.Names {
-				var value ast.Expr = &ast.CompositeLit{}
-				if len(n.Values) > 0 {
-					value = n.Values[min(i, len(n.Values)-1)]
-				}
-				assign(n, name, value)
 			}
 		case *ast.RangeStmt:
 			assign(n, n.Key, nil)
@@ -194,11 +229,11 @@ func (c *cacheCall) stateOf(variable *ast.Ident, target string) optionState {
 	})
 	switch {
 	case states[isSet]:
-		return isSet
-	case states[isUnknown] || !declared || object.Parent() == s.scope:
-		return isUnknown
+		v.state = isSet
+	case states[isUnknown]:
+		v.state = isUnknown
 	}
-	return isUnset
+	return v
 }
 
 // precedingStatements returns the statements that are run before that of the call: those before it
@@ -258,12 +293,15 @@ func rootOf(e ast.Expr) *ast.Ident {
 func (a *adopter) adoptLiteral(c *cacheCall, literal *ast.CompositeLit, path string) {
 	s := c.source
 	switch {
+	case a.adopted[literal]: // for another call
 	case path == "" && field(literal, "NewInformer") == nil:
-		s.addField(literal, fmt.Sprintf("NewInformer: "+newInformer, s.useClientgo(c.runtime)))
+		a.adopted[literal] = true
+		s.addField(literal, "NewInformer: "+a.newInformer(s.useClientgo(c.runtime)))
 	case path == "":
 	case field(literal, "Cache") == nil:
+		a.adopted[literal] = true
 		cache := s.use(cachePath, c.runtime, "cache", "ctrlcache")
-		s.addField(literal, fmt.Sprintf("Cache: %s.Options{NewInformer: "+newInformer+"}", cache, s.useClientgo(c.runtime)))
+		s.addField(literal, fmt.Sprintf("Cache: %s.Options{NewInformer: %s}", cache, a.newInformer(s.useClientgo(c.runtime))))
 	default:
 		a.adoptOptions(c, field(literal, "Cache"), "")
 	}

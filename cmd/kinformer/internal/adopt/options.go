@@ -18,6 +18,10 @@ type options struct {
 	patterns  []string // of packages
 	yes       bool
 	diff      bool
+	tests     bool   // edit them, too
+	packed    bool   // write the option Packed
+	streaming bool   // write the lines that stream
+	try, cost string // files with the output of these commands, or empty
 	kinformer string // the folder that replaces the released module, or empty
 }
 
@@ -27,6 +31,11 @@ func (o *options) flags() *pflag.FlagSet {
 	flags.SetOutput(io.Discard)
 	flags.BoolVarP(&o.yes, "yes", "y", false, "")
 	flags.BoolVar(&o.diff, "diff", false, "")
+	flags.BoolVar(&o.packed, "packed", false, "")
+	flags.BoolVar(&o.streaming, "streaming", false, "")
+	flags.StringVar(&o.try, "try", "", "")
+	flags.StringVar(&o.cost, "cost", "", "")
+	flags.BoolVar(&o.tests, "tests", false, "")
 	flags.StringVar(&o.kinformer, "kinformer", "", "")
 	return flags
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
+	"github.com/kinformer/kinformer/internal/units"
 )
 
 // requirement is the kinformer that the program requires.
@@ -29,6 +30,11 @@ type requirement struct {
 // findKinformer returns what go.mod requires already or, if it does not, the options or the version
 // of this command. scratch is a folder for temporary files.
 func findKinformer(ctx context.Context, p *program, o *options, scratch string) (requirement, error) {
+	file, err := gomod.Read(ctx, filepath.Join(p.root, "go.mod"))
+	if err != nil {
+		return requirement{}, err
+	}
+	required := file.Version(gomod.Kinformer)
 	if o.kinformer != "" {
 		dir, err := filepath.Abs(o.kinformer)
 		if err != nil {
@@ -46,18 +52,18 @@ func findKinformer(ctx context.Context, p *program, o *options, scratch string) 
 				target = "./" + target
 			}
 		}
-		return requirement{dir: dir, replace: target}, nil
-	}
-	file, err := gomod.Read(ctx, filepath.Join(p.root, "go.mod"))
-	if err != nil {
-		return requirement{}, err
+		r := requirement{dir: dir, replace: target}
+		if required == "" {
+			r.version = gomod.AnyVersion
+		}
+		return r, nil
 	}
 	out, err := gomod.Go(ctx, "list", "-mod=readonly", "-m", "-json", gomod.Kinformer)
 	switch {
 	case err == nil:
 		dir, err := readModule(ctx, scratch, out)
 		return requirement{dir: dir}, err
-	case file.Version(gomod.Kinformer) != "":
+	case required != "":
 		return requirement{}, err
 	}
 	own, err := gomod.OwnVersion()
@@ -105,9 +111,10 @@ func download(ctx context.Context, scratch, path, version string) (dir string, e
 }
 
 // require writes a go.mod and a go.sum into a folder, which are those of the program and what its
-// packages need after the edits. overlay is a file for the flag -overlay with the edited files. It
-// returns a message about the versions that it raised, or "".
-func (r requirement) require(ctx context.Context, p *program, folder, overlay string, patterns []string) (raised string, err error) {
+// packages need after the edits. overlay is a file for the flag -overlay with the edited files, and
+// packages are those of these files. tests reports whether tests may be among them. It returns a
+// message about the versions that it raised, or "".
+func (r requirement) require(ctx context.Context, p *program, folder, overlay string, packages []string, tests bool) (raised string, err error) {
 	for _, name := range moduleFiles() {
 		content, err := os.ReadFile(filepath.Join(p.root, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -126,15 +133,39 @@ func (r requirement) require(ctx context.Context, p *program, folder, overlay st
 	if raised, err = r.raiseClientGo(ctx, modfile); err != nil {
 		return "", err
 	}
-	if r.version != "" { // which raises client-go, so that nothing would be older afterwards
-		if _, err := gomod.Go(ctx, "get", "-modfile="+modfile, gomod.Kinformer+"@"+r.version); err != nil {
-			return "", err
+	isRequired := r.version == ""
+	if r.replace == "" && !isRequired { // which raises client-go, so that nothing would be older afterwards
+		_, err := gomod.GoShowing(ctx, p.progress, "get", "-modfile="+modfile, gomod.Kinformer+"@"+r.version)
+		isRequired = err == nil
+	}
+	err = r.complete(ctx, p, modfile, overlay, packages, tests)
+	if err == nil || isRequired || ctx.Err() != nil {
+		return raised, err
+	}
+	// Another module that cannot be downloaded keeps the go command from finding kinformer.
+	if _, err := gomod.Go(ctx, "mod", "edit", "-require="+gomod.Kinformer+"@"+r.version, modfile); err != nil {
+		return "", err
+	}
+	return raised, r.complete(ctx, p, modfile, overlay, packages, tests)
+}
+
+// complete adds to a go.mod what the edited packages need, and no more. go mod tidy would need the
+// tests of dependencies. What cannot be downloaded and has nothing to do with kinformer is left.
+func (r requirement) complete(ctx context.Context, p *program, modfile, overlay string, packages []string, tests bool) error {
+	fmt.Fprintf(p.progress, "list the imports of %s\n", units.Plural(int64(len(packages)), "edited package"))
+	const format = "{{with .Error}}{{$.ImportPath}}\t{{.}}{{end}}"
+	out, err := gomod.GoShowing(ctx, p.progress, slices.Concat([]string{
+		"list", "-e", "-deps", fmt.Sprintf("-test=%v", tests), "-f", format, "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay, "--",
+	}, packages)...)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(out)) {
+		if path, failure, _ := strings.Cut(strings.TrimSpace(line), "\t"); strings.HasPrefix(path, gomod.Kinformer) {
+			return fmt.Errorf("list %s: %s", path, failure)
 		}
 	}
-	// This adds what the packages need, and no more. go mod tidy would need the tests of
-	// dependencies.
-	_, err = gomod.Go(ctx, slices.Concat([]string{"list", "-deps", "-test", "-mod=mod", "-modfile=" + modfile, "-overlay=" + overlay}, patterns)...)
-	return raised, err
+	return nil
 }
 
 // moduleFiles returns the files that state what a module requires.

@@ -6,6 +6,7 @@ package adopt
 import (
 	"archive/zip"
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,7 +91,7 @@ func TestReleasedVersionRaisesClientGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raised, err := requirement{dir: dir, version: "v1.2.0"}.require(t.Context(), &program{root: "."}, folder, "overlay.json", []string{"./..."})
+	raised, err := requirement{dir: dir, version: "v1.2.0"}.require(t.Context(), &program{root: ".", progress: io.Discard}, folder, "overlay.json", []string{"./..."}, false)
 	if err != nil || !strings.HasPrefix(raised, "k8s.io/client-go is raised from v0.35.0 to v0.36.0.") {
 		t.Errorf("%q, %v", raised, err)
 	}

@@ -16,8 +16,11 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/pullrequest"
 	"github.com/kinformer/kinformer/internal/units"
 )
 
@@ -28,10 +31,11 @@ type result struct {
 	scratch   string
 	options   *options
 	streams   command.Streams
-	notes     []note
+	adopter   *adopter
 	streaming *Streaming
 	raised    string // a message about versions in go.mod, or empty
 	changed   []changedFile
+	text      pullrequest.Text
 }
 
 // changedFile is a file before and after.
@@ -57,11 +61,13 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 		fmt.Fprintln(r.streams.Err, r.raised)
 	}
 	r.streaming.Print(r.streams.Err)
+	r.printOffers()
 	switch {
 	case len(r.changed) == 0:
 		fmt.Fprintln(r.streams.Err, "Nothing to rewrite.")
 		return nil
 	case r.options.diff:
+		r.text.Print(r.streams.Err)
 		return nil
 	case !r.options.yes:
 		question := fmt.Sprintf("Write %s?", units.Plural(int64(len(r.changed)), "file"))
@@ -69,12 +75,16 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 			return err
 		}
 	}
-	return r.write()
+	if err := r.write(); err != nil {
+		return err
+	}
+	r.text.Print(r.streams.Err)
+	return nil
 }
 
 // prepare computes the changed files, and go.mod and go.sum.
 func (r *result) prepare(ctx context.Context, required requirement) error {
-	replaced, err := r.addSources()
+	replaced, packages, err := r.addSources()
 	if err != nil {
 		return err
 	}
@@ -87,7 +97,7 @@ func (r *result) prepare(ctx context.Context, required requirement) error {
 	if err := errors.Join(err, os.WriteFile(overlay, content, 0o600)); err != nil {
 		return err
 	}
-	if r.raised, err = required.require(ctx, r.program, r.scratch, overlay, r.options.patterns); err != nil {
+	if r.raised, err = required.require(ctx, r.program, r.scratch, overlay, packages, r.options.tests); err != nil {
 		return err
 	}
 	for _, name := range moduleFiles() {
@@ -110,23 +120,43 @@ func (r *result) prepare(ctx context.Context, required requirement) error {
 			return err
 		}
 	}
-	return nil
+	r.text.Modules, err = r.changedModules(ctx)
+	return err
 }
 
-// addSources adds the sources that have edits, and returns the paths of the results by those of the
-// sources. A file that is several sources, by symbolic links, must have the same edits in each.
-func (r *result) addSources() (replaced map[string]string, err error) {
+// changedModules returns the modules whose versions in go.mod change.
+func (r *result) changedModules(ctx context.Context) (all []pullrequest.Module, err error) {
+	before, err := gomod.Read(ctx, filepath.Join(r.program.root, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	after, err := gomod.Read(ctx, filepath.Join(r.scratch, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range after.Require {
+		if was := before.Version(m.Path); was != m.Version {
+			all = append(all, pullrequest.Module{Path: m.Path, Before: was, After: m.Version})
+		}
+	}
+	return all, nil
+}
+
+// addSources adds the sources that have edits. It returns the paths of the results by those of the
+// sources, and the import paths of their packages. A file that is several sources, by symbolic
+// links, must have the same edits in each.
+func (r *result) addSources() (replaced map[string]string, packages []string, err error) {
 	replaced = map[string]string{}
 	results := map[string]changedFile{} // of all sources, by path without symbolic links
 	for _, p := range r.program.packages {
 		for _, s := range p.sources {
 			text, err := s.result()
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			other, again := results[s.target]
 			if again && !bytes.Equal(other.after, text) {
-				return nil, fmt.Errorf("edit %s: it is the same file as %s, which needs other edits", s.name, other.name)
+				return nil, nil, fmt.Errorf("edit %s: it is the same file as %s, which needs other edits", s.name, other.name)
 			}
 			results[s.target] = changedFile{s.name, s.text, text}
 			if len(s.edits) == 0 {
@@ -134,18 +164,22 @@ func (r *result) addSources() (replaced map[string]string, err error) {
 			}
 			name, err := r.program.resolve(s.name)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
+			}
+			if !slices.Contains(packages, p.listed.ImportPath) {
+				packages = append(packages, p.listed.ImportPath)
 			}
 			replaced[s.path] = filepath.Join(r.scratch, "b", filepath.FromSlash(name))
 			if again {
 				continue
 			}
 			if err := r.add(changedFile{name, s.text, text}); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
+			r.text.Lines.Add(s.text, text)
 		}
 	}
-	return replaced, nil
+	return replaced, packages, nil
 }
 
 // add adds a file, and writes it before and after.
@@ -191,17 +225,34 @@ func (r *result) diff(ctx context.Context) (all []byte, err error) {
 
 // printNotes prints the edits to make by hand.
 func (r *result) printNotes() {
-	if len(r.notes) == 0 {
+	if left := r.adopter.testsLeft; len(left) > 0 {
+		fmt.Fprintf(r.streams.Err, "Left alone: %s with informers, such as %s; --tests edits them, too.\n\n", units.Plural(int64(len(left)), "test file"), left[0])
+	}
+	if len(r.adopter.notes) == 0 {
 		return
 	}
 	fmt.Fprintln(r.streams.Err, "Not rewritten:")
-	for _, n := range r.notes {
+	for _, n := range r.adopter.notes {
 		fmt.Fprintf(r.streams.Err, "%s:%d: %s\n", n.file, n.line, n.what)
 		for _, line := range n.write {
 			fmt.Fprintf(r.streams.Err, "\t%s\n", line)
 		}
 	}
 	fmt.Fprintln(r.streams.Err)
+}
+
+// printOffers prints which options would write more.
+func (r *result) printOffers() {
+	a, out := r.adopter, r.streams.Err
+	if len(a.configs) > 0 && !r.options.streaming {
+		fmt.Fprintf(out, "--streaming writes cache.EnableStreaming where a config is made: %s\n", strings.Join(a.configs, ", "))
+	}
+	if len(a.otherConfigs) > 0 {
+		fmt.Fprintf(out, "call cache.EnableStreaming by hand for configs that are not assigned and checked: %s\n", strings.Join(a.otherConfigs, ", "))
+	}
+	for _, reason := range a.suggestPacked(r.text.Cost) {
+		fmt.Fprintf(out, "--packed writes the option Packed: %s\n", reason)
+	}
 }
 
 // write writes the files, unless one was changed, or replaced by a link, since it was read.

@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
 )
 
 // pkg is a package of the program, or the external tests of one.
@@ -79,11 +81,15 @@ func (s *source) textOf(n ast.Node) string {
 
 func (s *source) offset(at token.Pos) int { return s.set.Position(at).Offset }
 
-// parse parses the files of the package. It notes files that are not built on this platform and
-// cannot be parsed, such as templates.
+// mayMakeInformers matches the text of files that may make informers or prepare clients for them:
+// they name a package or a function.
+var mayMakeInformers = regexp.MustCompile(`nformer|"` + regexp.QuoteMeta(toolsCache) + `"|"` + regexp.QuoteMeta(runtimePath))
+
+// parse parses the files of the package, unless none may make informers. It notes files that are
+// not built on this platform and cannot be parsed, such as templates.
 func (a *adopter) parse(p *pkg) error {
 	set := token.NewFileSet()
-	files := map[string][]*source{} // by the name of the package, of which files that are not built may have another
+	var sources []*source
 	for _, name := range p.files {
 		s := &source{program: a.program, path: filepath.Join(p.listed.Dir, name), set: set, added: map[string]string{}, variables: map[ast.Node]int{}}
 		relative, err := filepath.Rel(a.program.root, s.path)
@@ -97,8 +103,15 @@ func (a *adopter) parse(p *pkg) error {
 		if s.text, err = os.ReadFile(s.path); err != nil {
 			return err
 		}
+		sources = append(sources, s)
+	}
+	if !slices.ContainsFunc(sources, func(s *source) bool { return mayMakeInformers.Match(s.text) }) {
+		return nil
+	}
+	for _, s := range sources {
+		var err error
 		s.file, err = parser.ParseFile(set, s.path, s.text, parser.ParseComments|parser.SkipObjectResolution)
-		if failures, ok := errors.AsType[scanner.ErrorList](err); ok && slices.Contains(p.listed.IgnoredGoFiles, name) {
+		if failures, ok := errors.AsType[scanner.ErrorList](err); ok && slices.Contains(p.listed.IgnoredGoFiles, filepath.Base(s.path)) {
 			a.notes = append(a.notes, note{s.name, failures[0].Pos.Line, "not parsed, and not built on this platform: " + failures[0].Msg, nil})
 			continue
 		}
@@ -107,12 +120,64 @@ func (a *adopter) parse(p *pkg) error {
 		}
 		s.generated = ast.IsGenerated(s.file)
 		p.sources = append(p.sources, s)
+	}
+	return nil
+}
+
+// candidates returns the imports of a source whose packages may be generated ones that make
+// informers.
+func (s *source) candidates() (importPaths []string) {
+	used := map[string]bool{}       // what qualifies a name
+	qualifiers := map[string]bool{} // of calls that may make informers
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			used[identName(n.X)] = true
+		case *ast.CallExpr:
+			function, ok := n.Fun.(*ast.SelectorExpr)
+			if ok && identName(function.X) != "" && (factoryFunc.MatchString(function.Sel.Name) || informerFunc.MatchString(function.Sel.Name)) {
+				qualifiers[identName(function.X)] = true
+			}
+		}
+		return true
+	})
+	var unnamed []string // whose names are not the last elements of their paths
+	found := map[string]bool{}
+	for _, spec := range s.file.Imports {
+		importPath, err := strconv.Unquote(spec.Path.Value)
+		if err != nil || slices.Contains(clientGoPaths(), importPath) || strings.HasPrefix(importPath, gomod.Kinformer+"/") {
+			continue
+		}
+		name := s.program.nameOf(importPath)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		found[name] = true
+		switch {
+		case qualifiers[name], strings.Contains(importPath, "/informers/"), importPath == runtimePath && spec.Name == nil:
+			importPaths = append(importPaths, importPath)
+		case spec.Name == nil && !used[name]:
+			unnamed = append(unnamed, importPath)
+		}
+	}
+	for name := range qualifiers {
+		if !found[name] { // a variable, or one of those
+			return append(importPaths, unnamed...)
+		}
+	}
+	return importPaths
+}
+
+// check finds what the names in the files of the package refer to. Files that are not built may
+// belong to a package of another name.
+func (p *pkg) check(program *program) {
+	files := map[string][]*source{}
+	for _, s := range p.sources {
 		files[s.file.Name.Name] = append(files[s.file.Name.Name], s)
 	}
 	for _, sources := range files {
-		a.program.check(p.listed.ImportPath, sources)
+		program.check(p.listed.ImportPath, sources)
 	}
-	return nil
 }
 
 // check finds what the names in the files of a package refer to. The packages that the files import
@@ -147,10 +212,10 @@ var versionElement = regexp.MustCompile(`^v\d+$`)
 
 // nameOf returns the name of the package with an import path.
 func (p *program) nameOf(importPath string) string {
-	if l := p.listed[importPath]; l != nil {
+	if l := p.lookup(importPath); l != nil {
 		return l.Name
 	}
-	name := path.Base(importPath) // a guess, for files that are not built on this platform
+	name := path.Base(importPath) // a guess, for imports that make no informers
 	if versionElement.MatchString(name) {
 		name = path.Base(path.Dir(importPath))
 	}

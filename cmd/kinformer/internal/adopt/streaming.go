@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/pullrequest"
 )
 
 // Streaming is the number of informers of a program once it is rewritten, and those that do not
@@ -23,18 +25,38 @@ type NotStreaming struct {
 	Write string `json:"write"`
 }
 
-// FindStreaming finds the informers of the program in the current directory, and writes nothing.
-// kinformer is the folder of kinformer's source. flags are those of go list.
-func FindStreaming(ctx context.Context, kinformer string, patterns []string, flags ...string) (*Streaming, error) {
-	p, err := load(ctx, patterns, flags...)
+// Preview is what the command would do.
+type Preview struct {
+	Streaming *Streaming
+	Lines     pullrequest.Lines // without those of tests
+}
+
+// FindPreview edits the program in the current directory in memory, and writes nothing. packed
+// reports whether its informers are to be packed. progress receives a line for each step. kinformer
+// is the folder of kinformer's source. flags are those of go list.
+func FindPreview(ctx context.Context, progress io.Writer, kinformer string, packed bool, patterns []string, flags ...string) (*Preview, error) {
+	p, err := load(ctx, progress, patterns, flags...)
 	if err != nil {
 		return nil, err
 	}
-	a, err := rewrite(p, kinformer)
+	a, err := rewrite(ctx, p, kinformer, &options{packed: packed})
 	if err != nil {
 		return nil, err
 	}
-	return a.streaming(), nil
+	preview := &Preview{Streaming: a.streaming()}
+	for _, pkg := range p.packages {
+		for _, s := range pkg.sources {
+			if len(s.edits) == 0 {
+				continue
+			}
+			text, err := s.result()
+			if err != nil {
+				return nil, err
+			}
+			preview.Lines.Add(s.text, text)
+		}
+	}
+	return preview, nil
 }
 
 // Print prints the numbers, and a line for each informer that does not stream. It prints nothing if

@@ -15,6 +15,9 @@ const (
 	ClientGo  = "k8s.io/client-go"
 )
 
+// AnyVersion is a version for a module that a folder replaces.
+const AnyVersion = "v0.0.0-00010101000000-000000000000"
+
 // OwnVersion returns the version of kinformer that this command was compiled with, which a go.mod
 // can require.
 func OwnVersion() (string, error) {

@@ -24,6 +24,7 @@ type options struct {
 	packed     bool
 	omitFields []string
 	output     string
+	cost       string // a file with the output of that command, or ""
 }
 
 // parse parses the command line. It returns pflag.ErrHelp for --help.
@@ -35,6 +36,7 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.kinformer, "kinformer", "", "")
 	flags.BoolVar(&o.packed, "packed", false, "")
 	flags.StringSliceVar(&o.omitFields, "omit-fields", nil, "")
+	flags.StringVar(&o.cost, "cost", "", "")
 	flags.StringVarP(&o.output, "output", "o", "table", "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):

@@ -10,10 +10,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/adopt"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/pullrequest"
 	"github.com/kinformer/kinformer/internal/units"
 )
 
@@ -35,6 +35,10 @@ type report struct {
 	Packages  []packageResult  `json:"packages"`
 	Upgraded  []upgrade        `json:"upgraded,omitempty"`
 	Streaming *adopt.Streaming `json:"streaming,omitempty"` // absent if it is not known
+	// NotRun is the number of packages that were not tried because the command was stopped.
+	NotRun int `json:"notRun,omitempty"`
+
+	text *pullrequest.Text // for a pull request, or nil if it is not known
 }
 
 // packageResult is the result of a package.
@@ -105,19 +109,9 @@ func countFailures(outcomes []outcome) (n int) {
 // isConstant reports whether all outcomes are the same.
 func isConstant(outcomes []outcome) bool { return len(slices.Compact(slices.Clone(outcomes))) == 1 }
 
-// finish prints the report. It returns an error if the sides differ, or nothing was tried.
-func (r *report) finish(format string, out io.Writer) error {
-	write := r.writeTable
-	if format == "json" {
-		write = r.writeJSON
-	}
-	if err := write(out); err != nil {
-		return err
-	}
-	results := map[string]int{}
-	for _, p := range r.Packages {
-		results[p.Result]++
-	}
+// err returns an error if the sides differ, or nothing was tried.
+func (r *report) err() error {
+	results := r.results()
 	switch {
 	case results[differs] > 0:
 		return fmt.Errorf("the tests of %s differ", units.Plural(results[differs], "package"))
@@ -125,6 +119,15 @@ func (r *report) finish(format string, out io.Writer) error {
 		return r.notTried()
 	}
 	return nil
+}
+
+// results returns the number of packages by their result.
+func (r *report) results() map[string]int {
+	results := map[string]int{}
+	for _, p := range r.Packages {
+		results[p.Result]++
+	}
+	return results
 }
 
 // notTried returns the error for a report without a package that was tried.
@@ -146,24 +149,59 @@ func (r *report) writeJSON(out io.Writer) error {
 	return encoder.Encode(r)
 }
 
-func (r *report) writeTable(out io.Writer) error {
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "PACKAGE\tINFORMERS\tTESTS\tFAILED\tSECONDS\tPEAK RSS, MB\tRESULT")
+// printer prints a report: the row of a package as soon as it is known.
+type printer struct {
+	report *report
+	out    io.Writer
+	json   bool
+	width  int // of the first column
+}
+
+// begin returns the printer, and prints the header of the table.
+func (r *report) begin(format string, out io.Writer, p *program) *printer {
+	t := &printer{report: r, out: out, json: format == "json", width: len("PACKAGE")}
+	for _, pkg := range p.packages {
+		if pkg.hasCache {
+			t.width = max(t.width, len(pkg.name(p.path)))
+		}
+	}
+	if !t.json {
+		t.printRow("PACKAGE", "INFORMERS", "TESTS", "FAILED", "SECONDS", "PEAK RSS, MB", "RESULT")
+	}
+	return t
+}
+
+// printRow prints the cells of a row. Wider ones shift the rest of the row.
+func (t *printer) printRow(cells ...any) {
+	format := fmt.Sprintf("%%-%ds   %%-13s   %%-13s   %%-7s   %%-13s   %%-13s   %%s\n", t.width)
+	fmt.Fprintf(t.out, format, cells...)
+}
+
+// add adds a package to the report, and prints its row.
+func (t *printer) add(p packageResult) {
+	t.report.Packages = append(t.report.Packages, p)
+	if !t.json && p.Reason != notLinked {
+		t.printRow(p.row()...)
+	}
+}
+
+// end prints the rest of the report.
+func (t *printer) end() error {
+	r, out := t.report, t.out
+	if t.json {
+		return r.writeJSON(out)
+	}
 	without := 0
 	for _, p := range r.Packages {
 		if p.Reason == notLinked {
 			without++
-			continue
 		}
-		fmt.Fprintln(table, p.row())
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	for _, p := range r.Packages {
 		p.writeDetails(out)
 	}
 	fmt.Fprintln(out)
+	if r.NotRun > 0 {
+		fmt.Fprintf(out, "stopped: %s not tried\n", units.Plural(r.NotRun, "package"))
+	}
 	if without > 0 {
 		fmt.Fprintf(out, "not tried: %s whose tests do not contain client-go's informers\n", units.Plural(without, "package"))
 	}
@@ -174,8 +212,32 @@ func (r *report) writeTable(out io.Writer) error {
 	if r.Streaming != nil {
 		r.Streaming.Print(out)
 	}
-	_, err := io.WriteString(out, legend)
-	return err
+	if _, err := io.WriteString(out, legend); err != nil {
+		return err
+	}
+	if results := r.results(); r.text != nil && r.NotRun == 0 && results[differs] == 0 && results[equal] > 0 {
+		r.text.Tests = r.tests()
+		r.text.Print(out)
+	}
+	return nil
+}
+
+// tests returns the results for the text of a pull request.
+func (r *report) tests() *pullrequest.Tests {
+	tests := &pullrequest.Tests{}
+	for _, p := range r.Packages {
+		tests.Packages = append(tests.Packages, pullrequest.Package{
+			Package: p.Package, Result: p.Result, ClientGo: p.ClientGo.forText(), Kinformer: p.Kinformer.forText(),
+		})
+	}
+	return tests
+}
+
+func (f *figures) forText() *pullrequest.Figures {
+	if f == nil {
+		return nil
+	}
+	return &pullrequest.Figures{Informers: f.Informers, Tests: f.Tests, Failed: f.Failed, PeakRSSBytes: f.PeakRSSBytes}
 }
 
 const legend = `Of two figures, the first is client-go's and the second kinformer's. TESTS include subtests, but no skipped ones, and
@@ -183,14 +245,16 @@ PEAK RSS the processes that the tests start; it is "?" if it is less than that o
 `
 
 // row returns the cells of the package's row.
-func (p packageResult) row() string {
-	if p.ClientGo == nil {
-		return p.Package + "\t\t\t\t\t\t" + p.result()
-	}
+func (p packageResult) row() []any {
 	a, b := p.ClientGo, p.Kinformer
-	return fmt.Sprintf("%s\t%s / %s\t%d / %d\t%d / %d\t%s / %s\t%s / %s\t%s", p.Package,
-		units.Count(a.Informers), units.Count(b.Informers), a.Tests, b.Tests, a.Failed, b.Failed,
-		units.Digits(a.Seconds), units.Digits(b.Seconds), megabytes(a.PeakRSSBytes), megabytes(b.PeakRSSBytes), p.result())
+	if a == nil {
+		return []any{p.Package, "", "", "", "", "", p.result()}
+	}
+	both := func(a, b any) string { return fmt.Sprintf("%v / %v", a, b) }
+	return []any{
+		p.Package, both(units.Count(a.Informers), units.Count(b.Informers)), both(a.Tests, b.Tests), both(a.Failed, b.Failed),
+		both(units.Digits(a.Seconds), units.Digits(b.Seconds)), both(megabytes(a.PeakRSSBytes), megabytes(b.PeakRSSBytes)), p.result(),
+	}
 }
 
 func (p packageResult) result() string {

@@ -4,13 +4,13 @@
 package try
 
 import (
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/adopt"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/pullrequest"
 )
 
 func TestResultsOfComparisons(t *testing.T) {
@@ -75,34 +75,45 @@ func TestInformersDecideWhatWasTried(t *testing.T) {
 
 func TestTableShowsDifferences(t *testing.T) {
 	r := &report{
-		Packages: []packageResult{
-			{
-				Package: "./a", Result: differs, Runs: 3, NotReplaced: 1,
-				ClientGo: &figures{Informers: 1201, Tests: 9, Seconds: 1.234, PeakRSSBytes: 80_000_000}, Kinformer: &figures{Informers: 1200, Tests: 8, Failed: 1, Seconds: 2},
-				Tests: []comparison{
-					{"(test binary)", differs, []outcome{passed}, []outcome{"exit status 2"}, []string{"    a_test.go:1:\x1b[31mwrong"}},
-					{"TestA", failsOnBoth, []outcome{failed, failed}, []outcome{failed, failed}, nil},
-					{"TestB", differs, []outcome{passed}, []outcome{notRun}, nil},
-					{"TestC", differs, []outcome{passed}, []outcome{notRun}, nil},
-				},
-			},
-			{Package: "./b", Result: notTried, Reason: notLinked},
-			{Package: "./c", Result: differs, Reason: "go test: exit status 1\n\tc_test.go:1: undefined"},
-			{Package: "./d", Result: notTried, Reason: "no informer made", Runs: 1, ClientGo: &figures{Tests: 1}, Kinformer: &figures{Tests: 1}},
-		},
 		Kinformer: "../kinformer",
 		Upgraded:  []upgrade{{"k8s.io/api", "v0.36.2", "v0.36.3"}},
 		Streaming: &adopt.Streaming{Informers: 2, NotStreaming: []adopt.NotStreaming{{File: "a/a.go", Line: 7, Write: "one line"}}},
 	}
+	packages := []packageResult{
+		{
+			Package: "./a", Result: differs, Runs: 3, NotReplaced: 1,
+			ClientGo: &figures{Informers: 1201, Tests: 9, Seconds: 1.234, PeakRSSBytes: 80_000_000}, Kinformer: &figures{Informers: 1200, Tests: 8, Failed: 1, Seconds: 2},
+			Tests: []comparison{
+				{"(test binary)", differs, []outcome{passed}, []outcome{"exit status 2"}, []string{"    a_test.go:1:\x1b[31mwrong"}},
+				{"TestA", failsOnBoth, []outcome{failed, failed}, []outcome{failed, failed}, nil},
+				{"TestB", differs, []outcome{passed}, []outcome{notRun}, nil},
+				{"TestC", differs, []outcome{passed}, []outcome{notRun}, nil},
+			},
+		},
+		{Package: "./b", Result: notTried, Reason: notLinked},
+		{Package: "./c", Result: differs, Reason: "go test: exit status 1\n\tc_test.go:1: undefined"},
+		{Package: "./d", Result: notTried, Reason: "no informer made", Runs: 1, ClientGo: &figures{Tests: 1}, Kinformer: &figures{Tests: 1}},
+	}
 	var out strings.Builder
-	err := r.finish("table", &out)
+	printer := r.begin("table", &out, programOf("./a", "./b", "./c", "./d"))
+	for i, p := range packages {
+		rows := strings.Count(out.String(), "\n")
+		printer.add(p)
+		if added := strings.Count(out.String(), "\n") - rows; (added == 0) != (p.Reason == notLinked) {
+			t.Errorf("package %d: %d rows at once", i, added)
+		}
+	}
+	if err := printer.end(); err != nil {
+		t.Fatal(err)
+	}
+	err := r.err()
 	if err == nil || err.Error() != "the tests of 2 packages differ" {
 		t.Errorf("error %v", err)
 	}
-	const want = `PACKAGE   INFORMERS       TESTS   FAILED   SECONDS       PEAK RSS, MB   RESULT
-./a       1,201 / 1,200   9 / 8   0 / 1    1.23 / 2.00   80.0 / ?       differs
-./c                                                                     differs
-./d       0 / 0           1 / 1   0 / 0    0.00 / 0.00   ? / ?          not tried: no informer made
+	const want = `PACKAGE   INFORMERS       TESTS           FAILED    SECONDS         PEAK RSS, MB    RESULT
+./a       1,201 / 1,200   9 / 8           0 / 1     1.23 / 2.00     80.0 / ?        differs
+./c                                                                                 differs
+./d       0 / 0           1 / 1           0 / 0     0.00 / 0.00     ? / ?           not tried: no informer made
 
 ./a: client-go made 1 informer on kinformer's side, before its constructors were replaced
 
@@ -137,7 +148,42 @@ func TestNothingTriedIsAnErrorWithTheReasons(t *testing.T) {
 		{Package: "./c", Result: notTried, Reason: errBroken.Error()},
 	}}
 	const want = "nothing was tried: 2 packages: does not compile without kinformer either; 1 package: no informers linked"
-	if err := r.finish("table", io.Discard); err == nil || err.Error() != want {
+	if err := r.err(); err == nil || err.Error() != want {
 		t.Errorf("error %v", err)
+	}
+}
+
+// programOf returns a program with packages whose tests contain client-go's informers.
+func programOf(names ...string) *program {
+	p := &program{}
+	for _, name := range names {
+		p.packages = append(p.packages, testPackage{path: name, hasCache: true})
+	}
+	return p
+}
+
+// TestTextForThePullRequestFollowsEqualTests prints a report after an end, a stop and a difference.
+func TestTextForThePullRequestFollowsEqualTests(t *testing.T) {
+	figures := &figures{Informers: 2, Tests: 3, PeakRSSBytes: 50_000_000}
+	for name, test := range map[string]struct {
+		result string
+		notRun int
+		want   string
+	}{
+		"equal":   {equal, 0, "\n| ./a | 3 / 3 | 0 / 0 | 50.0 / 50.0 | equal |\n"},
+		"stopped": {equal, 2, "\nstopped: 2 packages not tried\n"},
+		"differs": {differs, 0, ""},
+	} {
+		r := &report{NotRun: test.notRun, text: &pullrequest.Text{}}
+		var out strings.Builder
+		printer := r.begin("table", &out, programOf("./a"))
+		printer.add(packageResult{Package: "./a", Result: test.result, ClientGo: figures, Kinformer: figures})
+		if err := printer.end(); err != nil {
+			t.Fatal(err)
+		}
+		hasText := strings.Contains(out.String(), "Text for the pull request:")
+		if !strings.Contains(out.String(), test.want) || hasText != (name == "equal") {
+			t.Errorf("%s:\n%s", name, out.String())
+		}
 	}
 }

@@ -9,18 +9,20 @@
 // test binary is compiled with: a go.mod that requires kinformer, and the files of overlay.go.
 // These make client-go's constructors call a variable, which the test binary sets if the
 // environment selects kinformer, so both sides run the same binary. execution.go runs a binary
-// once, trial.go runs it on both sides and compares the results, report.go prints them. Package
-// adopt finds which informers of the program stream.
+// once, trial.go runs it on both sides and compares the results, report.go prints each of them as
+// soon as it is known. Package adopt finds which informers of the program stream.
 package try
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/adopt"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/pullrequest"
 )
 
 // Run runs the command.
@@ -29,6 +31,10 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 		return &command.UsageError{Help: Help}
 	}
 	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	_, cost, err := pullrequest.Read("", o.cost)
 	if err != nil {
 		return err
 	}
@@ -50,23 +56,38 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 		return err
 	}
 	result := &report{Kinformer: w.kinformer, Upgraded: w.upgraded}
-	if result.Streaming, err = adopt.FindStreaming(ctx, w.source, o.patterns, p.modFile); err != nil { // such as a file that does not parse
+	preview, err := adopt.FindPreview(ctx, streams.Err, w.source, o.packed, o.patterns, p.modFile)
+	switch {
+	case errors.Is(err, adopt.ErrPackedNotCopied):
+		return err
+	case err != nil: // such as a file that does not parse
 		fmt.Fprintf(streams.Err, "find the informers that stream: %v\n", err)
+	default:
+		result.Streaming = preview.Streaming
+		result.text = &pullrequest.Text{Lines: preview.Lines, Modules: w.changedModules(), Cost: cost, Packed: o.packed}
 	}
-	for _, pkg := range p.packages {
+	printer := result.begin(o.output, streams.Out, p)
+	for i, pkg := range p.packages {
 		if !pkg.hasCache {
-			result.Packages = append(result.Packages, packageResult{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})
+			printer.add(packageResult{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})
 			continue
 		}
 		t := &trial{workspace: w, pkg: pkg, flags: flags, limit: limit, progress: func(step string) {
 			fmt.Fprintf(streams.Err, "%s: %s\n", pkg.name(p.path), step)
 		}}
 		compared, err := t.compare(ctx)
+		if ctx.Err() != nil {
+			result.NotRun = len(p.packages) - i
+			return errors.Join(printer.end(), context.Cause(ctx))
+		}
 		if err != nil {
 			return err
 		}
 		compared.Package = pkg.name(p.path)
-		result.Packages = append(result.Packages, compared)
+		printer.add(compared)
 	}
-	return result.finish(o.output, streams.Out)
+	if err := printer.end(); err != nil {
+		return err
+	}
+	return result.err()
 }

@@ -5,7 +5,9 @@ package try_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/adopt"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/command"
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/try"
 )
@@ -139,6 +142,50 @@ func TestTestsRunOnBothSides(t *testing.T) {
 		t.Error("go.mod has changed")
 	}
 }
+
+// TestStopPrintsWhatIsKnown ends the context once the second package is compiled.
+func TestStopPrintsWhatIsKnown(t *testing.T) {
+	repository := inProgram(t)
+	for _, folder := range []string{"broken", "crashes", "differs", "plain"} {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var out bytes.Buffer
+	progress := writerFunc(func(p []byte) (int, error) {
+		if string(p) == "./equal: compile\n" {
+			if !strings.Contains(out.String(), "\n./early ") {
+				t.Errorf("no row of the package that has ended:\n%s", out.String())
+			}
+			cancel(stop)
+		}
+		return len(p), nil
+	})
+	err := try.Run(ctx, []string{"./...", "--kinformer", repository}, command.Streams{In: strings.NewReader(""), Out: &out, Err: progress})
+	if !errors.Is(err, stop) {
+		t.Errorf("error %v", err)
+	}
+	for _, want := range []string{"\n./early ", "\n./early: client-go made 1 informer on kinformer's side", "\nstopped: 2 packages not tried\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestPackedWithoutCopiesIsAnError(t *testing.T) {
+	repository := inProgram(t)
+	write(t, "equal/shared.go", "package equal\n\nvar _ = struct{ UnsafeDisableDeepCopy bool }{UnsafeDisableDeepCopy: true}\n\n// It makes informers.\n")
+	_, err := execute(t, "./equal", "--packed", "--kinformer", repository)
+	if !errors.Is(err, adopt.ErrPackedNotCopied) || !strings.Contains(err.Error(), "equal/shared.go:3") {
+		t.Errorf("error %v", err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func outputOf(r report, test string) []string {
 	for _, p := range r.Packages {

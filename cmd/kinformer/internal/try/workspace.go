@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
+	"github.com/kinformer/kinformer/cmd/kinformer/internal/pullrequest"
 )
 
 // workspace compiles the tests of a program with kinformer, without a change of its folder.
@@ -114,8 +115,7 @@ func require(ctx context.Context, goMod, source string) error {
 	edits := []string{"mod", "edit"}
 	switch own, err := gomod.OwnVersion(); {
 	case source != "":
-		const anyVersion = "v0.0.0-00010101000000-000000000000"
-		edits = append(edits, "-require="+library+"@"+cmp.Or(required, anyVersion), "-replace="+library+"="+source)
+		edits = append(edits, "-require="+library+"@"+cmp.Or(required, gomod.AnyVersion), "-replace="+library+"="+source)
 	case required == "" && err != nil:
 		return err
 	case err == nil && (required == "" || gomod.IsOlder(required, own)):
@@ -161,6 +161,16 @@ func (w *workspace) listUpgrades(ctx context.Context, patterns []string) error {
 	}
 	slices.SortFunc(w.upgraded, func(a, b upgrade) int { return strings.Compare(a.Module, b.Module) })
 	return nil
+}
+
+// changedModules returns the modules that go.mod requires, or requires in another version, because
+// of kinformer.
+func (w *workspace) changedModules() []pullrequest.Module {
+	all := []pullrequest.Module{{Path: library, Before: w.program.modules[library].version, After: w.kinformer}}
+	for _, m := range w.upgraded {
+		all = append(all, pullrequest.Module{Path: m.Module, Before: m.From, After: m.To})
+	}
+	return all
 }
 
 // errBroken reports that a package's tests do not compile, with the program's own go.mod either.
