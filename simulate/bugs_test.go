@@ -99,6 +99,8 @@ var silentBugs = []silentBug{
 	{"stale copy", staleCopy, "refused", "times update of clusters/status default/db: 409 Conflict", 1},
 	{"scale-down by a stale count", scaleDownCount, "invariant", "1 Pods are left", 50},
 	{"sweep by a stale cache", sweepByCache, "end state", "Secret default/b is missing", 60},
+	{"role without a subresource", withoutStatus, "refused", `clusters/status default/db: 403 Forbidden: clusters.example.com "db" is forbidden`, 1},
+	{"role for a cache that is never late", withoutGet, "refused", `once get of secrets default/db: 403 Forbidden: secrets "db" is forbidden`, 60},
 }
 
 // silentRuns is the number of runs of a mended operator, unless -simulate.runs is set.

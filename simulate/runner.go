@@ -78,6 +78,9 @@ func withRunner(t *testing.T, test Test, do func(*runner)) {
 		t.Fatal("simulate: Test.Start is nil")
 	}
 	test.ignored = ignored
+	if err := test.readPermissions(); err != nil {
+		t.Fatalf("simulate: %v", err)
+	}
 	if test.Rest == 0 {
 		test.Rest = defaultRest
 	}

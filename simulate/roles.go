@@ -1,0 +1,105 @@
+// Copyright The kinformer Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinformer/kinformer/simulate/internal/rbac"
+)
+
+// Roles are the ClusterRoles and Roles of a process's service account. The API server answers its
+// requests with 403 if no rule permits them. Each role counts as bound, a Role in its namespace.
+// What every service account may do, such as discovery and reviews of its own access, is permitted.
+type Roles struct {
+	// Files are YAML files, such as config/rbac/role.yaml, with ClusterRoles and Roles and nothing
+	// else. An aggregated ClusterRole is an error, since its rules are elsewhere.
+	Files []string
+	// Namespaces maps the namespaces of Roles in Files, which may be empty or placeholders, to
+	// others: {"system": "default"}.
+	Namespaces map[string]string
+}
+
+// readPermissions reads Test.Roles.
+func (t *Test) readPermissions() error {
+	if n := len(t.Roles); n > 1 && n != max(t.Replicas, 1) {
+		return fmt.Errorf("Test.Roles has %d elements, and Test.Replicas is %d: want one element, or one for each", n, t.Replicas)
+	}
+	for i, roles := range t.Roles {
+		permissions, err := rbac.Read(roles.Files, roles.Namespaces)
+		if err != nil {
+			return fmt.Errorf("Test.Roles[%d]: %w", i, err)
+		}
+		t.permissions = append(t.permissions, permissions)
+	}
+	return nil
+}
+
+// denial returns the answer to a request that the roles of its process do not permit, or nil.
+func (s *scheduler) denial(q *request) *apierrors.StatusError {
+	if len(s.test.permissions) == 0 {
+		return nil
+	}
+	permissions := s.test.permissions[min(q.process.number, len(s.test.permissions))-1]
+	attributes := q.attributes()
+	denied := permissions.Check(attributes)
+	if denied == nil && q.mayCreate() {
+		attributes.Verb = "create"
+		if denied = permissions.Check(attributes); denied != nil && !s.wouldCreate(q) {
+			denied = nil
+		}
+	}
+	q.denied = denied != nil
+	return denied
+}
+
+// attributes returns what RBAC knows of the request.
+func (q *request) attributes() rbac.Attributes {
+	t := q.target
+	if t.resource.Empty() {
+		return rbac.Attributes{Verb: strings.ToLower(q.http.Method), Path: q.http.URL.Path}
+	}
+	a := rbac.Attributes{Verb: t.verb, Namespace: t.namespace, Resource: t.resource.GroupResource(), Name: t.name, Subresource: t.subresource}
+	if t.resource.Resource == "namespaces" && t.resource.Group == "" {
+		a.Namespace = t.name
+	}
+	if t.verb == "list" || t.verb == "watch" {
+		selector, err := fields.ParseSelector(q.http.URL.Query().Get("fieldSelector"))
+		if err == nil {
+			a.Name, _ = selector.RequiresExactMatch("metadata.name")
+		}
+	}
+	return a
+}
+
+// mayCreate reports whether a request that is no create may create an object.
+func (q *request) mayCreate() bool {
+	if q.target.verb == "patch" {
+		contentType, _, _ := mime.ParseMediaType(q.http.Header.Get("Content-Type"))
+		return contentType == string(types.ApplyYAMLPatchType)
+	}
+	return q.target.verb == "update"
+}
+
+// wouldCreate reports whether the server creates an object if it executes a request.
+func (s *scheduler) wouldCreate(q *request) bool {
+	trial := q.http.Clone(q.http.Context())
+	trial.Body = io.NopCloser(bytes.NewReader(q.body))
+	query := trial.URL.Query()
+	query.Set("dryRun", metav1.DryRunAll)
+	trial.URL.RawQuery = query.Encode()
+	response := newRecorder()
+	s.server.ServeHTTP(response, trial)
+	return response.code == http.StatusCreated
+}
