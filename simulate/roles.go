@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,12 +76,24 @@ func (q *request) attributes() rbac.Attributes {
 		a.Namespace = t.name
 	}
 	if t.verb == "list" || t.verb == "watch" {
-		selector, err := fields.ParseSelector(q.http.URL.Query().Get("fieldSelector"))
-		if err == nil {
-			a.Name, _ = selector.RequiresExactMatch("metadata.name")
-		}
+		a.Name = selectedName(q.http.URL.Query())
 	}
 	return a
+}
+
+// selectedName returns the name that the field selector of a list or a watch requires. It is empty if
+// any option is invalid.
+func selectedName(query url.Values) string {
+	var options metav1.ListOptions
+	if err := metav1.Convert_url_Values_To_v1_ListOptions(&query, &options, nil); err != nil {
+		return ""
+	}
+	selector, err := fields.ParseSelector(options.FieldSelector)
+	if err != nil {
+		return ""
+	}
+	name, _ := selector.RequiresExactMatch("metadata.name")
+	return name
 }
 
 // mayCreate reports whether a request that is no create may create an object.

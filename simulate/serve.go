@@ -165,7 +165,7 @@ func (s *scheduler) execute(q *request, err error) *recorder {
 		answer = denied
 	}
 	if answer != nil || version != "" {
-		s.server.InjectFault(1, nil, fake.Fault{Err: answer, ResourceVersion: version})
+		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP == q.http }, fake.Fault{Err: answer, ResourceVersion: version})
 	}
 	response := newRecorder()
 	before := s.beforeWrite(q)
