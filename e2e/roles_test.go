@@ -12,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -40,12 +41,17 @@ var subjects = []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", N
 func TestRolesPermitWhatKubeAPIServerDoes(t *testing.T) {
 	c := cluster.New(t, cluster.Options{RBAC: true})
 	admin := clientsetFor(t, c)
-	if _, err := admin.CoreV1().Namespaces().Create(t.Context(), otherNamespace(), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+	create(t, admin.CoreV1().Namespaces().Create, otherNamespace())
+	for _, granted := range grantedRoles() {
+		create(t, admin.RbacV1().ClusterRoles().Create, granted)
 	}
 	config := c.Config()
 	config.Impersonate.UserName = "system:serviceaccount:default:" + subjects[0].Name
-	for _, file := range []string{"../examples/controller/role.yaml", "../examples/controllerruntime/role.yaml", "../simulate/testdata/roles/rules.yaml"} {
+	objects := []fake.Object{otherNamespace()}
+	for _, granted := range grantedRoles() {
+		objects = append(objects, granted)
+	}
+	for _, file := range []string{"../examples/controller/role.yaml", "../examples/controllerruntime/role.yaml", "../simulate/testdata/roles/rules.yaml", "../simulate/testdata/roles/grants.yaml"} {
 		t.Run(file, func(t *testing.T) {
 			unbind := bind(t, admin, config, file)
 			actual := answers(t.Context(), t, config)
@@ -53,7 +59,7 @@ func TestRolesPermitWhatKubeAPIServerDoes(t *testing.T) {
 			var simulated map[string]string
 			simulate.Replay(t, simulate.Test{
 				Roles:   []simulate.Roles{{Files: []string{file}}},
-				Objects: []fake.Object{otherNamespace()},
+				Objects: objects,
 				Without: []simulate.Oracle{simulate.Refused},
 				Start: func(ctx context.Context, config *rest.Config) error {
 					simulated = answers(ctx, t, config)
@@ -80,6 +86,18 @@ func TestRolesPermitWhatKubeAPIServerDoes(t *testing.T) {
 
 func otherNamespace() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}}
+}
+
+// grantedRoles returns the roles that bindings of the program refer to.
+func grantedRoles() []*rbacv1.ClusterRole {
+	var roles []*rbacv1.ClusterRole
+	for _, resource := range []string{"pods", "secrets", "nodes"} {
+		roles = append(roles, &rbacv1.ClusterRole{
+			ObjectMeta: metav1.ObjectMeta{Name: "granted-" + resource},
+			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{resource}, Verbs: []string{"get", "list"}}},
+		})
+	}
+	return roles
 }
 
 // bind creates the roles of a file, binds them to the account, and waits until kube-apiserver
@@ -195,6 +213,7 @@ func answers(ctx context.Context, t *testing.T, config *rest.Config) map[string]
 	} {
 		send(http.MethodGet, path, "", "")
 	}
+	sendGrants(send)
 	send(http.MethodPost, "/metrics", "application/json", "{}")
 	send(http.MethodPost, "/api", "application/json", "{}")
 	for _, review := range []string{
@@ -241,9 +260,51 @@ func sendVerbs(send func(method, path, contentType, body string), path, prefix, 
 	}
 }
 
+// sendGrants sends writes of roles and bindings, as dry runs.
+func sendGrants(send func(method, path, contentType, body string)) {
+	const prefix, group = "/apis/rbac.authorization.k8s.io/v1", `"apiVersion": "rbac.authorization.k8s.io/v1"`
+	for i, rules := range []string{
+		`{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}`,
+		`{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "watch", "delete"]}, {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}`,
+		`{"apiGroups": [""], "resources": ["pods", "pods/*", "*/status"], "verbs": ["get"]}`,
+		`{"apiGroups": ["", "apps"], "resources": ["nodes", "configmaps"], "verbs": ["*"]}`,
+		`{"apiGroups": [""], "resources": ["nodes"], "verbs": ["*"]}`,
+		`{"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["one"], "verbs": ["get"]}`,
+		`{"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["one", "two", "three"], "verbs": ["get", "list"]}`,
+		`{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}`,
+		`{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}`,
+		`{"nonResourceURLs": ["/metrics", "/metrics/*"], "verbs": ["get", "post"]}`,
+	} {
+		for _, name := range []string{"created", "escalated"} {
+			role := fmt.Sprintf(`{%s, "kind": "Role", "metadata": {"name": "%s-%d"}, "rules": [%s]}`, group, name, i, rules)
+			for _, namespace := range []string{"default", "other"} {
+				path := prefix + "/namespaces/" + namespace + "/roles"
+				send(http.MethodPost, fmt.Sprintf("%s?dryRun=All&try=%s-%d", path, name, i), "application/json", role)
+				escalated := strings.Replace(role, fmt.Sprintf("-%d", i), "", 1)
+				send(http.MethodPatch, fmt.Sprintf("%s/%s?dryRun=All&fieldManager=e2e&try=%d", path, name, i), "application/apply-patch+yaml", escalated)
+			}
+		}
+		role := fmt.Sprintf(`{%s, "kind": "ClusterRole", "metadata": {"name": "created"}, "rules": [%s]`, group, rules)
+		send(http.MethodPost, fmt.Sprintf("%s/clusterroles?dryRun=All&try=%d", prefix, i), "application/json", role+"}")
+		aggregated := role + `, "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}}`
+		send(http.MethodPost, fmt.Sprintf("%s/clusterroles?dryRun=All&aggregated=%d", prefix, i), "application/json", aggregated)
+		send(http.MethodPatch, fmt.Sprintf("%s/clusterroles/granted-secrets?dryRun=All&try=%d", prefix, i), "application/merge-patch+json", fmt.Sprintf(`{"rules": [%s]}`, rules))
+	}
+	for _, patch := range []string{`{"metadata": {"labels": {"a": "b"}}}`, `{"metadata": {"finalizers": ["example.com/a"]}}`, `{}`} {
+		send(http.MethodPatch, prefix+"/clusterroles/granted-secrets?dryRun=All&patch="+url.QueryEscape(patch), "application/merge-patch+json", patch)
+	}
+	for _, role := range []string{"granted-pods", "granted-secrets", "granted-nodes"} {
+		body := fmt.Sprintf(`{%s, "kind": "%%s", "metadata": {"name": "created"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": %q}}`, group, role)
+		send(http.MethodPost, prefix+"/clusterrolebindings?dryRun=All&role="+role, "application/json", fmt.Sprintf(body, "ClusterRoleBinding"))
+		for _, namespace := range []string{"default", "other"} {
+			send(http.MethodPost, prefix+"/namespaces/"+namespace+"/rolebindings?dryRun=All&role="+role, "application/json", fmt.Sprintf(body, "RoleBinding"))
+		}
+	}
+}
+
 // answerOf sends a request. It returns the Status of a 403.
-func answerOf(ctx context.Context, client *http.Client, method, url, contentType, body string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader([]byte(body)))
+func answerOf(ctx context.Context, client *http.Client, method, target, contentType, body string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return "", err
 	}

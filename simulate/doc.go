@@ -77,7 +77,7 @@
 //	serve.go                    a request with its disturbances, and what is checked after a write
 //	external.go                 a service outside of the API server, and requests to it
 //	refused.go                  requests that the API server refuses again and again
-//	roles.go                    requests that the roles of a process do not permit
+//	roles.go, grant.go          requests that the roles of a process do not permit
 //	process.go, recorder.go     the stimuli of the program: its requests
 //	watch.go, event.go          and its watches
 //	scheduler.go                the loop, which picks a stimulus and calls its deliver

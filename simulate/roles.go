@@ -23,6 +23,8 @@ import (
 // Roles are the ClusterRoles and Roles of a process's service account. The API server answers its
 // requests with 403 if no rule permits them. Each role counts as bound, a Role in its namespace.
 // What every service account may do, such as discovery and reviews of its own access, is permitted.
+// A process that writes roles and bindings must have what these grant, or the verbs escalate and
+// bind; a role that a binding refers to must be among the objects.
 type Roles struct {
 	// Files are YAML files, such as config/rbac/role.yaml, with ClusterRoles and Roles and nothing
 	// else. An aggregated ClusterRole is an error, since its rules are elsewhere.
@@ -53,15 +55,18 @@ func (s *scheduler) denial(q *request) *apierrors.StatusError {
 		return nil
 	}
 	permissions := s.test.permissions[min(q.process.number, len(s.test.permissions))-1]
-	attributes := q.attributes()
-	denied := permissions.Check(attributes)
+	denied := permissions.Check(q.attributes())
 	if denied == nil && q.mayCreate() {
-		attributes.Verb = "create"
-		if denied = permissions.Check(attributes); denied != nil && !s.wouldCreate(q) {
+		create := q.attributes()
+		create.Verb = "create"
+		if denied = permissions.Check(create); denied != nil && s.trial(q).code != http.StatusCreated {
 			denied = nil
 		}
 	}
-	q.denied = denied != nil
+	if denied == nil && q.mayGrant() {
+		denied = s.escalation(q, permissions)
+	}
+	q.denied = denied != nil && apierrors.IsForbidden(denied)
 	return denied
 }
 
@@ -105,8 +110,8 @@ func (q *request) mayCreate() bool {
 	return q.target.verb == "update"
 }
 
-// wouldCreate reports whether the server creates an object if it executes a request.
-func (s *scheduler) wouldCreate(q *request) bool {
+// trial returns the answer to a request as a dry run.
+func (s *scheduler) trial(q *request) *recorder {
 	trial := q.http.Clone(q.http.Context())
 	trial.Body = io.NopCloser(bytes.NewReader(q.body))
 	query := trial.URL.Query()
@@ -114,5 +119,5 @@ func (s *scheduler) wouldCreate(q *request) bool {
 	trial.URL.RawQuery = query.Encode()
 	response := newRecorder()
 	s.server.ServeHTTP(response, trial)
-	return response.code == http.StatusCreated
+	return response
 }
