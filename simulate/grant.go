@@ -64,7 +64,8 @@ func (s *scheduler) escalation(q *request, permissions *rbac.Permissions) *apier
 	return apierrors.NewForbidden(q.target.resource.GroupResource(), obj.GetName(), err)
 }
 
-// written returns the object that the server stores if it executes a write, or nil if it refuses it.
+// written returns the object that the server stores if it executes a write, or nil if it refuses
+// it.
 func (s *scheduler) written(q *request) fake.Object {
 	response := s.trial(q)
 	if response.code >= http.StatusBadRequest {

@@ -86,8 +86,8 @@ func (q *request) attributes() rbac.Attributes {
 	return a
 }
 
-// selectedName returns the name that the field selector of a list or a watch requires. It is empty if
-// any option is invalid.
+// selectedName returns the name that the field selector of a list or a watch requires. It is empty
+// if any option is invalid.
 func selectedName(query url.Values) string {
 	var options metav1.ListOptions
 	if err := metav1.Convert_url_Values_To_v1_ListOptions(&query, &options, nil); err != nil {
