@@ -62,7 +62,7 @@ func (k keeper) sync(ctx context.Context, cluster *unstructured.Unstructured) er
 		}
 	}
 	if number(cluster, "status", "replicas") != size {
-		_ = k.noteSize(ctx, cluster, size) // of no consequence
+		return ignoring(apierrors.IsForbidden, k.noteSize(ctx, cluster, size)) // the Secret is what counts
 	}
 	return nil
 }

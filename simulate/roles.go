@@ -77,7 +77,7 @@ func (q *request) attributes() rbac.Attributes {
 		return rbac.Attributes{Verb: strings.ToLower(q.http.Method), Path: q.http.URL.Path}
 	}
 	a := rbac.Attributes{Verb: t.verb, Namespace: t.namespace, Resource: t.resource.GroupResource(), Name: t.name, Subresource: t.subresource}
-	if t.resource.Resource == "namespaces" && t.resource.Group == "" {
+	if t.resource.Resource == "namespaces" && t.namespace == "" {
 		a.Namespace = t.name
 	}
 	if t.verb == "list" || t.verb == "watch" {
