@@ -104,6 +104,8 @@ var silentBugs = []silentBug{
 	{"sweep by a stale cache", sweepByCache, "end state", "Secret default/b is missing", 60, false},
 	{"scale-up by a stale cache", staleScaleUp, "invariant", "4 Pods exist", 100, false},
 	{"scale-down by a stale cache", staleScaleDown, "invariant", "1 Pods are left", 100, true},
+	{"role without a subresource", withoutStatus, "refused", `clusters/status default/db: 403 Forbidden: clusters.example.com "db" is forbidden`, 1, false},
+	{"role for a cache that is never late", withoutGet, "refused", `once get of secrets default/db: 403 Forbidden: secrets "db" is forbidden`, 60, false},
 }
 
 // silentRuns is the number of runs of a mended operator, unless -simulate.runs is set.

@@ -50,8 +50,8 @@
 // by the content of their objects. What Test.Outside returns is compared as an object is. An
 // undisturbed run fails if the API server refuses a write to the end, see [Refused]: all runs would
 // end alike. It also fails if the program writes nothing, unless Outside is compared or [EndState]
-// is off. A run also fails if it breaks another rule, see [Oracle], or if an invariant of the test
-// returns an error.
+// is off. Any run fails if [Roles] of the test do not permit what the program does, if it breaks
+// another rule, see [Oracle], or if an invariant of the test returns an error.
 //
 // A program that does not come to rest, since its writes undo each other or are refused each time,
 // would run for ever. An undisturbed run is given up after 5,000 writes and events in the time
@@ -80,6 +80,7 @@
 //	serve.go                    a request with its disturbances, and what is checked after a write
 //	external.go                 a service outside of the API server, and requests to it
 //	refused.go                  requests that the API server refuses again and again
+//	roles.go, grant.go          requests that the roles of a process do not permit
 //	process.go, recorder.go     the stimuli of the program: its requests
 //	watch.go, event.go          and its watches
 //	scheduler.go                the loop, which picks a stimulus and calls its deliver

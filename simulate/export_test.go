@@ -69,6 +69,19 @@ func RunPlan(t *testing.T, test Test, seed uint64, disturbances ...Disturbance) 
 	return found
 }
 
+// RunOnce executes the undisturbed run alone, and returns its failure and its timeline.
+func RunOnce(t *testing.T, test Test) (found Found) {
+	t.Helper()
+	withRunner(t, test, func(r *runner) {
+		first := r.runUndisturbed()
+		found.Timeline = lines(first)
+		if first.failed() {
+			found.Oracle, found.Text = string(first.failure.oracle), first.failure.text
+		}
+	})
+	return found
+}
+
 // Plans returns the plans of a shard's runs, by number. The empty text is that of all runs.
 func Plans(t *testing.T, text string, runs int, singles ...Disturbance) map[int]string {
 	t.Helper()
@@ -135,3 +148,6 @@ func NameExternal(aliases map[string]string, path string) string {
 	p.aliases = aliases
 	return p.external(target{verb: "PUT", resource: schema.GroupVersionResource{Resource: "cloud"}, name: path})
 }
+
+// ReadRoles returns the error of reading a test's roles.
+func ReadRoles(test Test) error { return test.readPermissions() }

@@ -126,6 +126,7 @@ type request struct {
 	body    []byte
 	target  target
 	point   string // the name of a write
+	denied  bool   // the roles of the process do not permit it
 	round   int    // in which it arrived
 	sortKey string
 	answer  chan answer

@@ -27,9 +27,10 @@ const (
 	Rest Oracle = "rest"
 	// Refused requires that the API server does not refuse what an undisturbed program tries again
 	// and again: at rest, the last three answers to a write were not 4xx codes, and those to a read
-	// were not 403. Test.MayBeRefused excuses requests. Deletes of objects that do not exist,
-	// creates of those that do, and dry runs do not count, nor do writes to objects that are gone
-	// at rest, or to resources that are not served.
+	// were not 403. Deletes of objects that do not exist, creates of those that do, and dry runs do
+	// not count, nor do writes to objects that are gone at rest, or to resources that are not
+	// served. In every run, it requires that Test.Roles permit all that the program does.
+	// Test.MayBeRefused excuses requests.
 	Refused Oracle = "refused"
 	// Return requires that Start does not return before its context is cancelled, except with an
 	// error after a disturbance (it is then called again), and that it returns within 5 minutes of

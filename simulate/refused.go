@@ -26,6 +26,7 @@ type refusals map[string]*refusal
 
 type refusal struct {
 	target target
+	denied bool // by the roles of the process
 	count  int
 	last   *apierrors.StatusError
 }
@@ -36,22 +37,33 @@ const minRefusals = 3
 // note takes the answer to a request into account. Refused is nil if the request succeeded.
 func (r refusals) note(q *request, refused *apierrors.StatusError) {
 	what := q.what()
+	if q.target.resource.Empty() {
+		what = q.target.verb + " of " + q.http.URL.Path
+	}
 	if refused == nil || isExpected(q.target, refused) {
-		delete(r, what)
+		if r[what] == nil || !r[what].denied {
+			delete(r, what)
+		}
 		return
 	}
 	if (!q.target.isWrite() || q.target.isTraffic()) && !apierrors.IsForbidden(refused) {
 		return
 	}
 	if r[what] == nil {
-		t := q.target
-		if t.verb == "create" && t.name == "" {
-			t.name = nameOf(q.body).Name
-		}
-		r[what] = &refusal{target: t}
+		r[what] = &refusal{target: q.namedTarget()}
 	}
+	r[what].denied = r[what].denied || q.denied
 	r[what].count++
 	r[what].last = refused
+}
+
+// namedTarget returns the target with the name of the object that is created.
+func (q *request) namedTarget() target {
+	t := q.target
+	if t.verb == "create" && t.name == "" {
+		t.name = nameOf(q.body).Name
+	}
+	return t
 }
 
 // isExpected reports whether the answer says that the object is as the program wants it.
@@ -62,25 +74,36 @@ func isExpected(t target, refused *apierrors.StatusError) bool {
 	return apierrors.IsAlreadyExists(refused)
 }
 
-// checkRefusals fails a run that is not disturbed, and whose program is at rest only because the
-// server refuses what it does, again and again.
+// checkRefusals fails a run in which the roles of a process have not permitted a request, and one
+// that is not disturbed, and whose program is at rest only because the server refuses what it does,
+// again and again.
 func (s *scheduler) checkRefusals() {
 	defer clear(s.refusals)
-	if s.disturbed {
-		return
-	}
+	s.failRefused("Test.Roles do not permit what the program does", func(r *refusal) bool { return r.denied })
+	s.failRefused("the API server refuses what the program tries again and again", func(r *refusal) bool {
+		return !s.disturbed && r.count >= minRefusals && !s.isOver(r)
+	})
+}
+
+// failRefused fails the run if there are refusals that a function selects and the test does not
+// permit.
+func (s *scheduler) failRefused(failure string, selected func(*refusal) bool) {
 	var lines []string
 	for _, what := range slices.Sorted(maps.Keys(s.refusals)) {
-		if r := s.refusals[what]; r.count >= minRefusals && !s.isOver(r) && !s.mayBeRefused(r.target) {
+		if r := s.refusals[what]; selected(r) && !s.mayBeRefused(r.target) {
 			status := r.last.ErrStatus
 			reason := cmp.Or(string(status.Reason), http.StatusText(int(status.Code)))
-			lines = append(lines, fmt.Sprintf("%d times %s: %d %s: %s", r.count, what, status.Code, reason, status.Message))
+			times := "once"
+			if r.count > 1 {
+				times = fmt.Sprint(r.count, " times")
+			}
+			lines = append(lines, fmt.Sprintf("%s %s: %d %s: %s", times, what, status.Code, reason, status.Message))
 		}
 	}
 	if len(lines) > 0 {
-		s.record.fail(Refused, "the API server refuses what the program tries again and again (settle %d):\n  %s\n"+
+		s.record.fail(Refused, "%s (settle %d):\n  %s\n"+
 			"If the program may be refused this, let Test.MayBeRefused say so, or switch the oracle off: Without: []simulate.Oracle{simulate.Refused}.",
-			len(s.record.states)+1, strings.Join(lines, "\n  "))
+			failure, len(s.record.states)+1, strings.Join(lines, "\n  "))
 	}
 }
 
@@ -105,7 +128,7 @@ func (s *scheduler) isOver(r *refusal) bool {
 
 // isPermitted reports whether a program may receive the answer to a write again and again.
 func (s *scheduler) isPermitted(q *request, refused *apierrors.StatusError) bool {
-	return isExpected(q.target, refused) || q.isDryRun() || s.mayBeRefused(q.target)
+	return isExpected(q.target, refused) || q.isDryRun() || s.mayBeRefused(q.namedTarget())
 }
 
 // mayBeRefused calls Test.MayBeRefused.

@@ -92,6 +92,9 @@ func withRunner(t TestingT, test Test, do func(*runner)) {
 		t.Fatalf("simulate: Test.Start is nil")
 	}
 	test.ignored = ignored
+	if err := test.readPermissions(); err != nil {
+		t.Fatalf("simulate: %v", err)
+	}
 	if test.Rest == 0 {
 		test.Rest = defaultRest
 	}

@@ -160,9 +160,12 @@ func (s *scheduler) outsideWrite(who, verb string, obj fake.Object) error {
 
 // execute calls the server's handler with a request. If err is not nil, it is the response.
 func (s *scheduler) execute(q *request, err error) *recorder {
-	version := s.staleness.readVersion(q.process.number, q.target)
-	if err != nil || version != "" {
-		s.server.InjectFault(1, nil, fake.Fault{Err: err, ResourceVersion: version})
+	version, answer := s.staleness.readVersion(q.process.number, q.target), err
+	if denied := s.denial(q); answer == nil && denied != nil {
+		answer = denied
+	}
+	if answer != nil || version != "" {
+		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP == q.http }, fake.Fault{Err: answer, ResourceVersion: version})
 	}
 	response := newRecorder()
 	before := s.beforeWrite(q)
@@ -172,7 +175,7 @@ func (s *scheduler) execute(q *request, err error) *recorder {
 	if q.target.isWrite() && refused != nil && s.isPermitted(q, refused) {
 		s.record.accepted++
 	}
-	if err == nil && !q.isDryRun() {
+	if err == nil && (q.denied || !q.isDryRun()) {
 		s.refusals.note(q, refused)
 		s.afterWrite(q, before, refused)
 	}

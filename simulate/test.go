@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate/internal/canonical"
+	"github.com/kinformer/kinformer/simulate/internal/rbac"
 )
 
 // Test describes a program and what it is tested with. Start is required.
@@ -21,6 +22,10 @@ type Test struct {
 	Start func(ctx context.Context, config *rest.Config) error
 	// Replicas is the number of times that Start is called at once. Zero means one.
 	Replicas int
+	// Roles are what the processes may do: one element is that of all, several are those of process
+	// 1, 2 and so on. Without them, everything is permitted. World and Cluster may do everything. A
+	// request that is answered with 403 for the roles fails the run, see [Refused].
+	Roles []Roles
 
 	// CustomResources are served in addition to the built-in resources.
 	CustomResources []fake.CustomResource
@@ -64,7 +69,8 @@ type Test struct {
 	// bubble's clock advances when all goroutines are blocked.
 	Rest time.Duration
 
-	ignored canonical.Ignored
+	ignored     canonical.Ignored
+	permissions []*rbac.Permissions // of Roles
 }
 
 const defaultRest = 20 * time.Minute

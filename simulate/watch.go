@@ -49,7 +49,13 @@ func (s *scheduler) openWatch(q *request) {
 		scheduler: s, process: q.process, target: q.target, sortKey: q.sortKey, cancel: cancel,
 		header: http.Header{}, code: http.StatusOK, opened: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
-	if fault := s.staleness.watchFault(q.process.number, q.target); fault.Err != nil || fault.ResourceVersion != "" {
+	fault := fake.Fault{}
+	if denied := s.denial(q); denied != nil {
+		fault.Err = denied
+	} else {
+		fault = s.staleness.watchFault(q.process.number, q.target)
+	}
+	if fault.Err != nil || fault.ResourceVersion != "" {
 		w.inPast = fault.ResourceVersion != ""
 		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP.Context() == ctx }, fault)
 	}

@@ -17,7 +17,7 @@
 //	go run ./controller
 //
 // In a cluster, with -kubeconfig, it leaves the ConfigMaps, and a Lease "pod-count" in the
-// Namespace "default".
+// Namespace "default". role.yaml has the permissions that it needs, which its simulation checks.
 //
 // controller.go is the controller; leader.go runs it while this replica leads; main.go has the
 // flags, and serves /metrics, /debug/informers/, /healthz for a liveness probe, which reports

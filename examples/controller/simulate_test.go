@@ -28,9 +28,13 @@ func pod(name string) *corev1.Pod {
 	}
 }
 
+// roles is what the controller may do in a cluster.
+var roles = []simulate.Roles{{Files: []string{"role.yaml"}}}
+
 // The controller ends in the same state, whatever fails, is late or lost.
 func TestSimulated(t *testing.T) {
 	simulate.Run(t, simulate.Test{
+		Roles: roles,
 		Start: func(ctx context.Context, config *rest.Config) error {
 			cache.EnableStreaming(config)
 			client, err := kubernetes.NewForConfig(config)
@@ -58,6 +62,7 @@ func TestSimulatedWithLeaderElection(t *testing.T) {
 	var starts atomic.Int64
 	simulate.Run(t, simulate.Test{
 		Replicas: 2,
+		Roles:    roles,
 		Rest:     time.Minute, // each renewal of the Lease is a request
 		Start: func(ctx context.Context, config *rest.Config) error {
 			client, err := kubernetes.NewForConfig(config)

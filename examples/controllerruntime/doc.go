@@ -6,7 +6,8 @@
 //
 // Two lines differ from any other manager: EnableStreaming on the config, and NewInformer in the
 // options of the cache. The manager's metrics server has the informers' metrics and their debug
-// page. The controller's test simulates crashes, late events and lost ones.
+// page. The controller's test simulates crashes, late events and lost ones, and checks the
+// permissions of role.yaml.
 //
 // It is a module of its own, since controller-runtime needs a newer client-go than the other
 // examples. It starts an API server of its own on a loopback port:

@@ -33,6 +33,7 @@ func pod(name string) *corev1.Pod {
 func counting(options ctrl.Options) simulate.Test {
 	start := simulatecr.Start(options, setUp)
 	return simulate.Test{
+		Roles: []simulate.Roles{{Files: []string{"role.yaml"}}},
 		Start: func(ctx context.Context, config *rest.Config) error {
 			cache.EnableStreaming(config)
 			return start(ctx, config)
