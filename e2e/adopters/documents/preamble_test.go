@@ -16,7 +16,9 @@ const variables = `
 	pods *kinformercache.SharedInformer[*corev1.Pod], registration *kinformercache.Registration, factory *kinformercache.Factory,
 	follower *follow.Follower, discoveryClient discovery.DiscoveryInterface, gvr schema.GroupVersionResource,
 	t *testing.T, run func(context.Context, kubernetes.Interface) error, website, scaledUp fake.Object, addControllers func(ctrl.Manager) error,
-	written *corev1.Pod, queue workqueue.TypedRateLimitingInterface[string],
+	written, pod, old *corev1.Pod, key string, queue workqueue.TypedRateLimitingInterface[string],
+	test simulate.Test, options ctrl.Options, httpClient *http.Client,
+	service interface { http.Handler; state() any }, newStorage func() interface { http.Handler; state() any },
 `
 
 // packages are the imports that a fragment may leave out, by their names. Before a program changes,
@@ -44,6 +46,7 @@ func packages(before bool) map[string]string {
 		"shard": kinformer + "shard", "follow": kinformer + "follow",
 		"schema": "k8s.io/apimachinery/pkg/runtime/schema", "discovery": "k8s.io/client-go/discovery",
 		"unstructured": "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured",
+		"controller":   "example.com/controller", "ginkgo": "github.com/onsi/ginkgo/v2",
 	}
 	if before {
 		names["cache"] = names["clientcache"]
@@ -52,7 +55,7 @@ func packages(before bool) map[string]string {
 }
 
 // declarations are the declarations that the documents use of packages that this module does not
-// require: knative's, and a program's own.
+// require: knative's, Ginkgo's, and a program's own.
 func declarations() map[string]string {
 	return map[string]string{
 		"knative.dev/pkg/client/injection/kube/informers/core/v1/pod": `package pod`,
@@ -67,6 +70,12 @@ func declarations() map[string]string {
 			import "context"
 			func GetNamespaceScope(context.Context) string { return "" }
 			var Default interface { RegisterInformerFactory(func(context.Context) context.Context) }`,
+		"github.com/onsi/ginkgo/v2": `package ginkgo
+			type testing interface { Helper(); Name() string; Logf(string, ...any); Errorf(string, ...any); Fatalf(string, ...any); FailNow() }
+			func GinkgoT(...int) testing { return nil }`,
+		"example.com/controller": `package controller
+			import ("context"; "k8s.io/client-go/kubernetes")
+			func Run(context.Context, kubernetes.Interface) error { return nil }`,
 		"example.com/widgets/api/v1": `package v1
 			import (metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"; "k8s.io/apimachinery/pkg/runtime"; "k8s.io/apimachinery/pkg/runtime/schema")
 			var GroupVersion schema.GroupVersion
