@@ -94,13 +94,6 @@ const (
 
 var errNotReceived = errors.New("an own write has not been received")
 
-// hasEnded is a context that has ended. A wait with it returns at once.
-var hasEnded = func() context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(errNotReceived)
-	return ctx
-}()
-
 // NewConsistencyStore returns an empty store. It calls requeue, such as the Add method of a work
 // queue, in a goroutine of its own, once for each key for which EnsureReady has returned an error
 // when the key is ready.
@@ -250,7 +243,9 @@ func (w *ownWrite) check() error {
 	if w.core.hasStopped() {
 		return nil
 	}
-	err := w.wait(hasEnded)
+	ended, cancel := context.WithCancelCause(context.Background())
+	cancel(errNotReceived) // so that the wait returns at once
+	err := w.wait(ended)
 	if !errors.Is(err, errNotReceived) { // nil, or the resource is not served
 		return nil
 	}

@@ -22,6 +22,7 @@ func bubbleTest(t TestingT) (bubble *testing.T, end func()) {
 	go func() {
 		defer close(ended)
 		testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: t.Name(), F: func(t *testing.T) {
+			t.Helper()
 			select {
 			case running <- t:
 				<-done

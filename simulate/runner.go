@@ -220,7 +220,7 @@ func (r *runner) abandon(p plan, s *stuck) {
 		s.period, s.why, programFrames(s.stacks), r.writeStacks(s.stacks), r.replayFlag(p))
 	if s.busy {
 		fmt.Fprintf(os.Stderr, "--- FAIL: %s\n%s\nThe goroutine cannot be stopped, and no other simulation could run beside it: later tests of the package did not run.\n", r.t.Name(), text)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // package testing has no way to end a test whose goroutine runs on
 	}
 	if current := r.current.Swap(nil); current != nil {
 		current.abandoned.Store(true)

@@ -119,13 +119,11 @@ func TestReportHasFramesOfProgramAlone(t *testing.T) {
 		t.Errorf("got\n%s\nwant the goroutine", logs)
 	}
 	wantFramesInFile(t, logs, "\ttime.Sleep(", "time.Sleep(")
-	test.Start = func(ctx context.Context, config *rest.Config) error {
-		var m map[string]int
-		m["a"] = 1
-		return reconcile(ctx, config)
+	test.Start = func(context.Context, *rest.Config) error {
+		panic("a program's mistake")
 	}
 	logs, _ = runSpec(t, test)
-	if !strings.Contains(logs, "Start panicked: assignment to entry in nil map\ngoroutine ") || !strings.Contains(logs, "testingt_test.go") {
+	if !strings.Contains(logs, "Start panicked: a program's mistake\ngoroutine ") || !strings.Contains(logs, "testingt_test.go") {
 		t.Errorf("got\n%s\nwant the frame that panicked", logs)
 	}
 	wantFramesInFile(t, logs, "panic(", "panic(")

@@ -14,7 +14,7 @@ import (
 )
 
 // mutants are the values, in JSON, that each field of an object gets in turn.
-var mutants = []string{`null`, `""`, `"longer than all"`, `-1`, `7000000000`, `[]`, `{}`} //nolint:gochecknoglobals // a constant
+var mutants = []string{`null`, `""`, `"longer than all"`, `-1`, `7000000000`, `[]`, `{}`}
 
 // mutations returns the steps that send the object of a MUTATE step with one field of its spec or
 // status removed or replaced, and each list with its first item twice.

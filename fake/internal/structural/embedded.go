@@ -73,7 +73,15 @@ func resourceErrors(at *field.Path, object map[string]any) field.ErrorList {
 	if meta.Name == "" {
 		meta.Name = "unnamed" // an embedded resource need not have a name
 	}
-	return append(errs, apivalidation.ValidateObjectMeta(&meta, meta.Namespace != "", path.ValidatePathSegmentName, at)...)
+	return append(errs, apivalidation.ValidateObjectMeta(&meta, meta.Namespace != "", validateName, at)...)
+}
+
+// validateName returns what is wrong with a name or, if prefix is set, with the beginning of one.
+func validateName(name string, prefix bool) []string {
+	if prefix {
+		return path.IsValidPathSegmentPrefix(name)
+	}
+	return path.IsValidPathSegmentName(name)
 }
 
 // checkText returns the errors of a required field that is a text. check returns what is wrong with

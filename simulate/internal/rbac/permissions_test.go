@@ -180,7 +180,7 @@ func TestInvalidFilesAreErrors(t *testing.T) {
 	if _, err := rbac.Read([]string{"absent.yaml"}, nil); err == nil || !strings.Contains(err.Error(), "absent.yaml") {
 		t.Errorf("got %v of a missing file", err)
 	}
-	if _, err := rbac.Read([]string{file(t, roles)}, map[string]string{"sytem": "prod"}); err == nil || !strings.Contains(err.Error(), `namespace "sytem" is mapped, and no Role has it`) {
+	if _, err := rbac.Read([]string{file(t, roles)}, map[string]string{"systems": "prod"}); err == nil || !strings.Contains(err.Error(), `namespace "systems" is mapped, and no Role has it`) {
 		t.Errorf("got %v of a mapped namespace that no Role has", err)
 	}
 }

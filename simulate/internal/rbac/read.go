@@ -88,14 +88,14 @@ func (p *Permissions) add(document []byte, namespaces, unused map[string]string)
 		p.cluster = append(p.cluster, role.Rules...)
 	case *rbacv1.Role:
 		if err := check(role.Rules, true); err != nil {
-			return fmt.Errorf("Role %q: %w", role.Name, err)
+			return fmt.Errorf("%s %q: %w", kind.Kind, role.Name, err)
 		}
 		namespace, isMapped := namespaces[role.Namespace]
 		if delete(unused, role.Namespace); !isMapped {
 			namespace = role.Namespace
 		}
 		if namespace == "" {
-			return fmt.Errorf("Role %q: metadata.namespace is empty, and is not mapped to another", role.Name)
+			return fmt.Errorf("%s %q: metadata.namespace is empty, and is not mapped to another", kind.Kind, role.Name)
 		}
 		p.namespaced[namespace] = append(p.namespaced[namespace], role.Rules...)
 	default:
