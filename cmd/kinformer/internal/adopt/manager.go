@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"iter"
 	"strings"
 )
 
@@ -208,14 +209,8 @@ func (c *cacheCall) valueOf(variable *ast.Ident, target string) (v variableValue
 		case *ast.AssignStmt:
 			declare(n, n.Lhs, n.Rhs)
 		case *ast.DeclStmt:
-			for _, spec := range n.Decl.(*ast.GenDecl).Specs {
-				if spec, ok := spec.(*ast.ValueSpec); ok {
-					var names []ast.Expr
-					for _, name := range spec.Names {
-						names = append(names, name)
-					}
-					declare(n, names, spec.Values)
-				}
+			for names, values := range declaredBy(n) {
+				declare(n, names, values)
 			}
 		case *ast.RangeStmt:
 			assign(n, n.Key, nil)
@@ -234,6 +229,25 @@ func (c *cacheCall) valueOf(variable *ast.Ident, target string) (v variableValue
 		v.state = isUnknown
 	}
 	return v
+}
+
+// declaredBy returns the variables of a declaration, with their values.
+func declaredBy(statement *ast.DeclStmt) iter.Seq2[[]ast.Expr, []ast.Expr] {
+	return func(yield func(names, values []ast.Expr) bool) {
+		for _, spec := range statement.Decl.(*ast.GenDecl).Specs {
+			spec, ok := spec.(*ast.ValueSpec)
+			if !ok {
+				continue
+			}
+			var names []ast.Expr
+			for _, name := range spec.Names {
+				names = append(names, name)
+			}
+			if !yield(names, spec.Values) {
+				return
+			}
+		}
+	}
 }
 
 // precedingStatements returns the statements that are run before that of the call: those before it

@@ -66,16 +66,22 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 		result.Streaming = preview.Streaming
 		result.text = &pullrequest.Text{Lines: preview.Lines, Modules: w.changedModules(), Cost: cost, Packed: o.packed}
 	}
-	printer := result.begin(o.output, streams.Out, p)
+	newTrial := func(pkg testPackage) *trial {
+		return &trial{workspace: w, pkg: pkg, flags: flags, limit: limit, progress: func(step string) {
+			fmt.Fprintf(streams.Err, "%s: %s\n", pkg.name(p.path), step)
+		}}
+	}
+	return tryEach(ctx, p, newTrial, result, result.begin(o.output, streams.Out, p))
+}
+
+// tryEach tries each package of a program, and prints it once both sides have run.
+func tryEach(ctx context.Context, p *program, newTrial func(testPackage) *trial, result *report, printer *printer) error {
 	for i, pkg := range p.packages {
 		if !pkg.hasCache {
 			printer.add(packageResult{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})
 			continue
 		}
-		t := &trial{workspace: w, pkg: pkg, flags: flags, limit: limit, progress: func(step string) {
-			fmt.Fprintf(streams.Err, "%s: %s\n", pkg.name(p.path), step)
-		}}
-		compared, err := t.compare(ctx)
+		compared, err := newTrial(pkg).compare(ctx)
 		if ctx.Err() != nil {
 			result.NotRun = len(p.packages) - i
 			return errors.Join(printer.end(), context.Cause(ctx))
