@@ -62,10 +62,10 @@ func (d *Decoder) allocate(f *fieldPlan, n int) addr {
 // poolOf returns the number of the pool of a type's values.
 func (c *compiler) poolOf(t reflect.Type) uint32 {
 	for i, pooled := range c.pooled {
-		if pooled.sliceType.Elem() == t {
+		if pooled.goType == t {
 			return uint32(i)
 		}
 	}
-	c.pooled = append(c.pooled, newElementType(reflect.SliceOf(t)))
+	c.pooled = append(c.pooled, &elementType{goType: t, size: t.Size()})
 	return uint32(len(c.pooled) - 1)
 }

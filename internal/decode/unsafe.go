@@ -109,7 +109,8 @@ func (d *Decoder) extend(f *fieldPlan, a addr, n int) addr {
 	if s.len+n > s.cap {
 		capacity := max(s.len+n, 2*s.cap)
 		grown := sliceHeader{e.newArray(capacity).p, s.len, capacity}
-		reflect.Copy(reflect.NewAt(e.sliceType, unsafe.Pointer(&grown)).Elem(), reflect.NewAt(e.sliceType, a.p).Elem())
+		sliceType := reflect.SliceOf(e.goType)
+		reflect.Copy(reflect.NewAt(sliceType, unsafe.Pointer(&grown)).Elem(), reflect.NewAt(sliceType, a.p).Elem())
 		*s = grown
 	}
 	added := addr{s.first}.add(uintptr(s.len) * e.size)
@@ -117,32 +118,35 @@ func (d *Decoder) extend(f *fieldPlan, a addr, n int) addr {
 	return added
 }
 
-// elementType is the type of the elements of a slice.
+// elementType is the type of the values of a pool.
 type elementType struct {
-	size      uintptr
-	sliceType reflect.Type
-	// arrays are the types of arrays of 0, 1, 2... elements, nil until first used: reflection keeps
-	// half a kilobyte for each. Allocating one avoids the slice header that reflect.MakeSlice
-	// allocates besides the elements.
-	arrays [17]atomic.Pointer[reflect.Type]
+	goType reflect.Type
+	size   uintptr
+	arrays atomic.Pointer[arrayTypes] // nil until several values are allocated at once
 }
 
-func newElementType(sliceType reflect.Type) *elementType {
-	e := &elementType{size: sliceType.Elem().Size(), sliceType: sliceType}
-	element := sliceType.Elem() // has the layout of an array of one, and reflection has its pointer type cached
-	e.arrays[1].Store(&element)
-	return e
-}
+// arrayTypes are the types of arrays of 0, 1, 2... elements, nil until first used: reflection keeps
+// half a kilobyte for each. Allocating one avoids the slice header that reflect.MakeSlice allocates
+// besides the elements.
+type arrayTypes [17]atomic.Pointer[reflect.Type]
 
 // arrayOf returns the type of an array of n elements, or nil if n is too large.
 func (e *elementType) arrayOf(n int) reflect.Type {
-	if n >= len(e.arrays) {
+	if n == 1 {
+		return e.goType // has the layout of an array of one
+	}
+	if n >= len(arrayTypes{}) {
 		return nil
 	}
-	array := e.arrays[n].Load()
+	arrays := e.arrays.Load()
+	if arrays == nil {
+		e.arrays.CompareAndSwap(nil, new(arrayTypes))
+		arrays = e.arrays.Load()
+	}
+	array := arrays[n].Load()
 	if array == nil {
-		array = new(reflect.ArrayOf(n, e.sliceType.Elem()))
-		e.arrays[n].Store(array)
+		array = new(reflect.ArrayOf(n, e.goType))
+		arrays[n].Store(array)
 	}
 	return *array
 }
@@ -152,7 +156,7 @@ func (e *elementType) newArray(n int) addr {
 	if array := e.arrayOf(n); array != nil {
 		return newAddr(array)
 	}
-	return addrOf(reflect.MakeSlice(e.sliceType, n, n))
+	return addrOf(reflect.MakeSlice(reflect.SliceOf(e.goType), n, n))
 }
 
 // quantityPointerOffset returns the offset of the pointer through which copies of a Quantity share
