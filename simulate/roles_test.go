@@ -129,6 +129,7 @@ func TestRolePermitsRequestsInItsNamespace(t *testing.T) {
 		_, err := client.CoreV1().ConfigMaps("default").Get(ctx, "a", metav1.GetOptions{})
 		return err
 	})
+	test.Without = []simulate.Oracle{simulate.EndState} // it writes nothing
 	file := role(t, "system", "- {apiGroups: [''], resources: [configmaps], verbs: [get]}")
 	test.Roles = []simulate.Roles{{Files: []string{file}}}
 	wantFound(t, simulate.Find(t, test, 1), "refused", `in the namespace "default"`)
@@ -185,6 +186,7 @@ func TestProcessesHaveTheirOwnRoles(t *testing.T) {
 func TestOthersAreNotCheckedByRoles(t *testing.T) {
 	test := once(func(context.Context, kubernetes.Interface) error { return nil })
 	test.Roles = []simulate.Roles{{Files: []string{role(t, "", "- {apiGroups: [''], resources: [pods], verbs: [get]}")}}}
+	test.Without = []simulate.Oracle{simulate.EndState} // it writes nothing
 	test.Cluster = simulate.Workloads()
 	test.Steps = func(w *simulate.World) {
 		w.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
