@@ -86,6 +86,14 @@ func TestRunNeedsNoTestOfPackageTesting(t *testing.T) {
 	}
 }
 
+func TestFlagOfReplaySelectsSubtestAlone(t *testing.T) {
+	t.Run("it's (a+b)/c", func(t *testing.T) {
+		if got, want := simulate.FlagOfTest(t), `-run '^TestFlagOfReplaySelectsSubtestAlone$/^it.s_\(a\+b\)$/^c$'`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
 // Package testing runs each test once for each number of processors.
 func TestRunIsNotRepeatedForProcessors(t *testing.T) {
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.cpu", "1,2", "-test.timeout", "60s", "-test.run", "^TestFailureOfStepsReachesFramework$")
