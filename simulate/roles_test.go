@@ -157,6 +157,19 @@ func TestDenialIsNotForgotten(t *testing.T) {
 	}
 }
 
+func TestRequestsOfStoppingProgramAreCheckedByRoles(t *testing.T) {
+	test := simulate.Test{Start: withClient(func(ctx context.Context, client kubernetes.Interface) error {
+		_ = createSecret(ctx, client, "default", "a")
+		<-ctx.Done()
+		_ = createSecret(context.WithoutCancel(ctx), client, "other", "a")
+		return nil
+	})}
+	test.Roles = []simulate.Roles{{Files: []string{role(t, "default", "- {apiGroups: [''], resources: [secrets], verbs: [create]}")}}}
+	wantFound(t, simulate.Find(t, test, 1), "refused", "Test.Roles do not permit what the program does when it stops", "once create of secrets other/a: 403")
+	test.Roles = nil
+	wantFound(t, simulate.Find(t, test, 1), "")
+}
+
 func TestMayBeRefusedExcusesDenial(t *testing.T) {
 	test := once(func(ctx context.Context, client kubernetes.Interface) error {
 		return createSecret(ctx, client, "default", "a")
