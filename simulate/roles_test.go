@@ -180,6 +180,19 @@ func TestMayBeRefusedExcusesDenial(t *testing.T) {
 	wantFound(t, simulate.Find(t, test, 1), "")
 }
 
+// A program may look for resources that a cluster need not have.
+func TestMayBeRefusedExcusesDenialOfUnservedResource(t *testing.T) {
+	test := once(send("GET", "/apis/route.openshift.io/v1/namespaces/default/routes"))
+	test.Without = []simulate.Oracle{simulate.EndState} // it writes nothing
+	test.Roles = []simulate.Roles{{Files: []string{role(t, "", "- {apiGroups: [''], resources: [pods], verbs: [get]}")}}}
+	wantFound(t, simulate.Find(t, test, 1), "refused", "once list of routes default: 403")
+	test.MayBeRefused = func(verb string, obj fake.Object) bool {
+		version, kind := obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+		return verb == "list" && version == "route.openshift.io/v1" && kind == "" && obj.GetNamespace() == "default"
+	}
+	wantFound(t, simulate.Find(t, test, 1), "")
+}
+
 func TestProcessesHaveTheirOwnRoles(t *testing.T) {
 	test := once(func(ctx context.Context, client kubernetes.Interface) error {
 		_, err := client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
