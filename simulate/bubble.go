@@ -16,7 +16,8 @@ func bubbleTest(t TestingT) (bubble *testing.T, end func()) {
 	if t, ok := t.(*testing.T); ok {
 		return t, func() {}
 	}
-	defer setFlags(map[string]string{"test.run": "", "test.skip": "", "test.failfast": "false", "test.v": "false"})()
+	quiet := map[string]string{"test.run": "", "test.skip": "", "test.failfast": "false", "test.v": "false"}
+	defer setFlags(quiet)()
 	procs := runtime.GOMAXPROCS(0)
 	running, done, ended := make(chan *testing.T), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -36,6 +37,7 @@ func bubbleTest(t TestingT) (bubble *testing.T, end func()) {
 		t.Fatalf("simulate: package testing runs no test")
 	}
 	return bubble, func() {
+		defer setFlags(quiet)() // for the other numbers of processors
 		close(done)
 		<-ended
 		runtime.GOMAXPROCS(procs) // which RunTests sets

@@ -36,6 +36,9 @@ func Find(t *testing.T, test Test, runs int) Found {
 	return FindWithSeed(t, test, runs, 1)
 }
 
+// FlagOfTest returns the flag that selects a test.
+func FlagOfTest(t TestingT) string { return (&runner{t: t}).testFlag() }
+
 // FindWithSeed is Find with a -simulate.seed.
 func FindWithSeed(t *testing.T, test Test, runs int, seed uint64) (found Found) {
 	t.Helper()

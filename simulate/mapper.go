@@ -77,13 +77,17 @@ func (m *mapper) isNamespaced(server *fake.APIServer, owner metav1.OwnerReferenc
 	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
-// object returns an object with the kind and the name of a target.
+// object returns an object with the kind and the name of a target. If the server does not serve the
+// resource, it returns an object with the apiVersion instead of the kind, and an error.
 func (m *mapper) object(server *fake.APIServer, t target) (*unstructured.Unstructured, error) {
 	var kind schema.GroupVersionKind
 	err := m.find(server, func() (err error) {
 		kind, err = m.KindFor(t.resource)
 		return err
 	})
+	if err != nil {
+		kind = t.resource.GroupVersion().WithKind("")
+	}
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(kind)
 	obj.SetNamespace(t.namespace)

@@ -129,6 +129,7 @@ func TestRolePermitsRequestsInItsNamespace(t *testing.T) {
 		_, err := client.CoreV1().ConfigMaps("default").Get(ctx, "a", metav1.GetOptions{})
 		return err
 	})
+	test.Without = []simulate.Oracle{simulate.EndState} // it writes nothing
 	file := role(t, "system", "- {apiGroups: [''], resources: [configmaps], verbs: [get]}")
 	test.Roles = []simulate.Roles{{Files: []string{file}}}
 	wantFound(t, simulate.Find(t, test, 1), "refused", `in the namespace "default"`)
@@ -156,6 +157,19 @@ func TestDenialIsNotForgotten(t *testing.T) {
 	}
 }
 
+func TestRequestsOfStoppingProgramAreCheckedByRoles(t *testing.T) {
+	test := simulate.Test{Start: withClient(func(ctx context.Context, client kubernetes.Interface) error {
+		_ = createSecret(ctx, client, "default", "a")
+		<-ctx.Done()
+		_ = createSecret(context.WithoutCancel(ctx), client, "other", "a")
+		return nil
+	})}
+	test.Roles = []simulate.Roles{{Files: []string{role(t, "default", "- {apiGroups: [''], resources: [secrets], verbs: [create]}")}}}
+	wantFound(t, simulate.Find(t, test, 1), "refused", "Test.Roles do not permit what the program does when it stops", "once create of secrets other/a: 403")
+	test.Roles = nil
+	wantFound(t, simulate.Find(t, test, 1), "")
+}
+
 func TestMayBeRefusedExcusesDenial(t *testing.T) {
 	test := once(func(ctx context.Context, client kubernetes.Interface) error {
 		return createSecret(ctx, client, "default", "a")
@@ -163,6 +177,19 @@ func TestMayBeRefusedExcusesDenial(t *testing.T) {
 	test.Roles = []simulate.Roles{{Files: []string{role(t, "", "- {apiGroups: [''], resources: [pods], verbs: [get]}")}}}
 	wantFound(t, simulate.Find(t, test, 1), "refused")
 	test.MayBeRefused = func(verb string, obj fake.Object) bool { return verb == "create" && obj.GetName() == "a" }
+	wantFound(t, simulate.Find(t, test, 1), "")
+}
+
+// A program may look for resources that a cluster need not have.
+func TestMayBeRefusedExcusesDenialOfUnservedResource(t *testing.T) {
+	test := once(send("GET", "/apis/route.openshift.io/v1/namespaces/default/routes"))
+	test.Without = []simulate.Oracle{simulate.EndState} // it writes nothing
+	test.Roles = []simulate.Roles{{Files: []string{role(t, "", "- {apiGroups: [''], resources: [pods], verbs: [get]}")}}}
+	wantFound(t, simulate.Find(t, test, 1), "refused", "once list of routes default: 403")
+	test.MayBeRefused = func(verb string, obj fake.Object) bool {
+		version, kind := obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+		return verb == "list" && version == "route.openshift.io/v1" && kind == "" && obj.GetNamespace() == "default"
+	}
 	wantFound(t, simulate.Find(t, test, 1), "")
 }
 
@@ -185,6 +212,7 @@ func TestProcessesHaveTheirOwnRoles(t *testing.T) {
 func TestOthersAreNotCheckedByRoles(t *testing.T) {
 	test := once(func(context.Context, kubernetes.Interface) error { return nil })
 	test.Roles = []simulate.Roles{{Files: []string{role(t, "", "- {apiGroups: [''], resources: [pods], verbs: [get]}")}}}
+	test.Without = []simulate.Oracle{simulate.EndState} // it writes nothing
 	test.Cluster = simulate.Workloads()
 	test.Steps = func(w *simulate.World) {
 		w.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})

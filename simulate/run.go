@@ -135,6 +135,7 @@ func (s *scheduler) shutDown() {
 		}
 		s.crash(p)
 	}
+	s.failRefused("Test.Roles do not permit what the program does when it stops", isDenied)
 	if err := s.server.Close(context.Background()); err != nil && !errors.Is(err, context.Canceled) {
 		s.record.fail(oracleSteps, "close the API server: %v", err)
 	}

@@ -439,8 +439,9 @@ func (r *runner) report(p plan, failed *record) {
 
 // testFlag returns the flag that selects the test.
 func (r *runner) testFlag() string {
+	name := strings.ReplaceAll(regexp.QuoteMeta(r.t.Name()), "'", ".")
 	if flag.Lookup("ginkgo.focus") != nil {
-		return fmt.Sprintf("-ginkgo.focus '^%s$'", strings.ReplaceAll(regexp.QuoteMeta(r.t.Name()), "'", "."))
+		return fmt.Sprintf("-ginkgo.focus '^%s$'", name)
 	}
-	return fmt.Sprintf("-run '^%s$'", r.t.Name())
+	return fmt.Sprintf("-run '^%s$'", strings.ReplaceAll(name, "/", "$/^"))
 }

@@ -54,7 +54,8 @@ type Test struct {
 	Without []Oracle
 	// MayBeRefused reports whether the API server may refuse a request of the program for ever: see
 	// [Refused]. The verb is that of RBAC, and a subresource follows it: "update status". Of the
-	// object, only the kind, namespace and name are set.
+	// object, only apiVersion, kind, namespace and name are set, and no kind if the API server does
+	// not serve the resource.
 	MayBeRefused func(verb string, obj fake.Object) bool
 	// Invariants are called after each write of the program that has changed something, or that the
 	// API server has refused. An error fails the test.

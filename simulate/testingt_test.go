@@ -86,11 +86,20 @@ func TestRunNeedsNoTestOfPackageTesting(t *testing.T) {
 	}
 }
 
-// Package testing runs each test once for each number of processors.
+func TestFlagOfReplaySelectsSubtestAlone(t *testing.T) {
+	t.Run("it's (a+b)/c", func(t *testing.T) {
+		if got, want := simulate.FlagOfTest(t), `-run '^TestFlagOfReplaySelectsSubtestAlone$/^it.s_\(a\+b\)$/^c$'`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+// Package testing runs each test once for each number of processors. The test of bubbles, which
+// stays unknown, is no exception.
 func TestRunIsNotRepeatedForProcessors(t *testing.T) {
-	command := exec.CommandContext(t.Context(), os.Args[0], "-test.cpu", "1,2", "-test.timeout", "60s", "-test.run", "^TestFailureOfStepsReachesFramework$")
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Errorf("got error %v and output\n%s", err, output)
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.cpu", "1,2", "-test.v", "-test.timeout", "60s", "-test.run", "^TestFailureOfStepsReachesFramework$")
+	if output, err := command.CombinedOutput(); err != nil || strings.Contains(string(output), "websites are created") {
+		t.Errorf("got error %v and output\n%s\nwant no test of bubbles", err, output)
 	}
 }
 
