@@ -47,6 +47,10 @@ func TestConfigsArePreparedWhereTheyAreUsable(t *testing.T) {
 		"an argument":            {"use(ctrl.GetConfigOrDie())\n", []string{"config := ctrl.GetConfigOrDie()", prepare, "use(config)"}, false, true},
 		"an unchecked error":     {"config, err := rest.InClusterConfig()\nuse(config)\n", nil, true, false},
 		"a check that goes on":   {"config, err := rest.InClusterConfig()\nif err != nil {\nlog(err)\n}\n", nil, true, false},
+		"a check for success":    {"config, err := rest.InClusterConfig()\nif err == nil {\nreturn use(config)\n}\n", nil, true, false},
+		"a check of another":     {"config, _ := rest.InClusterConfig()\nif done {\nreturn nil\n}\n", nil, true, false},
+		"several conditions":     {"config, err := rest.InClusterConfig()\nif off || (err != nil) {\nreturn err\n}\n", []string{prepare}, false, true},
+		"a comment":              {"config := ctrl.GetConfigOrDie() // of the cluster\n", []string{"// of the cluster", prepare}, false, true},
 		"a result":               {"if fast { return clientcmd.RESTConfigFromKubeConfig(a) }\n", nil, true, false},
 		"several":                {"config := ctrl.GetConfigOrDie()\nf(rest.InClusterConfig)\nother, err := rest.InClusterConfig()\n", []string{prepare}, true, false},
 		"no config":              {"config := own()\n", nil, false, false},
@@ -95,7 +99,7 @@ func main() {
 	metadata := metadatainformer.NewSharedInformerFactory(c, 0)
 	start(externalversions.NewWidgetInformer(c, "", 0, nil), factory, metadata)
 	manager, err := ctrl.NewManager(c, options(cache.ShutDownEventHandler))
-	var options ctrl.Options
+	var options ctrl.Options // of the manager
 	start(ctrl.NewManager(c, options))
 }
 `

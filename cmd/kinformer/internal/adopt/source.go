@@ -411,7 +411,7 @@ func (s *source) lineOf(at token.Pos) (start token.Pos, indent string, ok bool) 
 // the node.
 func (s *source) endWithComment(n ast.Node) token.Pos {
 	for _, comment := range s.file.Comments {
-		if comment.Pos() >= n.End() && s.line(comment.Pos()) == s.line(n.End()) {
+		if comment.Pos() >= n.End() && s.line(comment.Pos()) == s.line(n.End()) && len(bytes.TrimSpace(s.text[s.offset(n.End()):s.offset(comment.Pos())])) == 0 {
 			return comment.End()
 		}
 	}
