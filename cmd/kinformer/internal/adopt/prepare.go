@@ -84,7 +84,7 @@ func (a *adopter) prepareConfigs(s *source) {
 				continue
 			}
 			a.prepare(s, assignment, func() {
-				s.insert(s.endWithComment(after), fmt.Sprintf("\n%s%s.EnableStreaming(%s)", s.indentOf(assignment), s.use(kinformerCache, near, "cache", "kcache"), config))
+				s.insert(s.endWithComment(after.End()), fmt.Sprintf("\n%s%s.EnableStreaming(%s)", s.indentOf(assignment), s.use(kinformerCache, near, "cache", "kcache"), config))
 			})
 		}
 		return true
@@ -100,7 +100,8 @@ func (a *adopter) prepareConfigs(s *source) {
 }
 
 // prepareArguments prepares a config that is an argument in a statement, as that of NewManager, by
-// a variable of its own. Functions with a second result are no arguments.
+// a variable of its own. Functions with a second result are no arguments. Expressions that may not
+// be evaluated are left, as GetConfigOrDie may end the process.
 func (a *adopter) prepareArguments(s *source, statement ast.Stmt, seen map[ast.Expr]bool) {
 	switch statement.(type) {
 	case *ast.AssignStmt, *ast.ExprStmt, *ast.IfStmt:
@@ -108,6 +109,16 @@ func (a *adopter) prepareArguments(s *source, statement ast.Stmt, seen map[ast.E
 		return
 	}
 	ast.Inspect(statement, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IfStmt:
+			if n != statement { // of an else
+				return false
+			}
+		case *ast.BinaryExpr:
+			if n.Op == token.LAND || n.Op == token.LOR {
+				return false
+			}
+		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return !isBlock(n)
