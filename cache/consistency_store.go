@@ -112,7 +112,8 @@ func NewConsistencyStore[K comparable](requeue func(key K)) *ConsistencyStore[K]
 // also of a subresource. The object is the one that the write returned, of any type that has its
 // metadata. It is received when the informer has reached its resourceVersion, by an event, a
 // bookmark or a list, whether or not the informer still selects the object. An update that removes
-// the last finalizer of a terminating object is not waited for: its response has the version before.
+// the last finalizer of a terminating object is not waited for: the response has the version before
+// it.
 //
 // An informer receives no event of an object that its selectors have never matched, but a bookmark
 // about a minute later. Such a write need not be noted.
