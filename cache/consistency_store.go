@@ -104,7 +104,9 @@ func NewConsistencyStore[K comparable](requeue func(key K)) *ConsistencyStore[K]
 // WroteAt notes a write of an object of the informer under a key: a create, update, patch or apply,
 // also of a subresource. The object is the one that the write returned, of any type that has its
 // metadata. It is received when the informer has reached its resourceVersion, by an event, a
-// bookmark or a list, whether or not the informer still selects the object.
+// bookmark or a list, whether or not the informer still selects the object. An update that removes
+// the last finalizer of a terminating object is not waited for: the response has the version before
+// it.
 //
 // An informer receives no event of an object that its selectors have never matched, but a bookmark
 // about a minute later. Such a write need not be noted.
@@ -127,7 +129,7 @@ func (s *ConsistencyStore[K]) Deleted(key K, informer singleInformer, obj Object
 func (s *ConsistencyStore[K]) EnsureReady(key K) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err := s.prune(key)
+	_, err := s.prune(key, false)
 	if err == nil {
 		return nil
 	}
@@ -151,7 +153,7 @@ func (s *ConsistencyStore[K]) requeueWhenReady(key K) {
 func (s *ConsistencyStore[K]) firstOf(key K) *ownWrite {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	write, _ := s.prune(key)
+	write, _ := s.prune(key, false)
 	return write
 }
 
@@ -179,28 +181,31 @@ func (s *ConsistencyStore[K]) note(key K, informer singleInformer, obj Object, d
 	pending.writes[id] = write
 	if s.size >= s.pruneAt {
 		for key := range s.pending {
-			_, _ = s.prune(key)
+			_, _ = s.prune(key, true)
 		}
 		s.pruneAt = max(minPruneSize, 2*s.size)
 	}
 }
 
-// prune removes writes of a key that are not waited for, until it finds one that is. It returns
-// that one, and why it is waited for. mu is held.
-func (s *ConsistencyStore[K]) prune(key K) (*ownWrite, error) {
+// prune removes writes of a key that are not waited for: all, or until it finds one that is. It
+// returns one that is, and why. mu is held.
+func (s *ConsistencyStore[K]) prune(key K, all bool) (waitsFor *ownWrite, why error) {
 	pending := s.pending[key]
 	if pending == nil {
 		return nil, nil
 	}
 	for id, write := range pending.writes {
-		if err := write.check(); err != nil {
-			return write, err
+		if err := write.check(); err == nil {
+			delete(pending.writes, id)
+			s.size--
+		} else if waitsFor, why = write, err; !all {
+			break
 		}
-		delete(pending.writes, id)
-		s.size--
 	}
-	delete(s.pending, key)
-	return nil, nil
+	if waitsFor == nil {
+		delete(s.pending, key)
+	}
+	return waitsFor, why
 }
 
 // newOwnWrite returns a write of an object, or an error if it cannot be waited for. The write has

@@ -377,6 +377,22 @@ func TestReceivedWritesAreForgotten(t *testing.T) {
 	})
 }
 
+// A key that waits for a few of its writes has none that were received.
+func TestReceivedWritesOfWaitingKeyAreForgotten(t *testing.T) {
+	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {
+		w := cache.NewConsistencyStore(func(string) {})
+		for i := range 10 {
+			w.Deleted("owner", s, cachetest.Pod(fmt.Sprint("waiting", i), cachetest.WithVersion("9")))
+		}
+		for i := range 20_000 {
+			w.Deleted("owner", s, cachetest.Pod(fmt.Sprint("gone", i), cachetest.WithVersion("4")))
+		}
+		if n := w.Size(); n > 1000 {
+			t.Errorf("the store has %d writes, of which 10 have not been received", n)
+		}
+	})
+}
+
 // Workers note writes of their keys, and wait until the informer has each.
 func TestConsistencyStoreOfManyWorkers(t *testing.T) {
 	runShared(t, cache.InformerOptions[*corev1.Pod]{}, func(s *sharedHarness) {

@@ -83,7 +83,7 @@ func (a *adopter) insertGenerated(f *factory, clientset *imported) string {
 		path, name := f.groups[c.group], a.program.nameOf(f.groups[c.group])
 		lines = append(lines, c.line(s.use(path, clientset, name, name+"informers"), generated))
 	}
-	s.insert(f.made.End(), strings.Join(lines, "\n"+indent))
+	s.insert(s.endWithComment(f.made.End()), strings.Join(lines, "\n"+indent))
 	return generated
 }
 

@@ -140,7 +140,7 @@ func (a *adopter) adoptVariable(c *cacheCall, variable *ast.Ident, path string) 
 		s.insert(c.statement.Pos(), fmt.Sprintf("%s = %s\n%s", target, a.newInformer(s.useClientgo(c.runtime)), s.indentOf(c.statement)))
 	case !a.adopted[v.declaration]:
 		a.adopted[v.declaration] = true
-		s.insert(v.declaration.End(), fmt.Sprintf("\n%s%s = %s", s.indentOf(v.declaration), target, a.newInformer(s.useClientgo(c.runtime))))
+		s.insert(s.endWithComment(v.declaration.End()), fmt.Sprintf("\n%s%s = %s", s.indentOf(v.declaration), target, a.newInformer(s.useClientgo(c.runtime))))
 	}
 }
 
@@ -340,6 +340,6 @@ func (s *source) addField(literal *ast.CompositeLit, text string) {
 	case s.line(literal.Lbrace) == s.line(literal.Elts[0].Pos()):
 		s.insert(at, text+", ")
 	default:
-		s.insert(at, "\n"+s.indentOf(literal.Elts[0])+text+",")
+		s.insert(s.endWithComment(at), "\n"+s.indentOf(literal.Elts[0])+text+",")
 	}
 }

@@ -6,6 +6,7 @@ package adopt
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"slices"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/gomod"
@@ -83,7 +84,7 @@ func (a *adopter) prepareConfigs(s *source) {
 				continue
 			}
 			a.prepare(s, assignment, func() {
-				s.insert(after.End(), fmt.Sprintf("\n%s%s.EnableStreaming(%s)", s.indentOf(assignment), s.use(kinformerCache, near, "cache", "kcache"), config))
+				s.insert(s.endWithComment(after.End()), fmt.Sprintf("\n%s%s.EnableStreaming(%s)", s.indentOf(assignment), s.use(kinformerCache, near, "cache", "kcache"), config))
 			})
 		}
 		return true
@@ -99,7 +100,8 @@ func (a *adopter) prepareConfigs(s *source) {
 }
 
 // prepareArguments prepares a config that is an argument in a statement, as that of NewManager, by
-// a variable of its own. Functions with a second result are no arguments.
+// a variable of its own. Functions with a second result are no arguments. Expressions that may not
+// be evaluated are left, as GetConfigOrDie may end the process.
 func (a *adopter) prepareArguments(s *source, statement ast.Stmt, seen map[ast.Expr]bool) {
 	switch statement.(type) {
 	case *ast.AssignStmt, *ast.ExprStmt, *ast.IfStmt:
@@ -107,6 +109,16 @@ func (a *adopter) prepareArguments(s *source, statement ast.Stmt, seen map[ast.E
 		return
 	}
 	ast.Inspect(statement, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IfStmt:
+			if n != statement { // of an else
+				return false
+			}
+		case *ast.BinaryExpr:
+			if n.Op == token.LAND || n.Op == token.LOR {
+				return false
+			}
+		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return !isBlock(n)
@@ -141,7 +153,7 @@ func (a *adopter) noteConfig(s *source, at ast.Node) {
 }
 
 // afterCheck returns the statement after which a config can be used: the assignment or, if that has
-// an error as well, the if statement that follows and returns.
+// an error as well, the if statement that follows and returns the error.
 func afterCheck(assignment *ast.AssignStmt, next []ast.Stmt) (ast.Stmt, bool) {
 	if len(assignment.Lhs) == 1 {
 		return assignment, true
@@ -150,7 +162,20 @@ func afterCheck(assignment *ast.AssignStmt, next []ast.Stmt) (ast.Stmt, bool) {
 		return nil, false
 	}
 	check, ok := next[0].(*ast.IfStmt)
-	return check, ok && check.Init == nil && check.Else == nil && endsFlow(check.Body)
+	return check, ok && check.Init == nil && check.Else == nil && isFailure(check.Cond, identName(assignment.Lhs[len(assignment.Lhs)-1])) && endsFlow(check.Body)
+}
+
+// isFailure reports whether a condition is true if a variable is an error. A program that returns
+// if there is none, and goes on to another config, has no config after that.
+func isFailure(condition ast.Expr, variable string) bool {
+	e, ok := ast.Unparen(condition).(*ast.BinaryExpr)
+	if !ok {
+		return false
+	}
+	if e.Op == token.LOR {
+		return isFailure(e.X, variable) || isFailure(e.Y, variable)
+	}
+	return e.Op == token.NEQ && identName(e.X) == variable && identName(e.Y) == "nil"
 }
 
 // endsFlow reports whether the statements after a block are not run after it: it ends with a

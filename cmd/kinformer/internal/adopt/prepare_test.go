@@ -47,6 +47,12 @@ func TestConfigsArePreparedWhereTheyAreUsable(t *testing.T) {
 		"an argument":            {"use(ctrl.GetConfigOrDie())\n", []string{"config := ctrl.GetConfigOrDie()", prepare, "use(config)"}, false, true},
 		"an unchecked error":     {"config, err := rest.InClusterConfig()\nuse(config)\n", nil, true, false},
 		"a check that goes on":   {"config, err := rest.InClusterConfig()\nif err != nil {\nlog(err)\n}\n", nil, true, false},
+		"a check for success":    {"config, err := rest.InClusterConfig()\nif err == nil {\nreturn use(config)\n}\n", nil, true, false},
+		"a check of another":     {"config, _ := rest.InClusterConfig()\nif done {\nreturn nil\n}\n", nil, true, false},
+		"several conditions":     {"config, err := rest.InClusterConfig()\nif off || (err != nil) {\nreturn err\n}\n", []string{prepare}, false, true},
+		"a comment":              {"config := ctrl.GetConfigOrDie() // of the cluster\n", []string{"// of the cluster", prepare}, false, true},
+		"an else":                {"if off {\n} else if use(ctrl.GetConfigOrDie()) {\n}\n", nil, true, false},
+		"a second operand":       {"ok := on && use(ctrl.GetConfigOrDie())\n", nil, true, false},
 		"a result":               {"if fast { return clientcmd.RESTConfigFromKubeConfig(a) }\n", nil, true, false},
 		"several":                {"config := ctrl.GetConfigOrDie()\nf(rest.InClusterConfig)\nother, err := rest.InClusterConfig()\n", []string{prepare}, true, false},
 		"no config":              {"config := own()\n", nil, false, false},
@@ -88,6 +94,7 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
 func main() {
@@ -95,8 +102,11 @@ func main() {
 	metadata := metadatainformer.NewSharedInformerFactory(c, 0)
 	start(externalversions.NewWidgetInformer(c, "", 0, nil), factory, metadata)
 	manager, err := ctrl.NewManager(c, options(cache.ShutDownEventHandler))
-	var options ctrl.Options
+	var options ctrl.Options // of the manager
 	start(ctrl.NewManager(c, options))
+	start(ctrl.NewManager(c, ctrl.Options{Cache: ctrlcache.Options{ // of one namespace
+		DefaultNamespaces: n,
+	}}))
 }
 `
 	m, err := adoptWith(t, &options{packed: true}, map[string]string{"main.go": before})
@@ -107,7 +117,8 @@ func main() {
 		"factory := clientgo.With(clientgo.Options{Packed: true}).NewSharedInformerFactoryWithOptions(c, 0, informers.WithNamespace(n))",
 		"metadata := clientgo.With(clientgo.Options{Packed: true}).Metadata().NewSharedInformerFactory(c, 0)",
 		"start(clientgo.Adopt(externalversions.NewWidgetInformer(c, \"\", 0, nil), clientgo.Options{Packed: true}), factory, metadata)",
-		"manager, err := ctrl.NewManager(c, options(kcache.ShutDownEventHandler))", "options.Cache.NewInformer = clientgo.Options{Packed: true}.NewInformer")
+		"manager, err := ctrl.NewManager(c, options(kcache.ShutDownEventHandler))", "options.Cache.NewInformer = clientgo.Options{Packed: true}.NewInformer",
+		"NewInformer:       clientgo.Options{Packed: true}.NewInformer,")
 }
 
 // TestPackedWithoutCopiesIsAnError combines Packed with each form of UnsafeDisableDeepCopy.

@@ -329,7 +329,7 @@ func (s *source) use(importPath string, near *imported, names ...string) string 
 	if start, indent, ok := s.lineOf(at); ok {
 		s.insert(start, indent+spec+"\n")
 	} else {
-		s.insert(s.endWithComment(s.declarationOf(near)), "\nimport "+spec)
+		s.insert(s.endWithComment(s.declarationOf(near).End()), "\nimport "+spec)
 	}
 	return name
 }
@@ -407,15 +407,15 @@ func (s *source) lineOf(at token.Pos) (start token.Pos, indent string, ok bool) 
 	return at - token.Pos(len(before)), string(before), len(bytes.TrimSpace(before)) == 0
 }
 
-// endWithComment returns the end of the comment in the last line of a node or, if it has none, of
-// the node.
-func (s *source) endWithComment(n ast.Node) token.Pos {
+// endWithComment returns the end of the comment that follows a position in its line or, if there is
+// none, the position.
+func (s *source) endWithComment(at token.Pos) token.Pos {
 	for _, comment := range s.file.Comments {
-		if comment.Pos() >= n.End() && s.line(comment.Pos()) == s.line(n.End()) {
+		if comment.Pos() >= at && s.line(comment.Pos()) == s.line(at) && len(bytes.TrimSpace(s.text[s.offset(at):s.offset(comment.Pos())])) == 0 {
 			return comment.End()
 		}
 	}
-	return n.End()
+	return at
 }
 
 // indentOf returns the white space at the beginning of a node's line.
@@ -489,7 +489,7 @@ func (s *source) result() ([]byte, error) {
 func (s *source) removeImport(i *imported) {
 	d := s.declarationOf(i)
 	if !d.Lparen.IsValid() || s.isAlone(i, d) {
-		s.edits = append(s.edits, edit{d.Pos(), s.endWithComment(d), ""})
+		s.edits = append(s.edits, edit{d.Pos(), s.endWithComment(d.End()), ""})
 		return
 	}
 	from, to := i.spec.Pos(), i.spec.End()

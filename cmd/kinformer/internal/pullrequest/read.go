@@ -10,11 +10,13 @@ import (
 	"strings"
 
 	"github.com/kinformer/kinformer/cmd/kinformer/internal/measure"
+	"github.com/kinformer/kinformer/internal/units"
 )
 
 // Tests are the results of kinformer try.
 type Tests struct {
 	Packages []Package `json:"packages"`
+	NotRun   int       `json:"notRun"`
 }
 
 // Package has the results of a package's tests on both sides.
@@ -80,6 +82,9 @@ func Read(tryPath, costPath string) (tests *Tests, cost *Cost, err error) {
 		}
 		if len(tests.Packages) == 0 {
 			return nil, nil, fmt.Errorf("read --try: %s has no packages", tryPath)
+		}
+		if tests.NotRun > 0 {
+			return nil, nil, fmt.Errorf("read --try: %s is of a run that was stopped: %s not tried", tryPath, units.Plural(int64(tests.NotRun), "package"))
 		}
 	}
 	if costPath != "" {

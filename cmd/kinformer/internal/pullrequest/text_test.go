@@ -104,6 +104,7 @@ func TestUnusableFilesAreErrors(t *testing.T) {
 		{"", missing, "read --cost: open "},
 		{write(t, measured), "", " has no packages"},
 		{"", write(t, tried), " has no resources"},
+		{write(t, strings.Replace(tried, "{", `{"notRun": 2, `, 1)), "", " was stopped: 2 packages not tried"},
 		{write(t, "no JSON"), "", ": invalid character"},
 	} {
 		if _, _, err := Read(test.try, test.cost); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -215,7 +215,7 @@ func (t *printer) end() error {
 	if _, err := io.WriteString(out, legend); err != nil {
 		return err
 	}
-	if results := r.results(); r.text != nil && r.NotRun == 0 && results[differs] == 0 && results[equal] > 0 {
+	if results := r.results(); r.text != nil && r.text.Lines.Files > 0 && r.NotRun == 0 && results[differs] == 0 && results[equal] > 0 {
 		r.text.Tests = r.tests()
 		r.text.Print(out)
 	}

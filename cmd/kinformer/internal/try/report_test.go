@@ -162,19 +162,22 @@ func programOf(names ...string) *program {
 	return p
 }
 
-// TestTextForThePullRequestFollowsEqualTests prints a report after an end, a stop and a difference.
+// TestTextForThePullRequestFollowsEqualTests prints a report after an end, a stop and a difference,
+// and of a program that kinformer adopt leaves as it is.
 func TestTextForThePullRequestFollowsEqualTests(t *testing.T) {
 	figures := &figures{Informers: 2, Tests: 3, PeakRSSBytes: 50_000_000}
 	for name, test := range map[string]struct {
 		result string
+		files  int // that are edited
 		notRun int
 		want   string
 	}{
-		"equal":   {equal, 0, "\n| ./a | 3 / 3 | 0 / 0 | 50.0 / 50.0 | equal |\n"},
-		"stopped": {equal, 2, "\nstopped: 2 packages not tried\n"},
-		"differs": {differs, 0, ""},
+		"equal":   {equal, 1, 0, "\n| ./a | 3 / 3 | 0 / 0 | 50.0 / 50.0 | equal |\n"},
+		"stopped": {equal, 1, 2, "\nstopped: 2 packages not tried\n"},
+		"differs": {differs, 1, 0, ""},
+		"no edit": {equal, 0, 0, ""},
 	} {
-		r := &report{NotRun: test.notRun, text: &pullrequest.Text{}}
+		r := &report{NotRun: test.notRun, text: &pullrequest.Text{Lines: pullrequest.Lines{Files: test.files}}}
 		var out strings.Builder
 		printer := r.begin("table", &out, programOf("./a"))
 		printer.add(packageResult{Package: "./a", Result: test.result, ClientGo: figures, Kinformer: figures})
