@@ -108,6 +108,64 @@ func TestContractIsHeld(t *testing.T) {
 	}
 }
 
+// TestTablesOfDocuments checks that the second line of each table separates its head from its rows:
+// after an empty line, rows are no table.
+func TestTablesOfDocuments(t *testing.T) {
+	separator, tables := regexp.MustCompile(`^\|[ :|-]+\|\n$`), 0
+	for _, document := range documents(t) {
+		length := 0
+		for line := range strings.Lines(code.ReplaceAllString(readText(t, document), "")) {
+			if length++; !strings.HasPrefix(line, "|") {
+				length = 0
+			} else if length == 2 {
+				if tables++; !separator.MatchString(line) {
+					t.Errorf("%s has a table without a head: %s", document, line)
+				}
+			}
+		}
+	}
+	if tables < 50 {
+		t.Errorf("found %d tables only", tables)
+	}
+}
+
+// TestDocumentsSayWhomTheyAreFor checks the first paragraph of each page.
+func TestDocumentsSayWhomTheyAreFor(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("found %d pages, error %v", len(pages), err)
+	}
+	for _, page := range append(pages, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md") {
+		if paragraphs := strings.Split(readText(t, page), "\n\n"); !strings.Contains(paragraphs[1], " is for ") {
+			t.Errorf("%s begins with %q, want whom it is for", page, paragraphs[1])
+		}
+	}
+}
+
+// TestOptionsOfAdaptersAreDocumented checks that a page names each of clientgo.Options, which
+// programs set that do not read the package's documentation.
+func TestOptionsOfAdaptersAreDocumented(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, page := range pages {
+		text.WriteString(readText(t, page))
+	}
+	_, fields, _ := strings.Cut(readText(t, "clientgo/options.go"), "\ntype Options struct {\n")
+	fields, _, _ = strings.Cut(fields, "\n}\n")
+	options := regexp.MustCompile(`(?m)^\t([A-Z]\w*)\s`).FindAllStringSubmatch(fields, -1)
+	for _, option := range options {
+		if !regexp.MustCompile(`\b` + option[1] + `\b`).MatchString(text.String()) {
+			t.Errorf("no page has clientgo.Options.%s", option[1])
+		}
+	}
+	if len(options) < 10 {
+		t.Errorf("found %d options only", len(options))
+	}
+}
+
 // documents returns the paths of the Markdown files of the repository.
 func documents(t *testing.T) []string {
 	t.Helper()
