@@ -63,11 +63,16 @@ func TestValuesOfOneTypeAreOneAllocation(t *testing.T) {
 	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{})
 	raw := marshal(t, podWithPools())
 	decode := func() { decodePod(t, d, raw) }
-	decode() // fills the tables
+	// The least of several runs: with the race detector, a sync.Pool forgets a quarter of what it is
+	// given, and the pools are then allocated again.
+	least := testing.AllocsPerRun(1, decode)
+	for range 50 {
+		least = min(least, testing.AllocsPerRun(1, decode))
+	}
 	// The Pod, and arrays of containers, ports, probes, security contexts, int64 and bool, and of a
 	// time. The array of 36 ports takes another allocation, of reflection.
-	if n := testing.AllocsPerRun(100, decode); n > 9 {
-		t.Errorf("%v allocations", n)
+	if least > 9 {
+		t.Errorf("%v allocations", least)
 	}
 }
 
