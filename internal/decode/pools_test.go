@@ -63,8 +63,8 @@ func TestValuesOfOneTypeAreOneAllocation(t *testing.T) {
 	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{})
 	raw := marshal(t, podWithPools())
 	decode := func() { decodePod(t, d, raw) }
-	// The least of several runs: with the race detector, a sync.Pool forgets a quarter of what it is
-	// given, and the pools are then allocated again.
+	// The least of several runs: with the race detector, a sync.Pool forgets a quarter of what it
+	// is given, and the pools are then allocated again.
 	least := testing.AllocsPerRun(1, decode)
 	for range 50 {
 		least = min(least, testing.AllocsPerRun(1, decode))
