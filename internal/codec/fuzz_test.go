@@ -67,6 +67,9 @@ func FuzzMetadata(f *testing.F) {
 		if decodeErr != nil || c.packer.objects.IsUnstructured() || bytes.Contains(raw, []byte("metadata\":null")) {
 			return
 		}
+		if err != nil && c.packer.objects.Partial != nil {
+			return // managedFields are malformed, which a partial object skips
+		}
 		want := obj.(object)
 		if err != nil || !maps.Equal(labels, want.GetLabels()) || !maps.Equal(annotations, want.GetAnnotations()) || !reflect.DeepEqual(owners, want.GetOwnerReferences()) {
 			t.Fatalf("%v %v %v, %v; want %v\n%q", labels, annotations, owners, err, want, raw)

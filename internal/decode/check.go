@@ -35,11 +35,12 @@ type walk struct {
 
 // walkField describes how to pass over a field.
 type walkField struct {
-	message *walk  // of a message or an entry of a map; nil if every value is valid
-	tag     uint16 // 0 if there is no field of this number
-	number  bool   // the value is a varint; otherwise it has a length
-	pooled  bool   // the value, or what it points to, is in a pool
-	pool    uint32 // the pool's number
+	message  *walk  // of a message or an entry of a map; nil if every value is valid
+	tag      uint16 // 0 if there is no field of this number
+	pool     uint16 // the number of the pool, if pooled
+	number   bool   // the value is a varint; otherwise it has a length
+	repeated bool   // a slice or a map
+	pooled   bool   // the value, or what it points to, is in a pool
 }
 
 // noTag is in the place of field 0: no encoded tag is equal to it.
@@ -67,7 +68,7 @@ func (w *walk) addFields(m *messagePlan) {
 	w.fields[0].tag = noTag
 	for number, f := range m.fields {
 		if f != nil {
-			w.fields[number] = walkField{f.walk(), uint16(number<<3 | f.wire), f.wire == protowire.TypeVarint, f.isPooled(), f.pool}
+			w.fields[number] = walkField{f.walk(), uint16(number<<3 | f.wire), uint16(f.pool), f.wire == protowire.TypeVarint, f.isRepeated(), f.isPooled()}
 		}
 	}
 }
@@ -96,8 +97,9 @@ func walkOfEntries(value *walk) *walk {
 
 // accepts reports whether b is a message as Kubernetes' encoders write it. The message may have
 // fields that the plan does not know. If counts is not nil, it adds the message's values to them,
-// by pool, and rejects fields that are not in the order of their numbers: a slice whose elements
-// are not consecutive grows, and has them elsewhere.
+// by pool, and rejects fields that are not in the order of their numbers, and merged ones: a slice
+// whose elements are not consecutive grows, and has them elsewhere, and a message that occurs twice
+// is one value.
 func (w *walk) accepts(b []byte, counts []uint32) bool {
 	if w.leaf != nil {
 		return w.leaf(b)
@@ -107,7 +109,7 @@ func (w *walk) accepts(b []byte, counts []uint32) bool {
 		tag := uint(b[i])
 		i++
 		if tag >= 0x80 { // the field number exceeds 15
-			if i == len(b) || b[i] >= 0x80 {
+			if i == len(b) || b[i] >= 0x80 || b[i] == 0 {
 				return false
 			}
 			tag = tag&0x7f | uint(b[i])<<7
@@ -119,6 +121,7 @@ func (w *walk) accepts(b []byte, counts []uint32) bool {
 		if tag < last && counts != nil {
 			return false
 		}
+		again := tag == last
 		last = tag
 		number := tag >> 3
 		if number >= uint(len(fields)) || uint(fields[number].tag) != tag {
@@ -128,6 +131,9 @@ func (w *walk) accepts(b []byte, counts []uint32) bool {
 			continue
 		}
 		f := &fields[number]
+		if again && !f.repeated && counts != nil {
+			return false
+		}
 		v := uint64(b[i])
 		i++
 		if v >= 0x80 {

@@ -45,7 +45,7 @@
 //	                                     memory    CPU time   allocations
 //	generated Unmarshal                  17.8 KB   37 µs      247
 //	Unmarshal, then interned strings     16.6 KB   50 µs
-//	Decoder                              12.1 KB   27 µs      89
-//	Decoder with ShareEqual               6.1 KB   20 µs      44
+//	Decoder                              12.1 KB   27 µs      62
+//	Decoder with ShareEqual               6.1 KB   20 µs      41
 //	Check                                 0        1.3 µs     0
 package decode

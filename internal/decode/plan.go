@@ -221,6 +221,16 @@ func (f *fieldPlan) isPooled() bool {
 	}
 }
 
+// isRepeated reports whether a field is a slice, other than of bytes, or a map.
+func (f *fieldPlan) isRepeated() bool {
+	switch f.op {
+	case opBools, opInt32s, opInt64s, opStrings, opMessages, opStringMap, opBytesMap, opQuantityMap, opMessageMap:
+		return true
+	default:
+		return false
+	}
+}
+
 // addField adds a field. It reports whether the number was free.
 func (m *messagePlan) addField(number int, f *fieldPlan) bool {
 	for number >= len(m.fields) {

@@ -7,8 +7,9 @@ import "reflect"
 
 // The values of one type that an object's pointers point to, and the elements of its slices of that
 // type, are one array: one allocation for all containers' ports. A program that keeps one of them
-// keeps the array, and no other part of the object. The walk of Check counts them beforehand, so
-// that the array has the right length.
+// keeps the array, and what the values in it refer to: an init container keeps all containers, with
+// their ports, but not the object. The walk of Check counts the values beforehand, so that the
+// array has the right length.
 
 // pools has the arrays of an object that is being decoded, by the number of their type in the plan.
 type pools struct {

@@ -4,6 +4,7 @@
 package decode
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -63,11 +64,16 @@ func TestValuesOfOneTypeAreOneAllocation(t *testing.T) {
 	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{})
 	raw := marshal(t, podWithPools())
 	decode := func() { decodePod(t, d, raw) }
-	decode() // fills the tables
+	// The least of several runs: with the race detector, a sync.Pool forgets a quarter of what it
+	// is given, and the pools are then allocated again.
+	least := testing.AllocsPerRun(1, decode)
+	for range 50 {
+		least = min(least, testing.AllocsPerRun(1, decode))
+	}
 	// The Pod, and arrays of containers, ports, probes, security contexts, int64 and bool, and of a
 	// time. The array of 36 ports takes another allocation, of reflection.
-	if n := testing.AllocsPerRun(100, decode); n > 9 {
-		t.Errorf("%v allocations", n)
+	if least > 9 {
+		t.Errorf("%v allocations", least)
 	}
 }
 
@@ -105,6 +111,29 @@ func TestValuesThatTheWalkDoesNotCountAreDecoded(t *testing.T) {
 	}
 	if d.plan.root.walk.accepts(raw, nil) {
 		t.Error("the walk accepts the message")
+	}
+}
+
+// TestMergedMessagesAreNotCounted decodes a message behind a pointer that occurs 20,000 times: it
+// is one value. It also decodes as many specs of one container each, and containers whose tags have
+// one byte and two: their slice grows, and is in no array.
+func TestMergedMessagesAreNotCounted(t *testing.T) {
+	d := newDecoder(t, reflect.TypeFor[corev1.Pod](), Options{})
+	const n = 20_000
+	for name, raw := range map[string][]byte{
+		"a message behind a pointer":   bytesField(2, bytesField(1, bytesField(2, bytesField(29, bytes.Repeat(bytesField(1), n))))),
+		"specs":                        bytes.Repeat(bytesField(2, bytesField(2)), n),
+		"tags of one byte and of two":  bytesField(2, bytes.Repeat([]byte{2<<3 | 2, 0, 2<<3 | 2 | 0x80, 0, 0}, n)),
+		"a number behind a pointer":    bytesField(2, bytes.Repeat(varintField(4, 1), n)),
+		"values of an entry of labels": bytesField(1, bytesField(11, bytesField(1), bytes.Repeat(bytesField(2), n))),
+	} {
+		counts := make([]uint32, len(d.plan.pooled))
+		if d.plan.root.walk.accepts(raw, counts) {
+			t.Errorf("%s: counted", name)
+		}
+		if _, err := d.Decode(raw); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
