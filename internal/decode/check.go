@@ -17,7 +17,7 @@ import (
 // Only if the walk meets what Kubernetes' encoders do not write, valid or not, Check decodes the
 // object.
 func (d *Decoder) Check(raw []byte) error {
-	if d.plan.root.walk.accepts(raw, nil) {
+	if d.plan.root.walk.accepts(raw) {
 		return nil
 	}
 	_, err := d.Decode(raw)
@@ -35,12 +35,9 @@ type walk struct {
 
 // walkField describes how to pass over a field.
 type walkField struct {
-	message  *walk  // of a message or an entry of a map; nil if every value is valid
-	tag      uint16 // 0 if there is no field of this number
-	pool     uint16 // the number of the pool, if pooled
-	number   bool   // the value is a varint; otherwise it has a length
-	repeated bool   // a slice or a map
-	pooled   bool   // the value, or what it points to, is in a pool
+	message *walk  // of a message or an entry of a map; nil if every value is valid
+	tag     uint16 // 0 if there is no field of this number
+	number  bool   // the value is a varint; otherwise it has a length
 }
 
 // noTag is in the place of field 0: no encoded tag is equal to it.
@@ -68,7 +65,7 @@ func (w *walk) addFields(m *messagePlan) {
 	w.fields[0].tag = noTag
 	for number, f := range m.fields {
 		if f != nil {
-			w.fields[number] = walkField{f.walk(), uint16(number<<3 | f.wire), uint16(f.pool), f.wire == protowire.TypeVarint, f.isRepeated(), f.isPooled()}
+			w.fields[number] = walkField{f.walk(), uint16(number<<3 | f.wire), f.wire == protowire.TypeVarint}
 		}
 	}
 }
@@ -96,20 +93,17 @@ func walkOfEntries(value *walk) *walk {
 }
 
 // accepts reports whether b is a message as Kubernetes' encoders write it. The message may have
-// fields that the plan does not know. If counts is not nil, it adds the message's values to them,
-// by pool, and rejects fields that are not in the order of their numbers, and merged ones: a slice
-// whose elements are not consecutive grows, and has them elsewhere, and a message that occurs twice
-// is one value.
-func (w *walk) accepts(b []byte, counts []uint32) bool {
+// fields that the plan does not know.
+func (w *walk) accepts(b []byte) bool {
 	if w.leaf != nil {
 		return w.leaf(b)
 	}
-	fields, last := w.fields, uint(0)
+	fields := w.fields
 	for i := 0; i < len(b); {
 		tag := uint(b[i])
 		i++
 		if tag >= 0x80 { // the field number exceeds 15
-			if i == len(b) || b[i] >= 0x80 || b[i] == 0 {
+			if i == len(b) || b[i] >= 0x80 {
 				return false
 			}
 			tag = tag&0x7f | uint(b[i])<<7
@@ -118,11 +112,6 @@ func (w *walk) accepts(b []byte, counts []uint32) bool {
 		if i == len(b) {
 			return false
 		}
-		if tag < last && counts != nil {
-			return false
-		}
-		again := tag == last
-		last = tag
 		number := tag >> 3
 		if number >= uint(len(fields)) || uint(fields[number].tag) != tag {
 			if i = w.skipUnknown(b, i, tag); i == 0 {
@@ -131,9 +120,6 @@ func (w *walk) accepts(b []byte, counts []uint32) bool {
 			continue
 		}
 		f := &fields[number]
-		if again && !f.repeated && counts != nil {
-			return false
-		}
 		v := uint64(b[i])
 		i++
 		if v >= 0x80 {
@@ -142,9 +128,6 @@ func (w *walk) accepts(b []byte, counts []uint32) bool {
 				return false
 			}
 		}
-		if f.pooled && counts != nil {
-			counts[f.pool]++
-		}
 		if f.number {
 			continue
 		}
@@ -152,7 +135,7 @@ func (w *walk) accepts(b []byte, counts []uint32) bool {
 			return false
 		}
 		end := i + int(v)
-		if f.message != nil && !f.message.accepts(b[i:end], counts) {
+		if f.message != nil && !f.message.accepts(b[i:end]) {
 			return false
 		}
 		i = end

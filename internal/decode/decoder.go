@@ -51,8 +51,7 @@ type Decoder struct {
 
 	// shared holds shared maps, slices and messages. It is nil without ShareEqual.
 	shared *intern.Values[ref]
-	pools  *pools // of the object that is being decoded; nil if it has none
-	depth  int    // number of messages of recursive types that are being decoded
+	depth  int // number of messages of recursive types that are being decoded
 	// unshared uses the same tables but shares no maps, slices or messages. It is nil without
 	// ShareEqual.
 	unshared *Decoder
@@ -108,7 +107,7 @@ func (d *Decoder) DecodeInto(object any, raw []byte) error {
 }
 
 func (d *Decoder) decodeInto(object reflect.Value, raw []byte) error {
-	err := d.withPools(raw, func(d *Decoder) error { return d.decode(addrOf(object), raw) })
+	err := d.decode(addrOf(object), raw)
 	if errors.Is(err, errMerge) {
 		object.Elem().SetZero()
 		err = d.unshared.decode(addrOf(object), raw)

@@ -64,7 +64,7 @@ func (d *Decoder) decodeField(f *fieldPlan, at addr, w wireField, wire int) (end
 	if wire == protowire.TypeVarint {
 		v, end, err := protowire.Varint(w.b, w.value)
 		if err == nil {
-			d.setNumber(f, at, v)
+			f.setNumber(at, v)
 		}
 		return end, err
 	}
@@ -76,9 +76,8 @@ func (d *Decoder) decodeField(f *fieldPlan, at addr, w wireField, wire int) (end
 	case opString:
 		*at.string() = d.intern(w.b[from:end], f.strings)
 	case opStringP:
-		to := d.allocate(f, 1)
-		*to.string() = d.intern(w.b[from:end], f.strings)
-		at.setPointer(to)
+		s := d.intern(w.b[from:end], f.strings)
+		*at.stringP() = &s
 	case opBytes:
 		*at.bytes() = append(make([]byte, 0, end-from), w.b[from:end]...)
 	case opSharedBytes:
@@ -94,19 +93,20 @@ func (d *Decoder) decodeField(f *fieldPlan, at addr, w wireField, wire int) (end
 }
 
 // setNumber writes a number, truncated to the size of the field.
-func (d *Decoder) setNumber(f *fieldPlan, at addr, v uint64) {
-	if f.op >= opBoolP && f.op <= opInt64P {
-		to := d.allocate(f, 1)
-		at.setPointer(to)
-		at = to
-	}
+func (f *fieldPlan) setNumber(at addr, v uint64) {
 	switch f.op {
-	case opBool, opBoolP:
+	case opBool:
 		*at.bool() = v != 0
-	case opInt32, opInt32P:
+	case opInt32:
 		*at.int32() = int32(v)
-	case opInt64, opInt64P:
+	case opInt64:
 		*at.int64() = int64(v)
+	case opBoolP:
+		*at.boolP() = new(v != 0)
+	case opInt32P:
+		*at.int32P() = new(int32(v))
+	case opInt64P:
+		*at.int64P() = new(int64(v))
 	default:
 		f.appendNumber(at, v)
 	}

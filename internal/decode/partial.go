@@ -181,7 +181,7 @@ func (c *compiler) planPartial(f *fieldPlan, field partial.Field) error {
 	case reflect.Pointer:
 		f.op = opMessageP
 	case reflect.Slice:
-		f.op = opMessages
+		f.op, f.element = opMessages, newElementType(f.goType.Elem())
 	default:
 		f.op = opMessageMap
 	}

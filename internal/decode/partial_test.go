@@ -67,7 +67,7 @@ func newTreeDecoder(t *testing.T, options Options) *Decoder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decoderOf(c.compiled(root), options)
+	return decoderOf(&plan{root: root, shared: c.shared, caches: c.caches}, options)
 }
 
 func TestTypesThatContainThemselvesAreDecodedInPart(t *testing.T) {

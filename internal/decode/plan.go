@@ -16,14 +16,11 @@ import (
 )
 
 // plan describes how to decode the objects of a type. All Decoders of the type share it. It is
-// immutable, except for a cache of reflection's array types (elementType) and pools that are not in
-// use.
+// immutable, except for a cache of reflection's array types (elementType).
 type plan struct {
 	root   *messagePlan
-	shared uint32         // the number of ids of fields
-	caches uint32         // the number of caches of strings that a Decoder has
-	pooled []*elementType // the types of the values that have pools, by number
-	free   sync.Pool      // of *pools
+	shared uint32 // the number of ids of fields
+	caches uint32 // the number of caches of strings that a Decoder has
 }
 
 // planKey identifies a plan. Types are enough: the paths of the fields that NewPartial decodes are
@@ -55,14 +52,9 @@ func planOf(key planKey, compile func(c *compiler) (root *messagePlan, err error
 	if err != nil {
 		return nil, err
 	}
-	p := c.compiled(root)
+	p := &plan{root: root, shared: c.shared, caches: c.caches}
 	plans.compiled[key] = p
 	return p, nil
-}
-
-// compiled returns the plan whose objects are messages of a plan.
-func (c *compiler) compiled(root *messagePlan) *plan {
-	return &plan{root: root, shared: c.shared, caches: c.caches, pooled: c.pooled}
 }
 
 // messagePlan describes how to decode a message of a Go type.
@@ -89,6 +81,7 @@ type fieldPlan struct {
 	op     op
 
 	message *messagePlan // for messages and map values
+	element *elementType // for slices
 	goType  reflect.Type
 
 	// id is the kind of the field's values in Decoder.shared, and the index of their estimate in
@@ -97,8 +90,6 @@ type fieldPlan struct {
 	// The indexes in Decoder.caches, of fields with strings.
 	strings uint32 // for strings and map keys
 	values  uint32 // for map values
-	// pool is the number of the type that the field's pointer points to, or of its elements.
-	pool uint32
 }
 
 // op selects how a field is decoded, by its type in Go.
@@ -134,7 +125,6 @@ type compiler struct {
 	partials map[*partial.Struct]*messagePlan // of NewPartial
 	shared   uint32                           // see plan
 	caches   uint32
-	pooled   []*elementType
 }
 
 // unmarshaler is implemented by generated types.
@@ -205,29 +195,6 @@ func (c *compiler) number(f *fieldPlan) {
 		f.strings, f.values = c.caches, c.caches+1
 		c.caches += 2
 	default:
-	}
-	if f.isPooled() {
-		f.pool = c.poolOf(f.goType.Elem())
-	}
-}
-
-// isPooled reports whether a field's values are in a pool.
-func (f *fieldPlan) isPooled() bool {
-	switch f.op {
-	case opBoolP, opInt32P, opInt64P, opStringP, opStrings, opMessageP, opMessages:
-		return true
-	default:
-		return false
-	}
-}
-
-// isRepeated reports whether a field is a slice, other than of bytes, or a map.
-func (f *fieldPlan) isRepeated() bool {
-	switch f.op {
-	case opBools, opInt32s, opInt64s, opStrings, opMessages, opStringMap, opBytesMap, opQuantityMap, opMessageMap:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -309,8 +276,9 @@ func (c *compiler) planSlice(f *fieldPlan, t reflect.Type) bool {
 	case elem.Kind() == reflect.Uint8:
 		f.op = opBytes
 	case elem.Kind() == reflect.String:
-		f.op = opStrings
+		f.op, f.element = opStrings, newElementType(elem)
 	case elem.Kind() == reflect.Struct:
+		f.element = newElementType(elem)
 		return c.planMessage(f, elem, opMessages)
 	default:
 		return false

@@ -32,10 +32,9 @@ func (e *elementRun) next() (from, to int) {
 
 // decodeSlice appends the elements to a slice.
 func (d *Decoder) decodeSlice(f *fieldPlan, at addr, run *elementRun) error {
-	first := d.extend(f, at, run.left)
-	size := d.plan.pooled[f.pool].size
+	first := at.extend(f.element, run.left)
 	for i := uintptr(0); run.left > 0; i++ {
-		element := first.add(i * size)
+		element := first.add(i * f.element.size)
 		from, to := run.next()
 		if f.op == opStrings {
 			*element.string() = d.intern(run.b[from:to], f.strings)

@@ -54,7 +54,7 @@ func (d *Decoder) decodePointer(f *fieldPlan, at addr, b []byte) error {
 	}
 	to, ok := at.deref()
 	if !ok {
-		to = d.allocate(f, 1)
+		to = newAddr(f.message.goType)
 		at.setPointer(to)
 	}
 	if err := d.decodeMessage(f.message, to, b); err != nil || !store {

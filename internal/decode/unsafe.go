@@ -52,14 +52,18 @@ func (a addr) deref() (to addr, ok bool) {
 // setPointer sets the pointer at a.
 func (a addr) setPointer(to addr) { *(*unsafe.Pointer)(a.p) = to.p }
 
-func (a addr) string() *string  { return (*string)(a.p) }
-func (a addr) bytes() *[]byte   { return (*[]byte)(a.p) }
-func (a addr) bool() *bool      { return (*bool)(a.p) }
-func (a addr) int32() *int32    { return (*int32)(a.p) }
-func (a addr) int64() *int64    { return (*int64)(a.p) }
-func (a addr) bools() *[]bool   { return (*[]bool)(a.p) }
-func (a addr) int32s() *[]int32 { return (*[]int32)(a.p) }
-func (a addr) int64s() *[]int64 { return (*[]int64)(a.p) }
+func (a addr) string() *string   { return (*string)(a.p) }
+func (a addr) bytes() *[]byte    { return (*[]byte)(a.p) }
+func (a addr) bool() *bool       { return (*bool)(a.p) }
+func (a addr) int32() *int32     { return (*int32)(a.p) }
+func (a addr) int64() *int64     { return (*int64)(a.p) }
+func (a addr) bools() *[]bool    { return (*[]bool)(a.p) }
+func (a addr) int32s() *[]int32  { return (*[]int32)(a.p) }
+func (a addr) int64s() *[]int64  { return (*[]int64)(a.p) }
+func (a addr) stringP() **string { return (**string)(a.p) }
+func (a addr) boolP() **bool     { return (**bool)(a.p) }
+func (a addr) int32P() **int32   { return (**int32)(a.p) }
+func (a addr) int64P() **int64   { return (**int64)(a.p) }
 
 func (a addr) stringMap() *map[string]string { return (*map[string]string)(a.p) }
 func (a addr) bytesMap() *map[string][]byte  { return (*map[string][]byte)(a.p) }
@@ -100,10 +104,10 @@ func (a addr) isNil() bool { return *(*unsafe.Pointer)(a.p) == nil }
 // has no spare capacity, so that append never writes into memory that other objects share, unless
 // it had elements before: such a slice is never shared (see errMerge), and doubles, so that a field
 // that occurs a million times is not copied as often.
-func (d *Decoder) extend(f *fieldPlan, a addr, n int) addr {
-	e, s := d.plan.pooled[f.pool], a.sliceHeader()
+func (a addr) extend(e *elementType, n int) addr {
+	s := a.sliceHeader()
 	if s.len == 0 {
-		*s = sliceHeader{d.allocate(f, n).p, n, n}
+		*s = sliceHeader{e.newArray(n).p, n, n}
 		return addr{s.first}
 	}
 	if s.len+n > s.cap {
@@ -118,17 +122,21 @@ func (d *Decoder) extend(f *fieldPlan, a addr, n int) addr {
 	return added
 }
 
-// elementType is the type of the values of a pool.
+// elementType is the type of the elements of a slice.
 type elementType struct {
 	goType reflect.Type
 	size   uintptr
-	arrays atomic.Pointer[arrayTypes] // nil until several values are allocated at once
+	arrays atomic.Pointer[arrayTypes] // nil until a slice has several elements
 }
 
 // arrayTypes are the types of arrays of 0, 1, 2... elements, nil until first used: reflection keeps
 // half a kilobyte for each. Allocating one avoids the slice header that reflect.MakeSlice allocates
 // besides the elements.
-type arrayTypes [17]atomic.Pointer[reflect.Type]
+type arrayTypes [9]atomic.Pointer[reflect.Type]
+
+func newElementType(t reflect.Type) *elementType {
+	return &elementType{goType: t, size: t.Size()}
+}
 
 // arrayOf returns the type of an array of n elements, or nil if n is too large.
 func (e *elementType) arrayOf(n int) reflect.Type {
