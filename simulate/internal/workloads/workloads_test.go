@@ -43,7 +43,10 @@ func runWorkloads(t *testing.T, steps func(settledWorld), observers ...simulate.
 		<-ctx.Done()
 		return nil
 	}
-	test := simulate.Test{Start: idle, Cluster: append(simulate.Workloads(), observers...), Disturb: []simulate.Disturbance{}}
+	test := simulate.Test{
+		Start: idle, Cluster: append(simulate.Workloads(), observers...),
+		Disturb: []simulate.Disturbance{}, Without: []simulate.Oracle{simulate.EndState}, // the program writes nothing
+	}
 	test.Steps = func(w *simulate.World) { steps(settledWorld{w}) }
 	simulate.Run(t, test)
 }
