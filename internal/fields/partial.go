@@ -100,12 +100,6 @@ var inObject = map[string]string{ //nolint:gochecknoglobals // constant
 	"kind":       "TypeMeta has it",
 }
 
-// refuse records why a field cannot be read. It returns false.
-func (r *resolver) refuse(path, format string, args ...any) bool {
-	r.errs = append(r.errs, fmt.Errorf("field %s: %w", path, fmt.Errorf(format, args...)))
-	return false
-}
-
 // addFields adds the fields of a struct. A struct inside itself has no children: it is read like
 // the one around it, and editors leave it whole.
 func (r *resolver) addFields(n *Node, own, api reflect.Type, path string) {
@@ -122,37 +116,41 @@ func (r *resolver) addFields(n *Node, own, api reflect.Type, path string) {
 	for i := range own.NumField() {
 		field := own.Field(i)
 		at := strings.TrimPrefix(path+"."+field.Name, ".")
-		name, reason := ownNameOf(field)
+		name, err := ownNameOf(field)
 		switch {
-		case reason != "":
-			r.refuse(at, "%s", reason)
+		case err != nil:
 		case path == "" && inObject[name] != "":
-			r.refuse(at, "%q is not to be named: %s", name, inObject[name])
+			err = fmt.Errorf("%q is not to be named: %s", name, inObject[name])
 		case slices.Contains(names, name):
-			r.refuse(at, "another field is named %q", name)
+			err = fmt.Errorf("another field is named %q", name)
 		default:
 			names = append(names, name)
-			if child, ok := r.field(n, name, at); ok && r.value(child, field.Type, child.Field.Type, at) {
+			var child *Node
+			if child, err = fieldOf(n, name); err == nil {
+				err = r.value(child, field.Type, child.Field.Type, at)
 				child.OwnIndex, child.whole = i, child.whole || len(child.Children) == 0
 			}
+		}
+		if err != nil {
+			r.errs = append(r.errs, fmt.Errorf("field %s: %w", at, err))
 		}
 	}
 	r.known[key] = n
 }
 
-// ownNameOf returns the name that the tag of a field states, or why the field cannot be read.
-func ownNameOf(field reflect.StructField) (name, reason string) {
+// ownNameOf returns the name that the tag of a field states.
+func ownNameOf(field reflect.StructField) (name string, err error) {
 	tag, ok := field.Tag.Lookup("json")
 	name, _, _ = strings.Cut(tag, ",")
 	switch {
 	case !field.IsExported():
-		return "", "it is not exported"
+		return "", errors.New("it is not exported")
 	case !ok || name == "" || name == "-":
-		return "", "its json tag names no field"
+		return "", errors.New("its json tag names no field")
 	case isQuoted(field):
-		return "", `the option "string" of its json tag changes its form`
+		return "", errors.New(`the option "string" of its json tag changes its form`)
 	}
-	return name, ""
+	return name, nil
 }
 
 // isQuoted reports whether a number or bool is a string in JSON.
@@ -161,45 +159,45 @@ func isQuoted(field reflect.StructField) bool {
 	return slices.Contains(strings.Split(options, ","), "string")
 }
 
-// field adds the node of a field of the API. It reports whether the field can be read.
-func (r *resolver) field(n *Node, name, path string) (child *Node, ok bool) {
+// fieldOf adds the child for a field of the API that can be read.
+func fieldOf(n *Node, name string) (*Node, error) {
 	if n.Type == nil {
-		return n.addName(name, nil), true
+		return n.addName(name, nil), nil
 	}
 	child, err := n.addField(name)
 	switch {
 	case err != nil:
-		return nil, r.refuse(path, "%w", err)
+		return nil, err
 	case isQuoted(child.Field):
-		return nil, r.refuse(path, `%s has %q with the option "string", which changes its form`, n.Type, name)
+		return nil, fmt.Errorf(`%s has %q with the option "string", which changes its form`, n.Type, name)
 	case child.behindPointer:
-		return nil, r.refuse(path, "%s has %q behind an embedded pointer", n.Type, name)
+		return nil, fmt.Errorf("%s has %q behind an embedded pointer", n.Type, name)
 	}
-	return child, true
+	return child, nil
 }
 
 // value checks that a field of a type can have the values of a field of an API type, which is nil
 // for parts of unstructured objects: they may have any form. If the field holds a struct, perhaps
 // behind a pointer or as element of a list or map, that may have fewer fields than the API's.
-func (r *resolver) value(n *Node, own, api reflect.Type, path string) (ok bool) {
+func (r *resolver) value(n *Node, own, api reflect.Type, path string) error {
 	if api != nil {
 		switch {
 		case own == api:
-			return r.copies(own, path)
+			return checkCopies(own)
 		case decodesItself(api):
-			return r.refuse(path, "its type must be %s, which has a form of its own, not %s", api, own)
+			return fmt.Errorf("its type must be %s, which has a form of its own, not %s", api, own)
 		case own.Kind() != api.Kind() || decodesItself(own) || hasOwnForm(own):
-			return r.refuse(path, "its type must be %s or of the same kind, not %s", api, own)
+			return fmt.Errorf("its type must be %s or of the same kind, not %s", api, own)
 		}
 		return r.parts(n, own, api, path)
 	}
 	switch {
 	case r.open[own]:
-		return true
+		return nil
 	case decodesItself(own) || readsText(own) || reflect.PointerTo(own).Implements(reflect.TypeFor[unmarshaler]()):
-		return r.copies(own, path)
+		return checkCopies(own)
 	case hasOwnForm(own):
-		return r.refuse(path, "%s has no UnmarshalJSON or UnmarshalText", own)
+		return fmt.Errorf("%s has no UnmarshalJSON or UnmarshalText", own)
 	}
 	r.open[own] = own.Kind() != reflect.Struct
 	defer delete(r.open, own)
@@ -207,16 +205,16 @@ func (r *resolver) value(n *Node, own, api reflect.Type, path string) (ok bool) 
 }
 
 // parts is value for what a value consists of.
-func (r *resolver) parts(n *Node, own, api reflect.Type, path string) (ok bool) {
+func (r *resolver) parts(n *Node, own, api reflect.Type, path string) error {
 	switch own.Kind() {
 	case reflect.Map:
 		n.whole = true
 		switch {
 		case isName(own.Key()) && (api == nil || api.Key().Kind() == reflect.String):
 		case api == nil:
-			return r.refuse(path, "the keys of %s are not strings", own)
+			return fmt.Errorf("the keys of %s are not strings", own)
 		default:
-			return r.refuse(path, "its type must be %s, not %s", api, own)
+			return fmt.Errorf("its type must be %s, not %s", api, own)
 		}
 		fallthrough
 	case reflect.Pointer, reflect.Slice:
@@ -226,20 +224,20 @@ func (r *resolver) parts(n *Node, own, api reflect.Type, path string) (ok bool) 
 		return r.value(n, own.Elem(), api, path)
 	case reflect.Struct:
 		r.addFields(n, own, api, path)
-		return true
+		return nil
 	case reflect.Interface, reflect.Func, reflect.Chan, reflect.Array, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
-		return r.refuse(path, "its type cannot be %s", own)
+		return fmt.Errorf("its type cannot be %s", own)
 	default:
-		return true
+		return nil
 	}
 }
 
-// copies reports whether DeepCopy can copy values of a type that is read as a whole.
-func (r *resolver) copies(t reflect.Type, path string) bool {
+// checkCopies returns an error unless DeepCopy can copy values of a type that is read as a whole.
+func checkCopies(t reflect.Type) error {
 	if shallow := shallowIn(t, map[reflect.Type]bool{}); shallow != nil {
-		return r.refuse(path, "%s has no DeepCopyInto", shallow)
+		return fmt.Errorf("%s has no DeepCopyInto", shallow)
 	}
-	return true
+	return nil
 }
 
 // isName reports whether the members of an object in JSON can be keys of a type.
