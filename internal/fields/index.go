@@ -16,17 +16,13 @@ import (
 // UntypedPath returns the field of unstructured objects that names lead to, for Keep.
 func UntypedPath(names []string) *Partial {
 	root := &Node{}
-	root.addKept(names)
-	return &Partial{Root: root}
-}
-
-// addKept adds a field that is left, of which names are on the way.
-func (n *Node) addKept(names []string) {
+	at := root
 	for _, name := range names {
-		n.keep = true
-		n = n.addName(name, nil)
+		at.keep = true
+		at = at.addName(name, nil)
 	}
-	n.whole = true
+	at.whole = true
+	return &Partial{Root: root}
 }
 
 // PathType returns a struct type with the one field of an API struct that names lead to, for

@@ -227,3 +227,104 @@ func TestStructInsideItselfIsLeftWhole(t *testing.T) {
 		t.Errorf("copied %+v, want %+v", copied, decoded)
 	}
 }
+
+// TestWholeStructsCannotBeOmittedInPart names paths below fields that are left whole although the
+// program has a struct for them.
+func TestWholeStructsCannotBeOmittedInPart(t *testing.T) {
+	part, err := Resolve(reflect.TypeFor[*household](), reflect.TypeFor[partOfHousehold]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"rooms[kitchen]":               "has rooms",
+		"rooms[kitchen].height":        "has rooms",
+		"families.children.children":   "has families.children.children",
+		"families.children.age":        "",
+		"families.children.children.a": "has families.children.children",
+		"founder.age":                  "has founder",
+	} {
+		kept, err := Keep(part, []string{path})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("omitting %s returned %v, want %q", path, err, want)
+		}
+		if err == nil && kept.OmitsKept() {
+			t.Errorf("omitting %s omits what is kept", path)
+		}
+	}
+}
+
+// household has families in a map, a list and a pointer.
+type household struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Rooms    map[string]family `json:"rooms"`
+	Families []family          `json:"families"`
+	Founder  *family           `json:"founder"`
+}
+
+// partOfHousehold has fewer fields than a household.
+type partOfHousehold struct {
+	Rooms map[string]struct {
+		Age int `json:"age"`
+	} `json:"rooms"`
+	Families []childrenOfFamily `json:"families"`
+	Founder  *struct{}          `json:"founder"`
+}
+
+type childrenOfFamily struct {
+	Children []struct {
+		Children []childrenOfFamily `json:"children"`
+	} `json:"children"`
+}
+
+// TestStructsInsideEachOtherAreCut cuts fields of structs that contain each other, of which the
+// program names both.
+func TestStructsInsideEachOtherAreCut(t *testing.T) {
+	part, err := Resolve(reflect.TypeFor[*company](), reflect.TypeFor[partOfCompany]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, err := Keep(part, []string{"office.boss.height"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := `{"boss":{"height":1,"office":{"boss":{"height":2},"size":3}},"office":{"boss":{"height":4,"office":{"size":5}},"size":6}}`
+	want := `{"boss":{"office":{"boss":{"height":2}}},"office":{"boss":{"office":{"size":5}}}}`
+	if cut, ok := fields.AppendJSON(nil, []byte(raw), layout.Object{}); !ok || string(cut.Bytes) != want {
+		t.Errorf("left %s, %v, want %s", cut.Bytes, ok, want)
+	}
+}
+
+// company has structs that contain each other.
+type company struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Boss   *boss   `json:"boss"`
+	Office *office `json:"office"`
+}
+
+type boss struct {
+	Office *office `json:"office"`
+	Height int     `json:"height"`
+}
+
+type office struct {
+	Boss *boss `json:"boss"`
+	Size int   `json:"size"`
+}
+
+// partOfCompany has fewer fields than a company.
+type partOfCompany struct {
+	Boss   *partOfBoss   `json:"boss"`
+	Office *partOfOffice `json:"office"`
+}
+
+type partOfBoss struct {
+	Office *partOfOffice `json:"office"`
+}
+
+type partOfOffice struct {
+	Boss *partOfBoss `json:"boss"`
+}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Node is the values at a path, or on the way to one: the elements of a list have the node of the
-// list.
+// Node is a field, or the key of a map, that is at a path or on the way to one. The elements of a
+// list have the node of the list.
 type Node struct {
 	Name     string              // of the member in JSON, or the key of a map
 	Field    reflect.StructField // of the API type; zero for keys, roots and parts of unstructured objects
@@ -29,7 +29,7 @@ type Node struct {
 	isMap         bool  // children are keys
 	behindPointer bool  // in an embedded pointer, which JSON sets only if a member is there
 
-	omit  *path // the whole value is omitted
+	omit  *path // omits the whole value; nil if none does
 	keep  bool  // of the value, only children are left
 	whole bool  // all of the value is left, although its parent has keep
 
@@ -40,11 +40,11 @@ type Node struct {
 // step returns the child that a segment of a path leads to, which it adds if there is none. parent
 // is the path to n.
 func (n *Node) step(s segment, parent string) (*Node, error) {
-	isMap := n.Type == nil || n.Type.Kind() == reflect.Map && n.Type.Key().Kind() == reflect.String && !isOpaque(n.Type)
+	mayHaveKeys := n.Type == nil || n.Type.Kind() == reflect.Map && n.Type.Key().Kind() == reflect.String && !isOpaque(n.Type)
 	switch {
-	case s.key && isNumber(s.name) && (!isMap || n.Type == nil):
+	case s.key && isNumber(s.name) && (!mayHaveKeys || n.Type == nil):
 		return nil, fmt.Errorf("%s cannot have an index: a path applies to all elements of a list", parent)
-	case s.key && !isMap:
+	case s.key && !mayHaveKeys:
 		return nil, fmt.Errorf("%s is no map", parent)
 	case s.key:
 		return n.addKey(s.name), nil
@@ -138,10 +138,12 @@ func (n *Node) hasUnnumbered() bool {
 func (n *Node) clone() *Node {
 	copied := *n
 	copied.Children = nil
-	if !n.whole {
-		for _, child := range n.Children {
-			copied.Children = append(copied.Children, child.clone())
-		}
+	if n.whole {
+		copied.keep = false
+		return &copied
+	}
+	for _, child := range n.Children {
+		copied.Children = append(copied.Children, child.clone())
 	}
 	return &copied
 }

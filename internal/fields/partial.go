@@ -56,7 +56,7 @@ func resolve(api, own reflect.Type) (*Partial, error) {
 	case hasOwnForm(own):
 		return nil, fmt.Errorf("%s has a form of its own", own)
 	}
-	r, root := resolver{known: map[[2]reflect.Type]*Node{}, open: map[reflect.Type]bool{}}, &Node{}
+	r, root := resolver{structs: map[[2]reflect.Type]bool{}, open: map[reflect.Type]bool{}}, &Node{}
 	r.addFields(root, own, api, "")
 	if err := errors.Join(r.errs...); err != nil {
 		return nil, err
@@ -86,11 +86,11 @@ func CheckObject(api reflect.Type) error {
 
 // resolver builds the tree of a struct.
 type resolver struct {
-	// known are the nodes of structs by the types of the program and of the API; nil while the
-	// fields of the struct are being resolved.
-	known map[[2]reflect.Type]*Node
-	open  map[reflect.Type]bool // other types that are being resolved, of unstructured objects
-	errs  []error
+	// structs are those around the field that is being resolved, by the types of the program and of
+	// the API; open are the other types around it, in unstructured objects.
+	structs map[[2]reflect.Type]bool
+	open    map[reflect.Type]bool
+	errs    []error
 }
 
 // inObject are the members of an object that a struct cannot name, and where they are instead.
@@ -105,13 +105,11 @@ var inObject = map[string]string{ //nolint:gochecknoglobals // constant
 func (r *resolver) addFields(n *Node, own, api reflect.Type, path string) {
 	n.Own, n.Type, n.keep = own, api, true
 	key := [2]reflect.Type{own, api}
-	if known, ok := r.known[key]; ok {
-		if known != nil {
-			n.Children = known.Children
-		}
+	if r.structs[key] {
 		return
 	}
-	r.known[key] = nil
+	r.structs[key] = true
+	defer delete(r.structs, key)
 	var names []string
 	for i := range own.NumField() {
 		field := own.Field(i)
@@ -135,7 +133,6 @@ func (r *resolver) addFields(n *Node, own, api reflect.Type, path string) {
 			r.errs = append(r.errs, fmt.Errorf("field %s: %w", at, err))
 		}
 	}
-	r.known[key] = n
 }
 
 // ownNameOf returns the name that the tag of a field states.
