@@ -15,7 +15,8 @@ import (
 )
 
 // TestProgramsPassTheirOwnTests runs "kinformer try" on two programs of Kubernetes. The tests of
-// the packages named here make informers, and no test of the programs differs.
+// the packages named here make informers, and no test of the programs differs. Each has one main
+// package.
 func TestProgramsPassTheirOwnTests(t *testing.T) {
 	t.Parallel()
 	repository, err := filepath.Abs("../..")
@@ -34,10 +35,14 @@ func TestProgramsPassTheirOwnTests(t *testing.T) {
 					Package, Result string
 					Kinformer       struct{ Informers int }
 				}
+				Binaries []struct{ BeforeBytes, AfterBytes int64 }
 			}
 			stdout := output(t, download(t, module), command, "try", "./...", "--kinformer", repository, "--output=json")
 			if err := json.Unmarshal(stdout, &report); err != nil {
 				t.Fatal(err)
+			}
+			if len(report.Binaries) != 1 || report.Binaries[0].BeforeBytes == 0 || report.Binaries[0].AfterBytes == 0 {
+				t.Errorf("no binary of the main package on both sides: %+v", report.Binaries)
 			}
 			var tried []string
 			for _, p := range report.Packages {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -42,6 +43,26 @@ func TestProgramIsAdopted(t *testing.T) {
 	// One more than before: the first run has passed the factory to Generated, so it has no note.
 	if !strings.Contains(h.err.String(), "\n7 of 30 informers stream. These do not:\n") {
 		t.Errorf("a second run counts other informers:\n%s", h.err.String())
+	}
+}
+
+// TestVendoredFilesAreCounted adopts a vendored program, once with a module that cannot be vendored.
+func TestVendoredFilesAreCounted(t *testing.T) {
+	h := newHarness(t)
+	h.requireKinformer()
+	if out, err := exec.CommandContext(t.Context(), "go", "mod", "vendor").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	before := h.read("vendor/modules.txt")
+	h.mustRun("--diff", "./...")
+	counted := regexp.MustCompile("\n`go mod vendor` adds [1-9]\\d* files, changes 1 and removes 0: ")
+	if !counted.MatchString(h.err.String()) || h.read("vendor/modules.txt") != before {
+		t.Errorf("vendor/modules.txt is changed: %v\n%s", h.read("vendor/modules.txt") != before, h.err.String())
+	}
+	h.write("gone.go", "package main\n\nimport _ \"example.com/gone\"\n")
+	h.mustRun("--yes", "./...")
+	if text := h.err.String(); !strings.Contains(text, "\ncount the vendored files: go mod: exit status 1: ") || counted.MatchString(text) || !strings.Contains(text, "The way back") {
+		t.Errorf("no error of go mod vendor, or no text:\n%s", text)
 	}
 }
 
@@ -266,7 +287,8 @@ func TestMissingGitIsAnError(t *testing.T) {
 	h.expectError("find git, which makes the diff: exec: \"git\": executable file not found in $PATH", "./...")
 }
 
-// TestInterruptIsReported interrupts the go command, and git.
+// TestInterruptIsReported interrupts the go command, git, and go mod vendor after which there is a
+// text all the same.
 func TestInterruptIsReported(t *testing.T) {
 	interrupt := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -277,5 +299,14 @@ func TestInterruptIsReported(t *testing.T) {
 	r := &result{scratch: t.TempDir(), changed: []changedFile{{name: "main.go"}}}
 	if _, err := r.diff(ctx); !errors.Is(err, interrupt) {
 		t.Errorf("git: error %v", err)
+	}
+	h := newHarness(t)
+	if err := os.MkdirAll("vendor", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.write("vendor/modules.txt", "")
+	r = &result{scratch: t.TempDir(), program: &program{root: h.dir}, streams: command.Streams{Err: &h.err}}
+	if err := r.printText(ctx); !errors.Is(err, interrupt) || !strings.Contains(h.err.String(), "The way back") || strings.Contains(h.err.String(), "count") {
+		t.Errorf("go mod vendor: error %v, text:\n%s", err, h.err.String())
 	}
 }

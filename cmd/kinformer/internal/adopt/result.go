@@ -67,8 +67,7 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 		fmt.Fprintln(r.streams.Err, "Nothing to rewrite.")
 		return nil
 	case r.options.diff:
-		r.text.Print(r.streams.Err)
-		return nil
+		return r.printText(ctx)
 	case !r.options.yes:
 		question := fmt.Sprintf("Write %s?", units.Plural(int64(len(r.changed)), "file"))
 		if err := command.Confirm(ctx, r.streams, question, "nothing was written"); err != nil {
@@ -78,8 +77,7 @@ func (r *result) finish(ctx context.Context, required requirement) error {
 	if err := r.write(); err != nil {
 		return err
 	}
-	r.text.Print(r.streams.Err)
-	return nil
+	return r.printText(ctx)
 }
 
 // prepare computes the changed files, and go.mod and go.sum.
@@ -92,12 +90,11 @@ func (r *result) prepare(ctx context.Context, required requirement) error {
 		return nil
 	}
 	slices.SortFunc(r.changed, func(a, b changedFile) int { return cmp.Compare(a.name, b.name) })
-	overlay := filepath.Join(r.scratch, "overlay.json")
 	content, err := json.Marshal(map[string]any{"Replace": replaced})
-	if err := errors.Join(err, os.WriteFile(overlay, content, 0o600)); err != nil {
+	if err := errors.Join(err, os.WriteFile(r.overlay(), content, 0o600)); err != nil {
 		return err
 	}
-	if r.raised, err = required.require(ctx, r.program, r.scratch, overlay, packages, r.options.tests); err != nil {
+	if r.raised, err = required.require(ctx, r.program, r.scratch, r.overlay(), packages, r.options.tests); err != nil {
 		return err
 	}
 	for _, name := range moduleFiles() {
@@ -277,6 +274,20 @@ func (r *result) write() error {
 	fmt.Fprintf(r.streams.Err, "%s written. Next: go mod tidy && %sgo vet ./... && go test ./...\n", units.Plural(int64(len(r.changed)), "file"), r.vendor())
 	return nil
 }
+
+// printText prints the text for the pull request. It lacks the vendored files if they cannot be
+// counted.
+func (r *result) printText(ctx context.Context) (err error) {
+	r.text.Vendored, err = pullrequest.CountVendored(ctx, r.streams.Err, r.program.root, r.scratch, "-modfile="+filepath.Join(r.scratch, "go.mod"), "-overlay="+r.overlay())
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(r.streams.Err, "count the vendored files: %v\n", err)
+	}
+	r.text.Print(r.streams.Err)
+	return context.Cause(ctx)
+}
+
+// overlay returns the path of the file for -overlay, which has the edited sources.
+func (r *result) overlay() string { return filepath.Join(r.scratch, "overlay.json") }
 
 // vendor returns the command that updates a vendor folder, if there is one.
 func (r *result) vendor() string {

@@ -29,6 +29,7 @@ type NotStreaming struct {
 type Preview struct {
 	Streaming *Streaming
 	Lines     pullrequest.Lines // without those of tests
+	Edited    map[string][]byte // the edited sources, by path
 }
 
 // FindPreview edits the program in the current directory in memory, and writes nothing. packed
@@ -43,7 +44,7 @@ func FindPreview(ctx context.Context, progress io.Writer, kinformer string, pack
 	if err != nil {
 		return nil, err
 	}
-	preview := &Preview{Streaming: a.streaming()}
+	preview := &Preview{Streaming: a.streaming(), Edited: map[string][]byte{}}
 	for _, pkg := range p.packages {
 		for _, s := range pkg.sources {
 			if len(s.edits) == 0 {
@@ -54,6 +55,7 @@ func FindPreview(ctx context.Context, progress io.Writer, kinformer string, pack
 				return nil, err
 			}
 			preview.Lines.Add(s.text, text)
+			preview.Edited[s.path] = text
 		}
 	}
 	return preview, nil

@@ -16,7 +16,16 @@ import (
 // Tests are the results of kinformer try.
 type Tests struct {
 	Packages []Package `json:"packages"`
+	Binaries []Binary  `json:"binaries"`
 	NotRun   int       `json:"notRun"`
+}
+
+// Binary is the size of a program's binary before and after. A size is 0 if the go command could
+// not build it.
+type Binary struct {
+	Package     string `json:"package"`
+	BeforeBytes int64  `json:"beforeBytes"`
+	AfterBytes  int64  `json:"afterBytes"`
 }
 
 // Package has the results of a package's tests on both sides.

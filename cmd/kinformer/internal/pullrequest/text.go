@@ -17,11 +17,12 @@ import (
 
 // Text is what a pull request says.
 type Text struct {
-	Lines   Lines
-	Modules []Module // of go.mod
-	Tests   *Tests   // nil if they did not run
-	Cost    *Cost    // nil if nothing was measured
-	Packed  bool     // the informers have the option
+	Lines    Lines
+	Vendored *Vendored // nil if the program is not vendored, or the files were not counted
+	Modules  []Module  // of go.mod
+	Tests    *Tests    // nil if they did not run
+	Cost     *Cost     // nil if nothing was measured
+	Packed   bool      // the informers have the option
 	// TestsChange reports whether the lines may be in tests, too.
 	TestsChange bool
 }
@@ -56,9 +57,16 @@ func (t *Text) Print(out io.Writer) {
 	}
 	fmt.Fprintf(out, "\nText for the pull request:\n\n")
 	fmt.Fprintf(out, "This makes the program use [kinformer](https://github.com/kinformer/kinformer)'s informers in place of client-go's.\n")
-	fmt.Fprintf(out, "It changes %s: %s added, %d removed. Handlers%s stay.\n\n",
+	fmt.Fprintf(out, "It changes %s: %s added, %d removed. Handlers%s stay.\n",
 		units.Plural(int64(t.Lines.Files), "Go file"), units.Plural(int64(t.Lines.Added), "line"), t.Lines.Removed, others)
+	if v := t.Vendored; v != nil {
+		fmt.Fprintf(out, "`go mod vendor` adds %s, changes %s and removes %s: `vendor` has %s before, %s after (%s).\n",
+			units.Plural(int64(v.Added), "file"), units.Count(v.Changed), units.Count(v.Removed),
+			oneDigit(v.BeforeBytes), oneDigit(v.AfterBytes), growth(v.BeforeBytes, v.AfterBytes))
+	}
+	fmt.Fprintln(out)
 	t.printModules(out)
+	t.printBinaries(out)
 	t.printTests(out)
 	t.printCost(out)
 	fmt.Fprintf(out, `The way back is to revert this commit. To decide when the program starts, pass a flag of the program as
@@ -78,9 +86,20 @@ func (t *Text) printModules(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
+func (t *Text) printBinaries(out io.Writer) {
+	if t.Tests == nil || len(t.Tests.Binaries) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "| binary, by `go build -trimpath` | before | after | |\n|---|---|---|---|\n")
+	for _, b := range t.Tests.Binaries {
+		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", b.Package, built(b.BeforeBytes), built(b.AfterBytes), growth(b.BeforeBytes, b.AfterBytes))
+	}
+	fmt.Fprintln(out)
+}
+
 func (t *Text) printTests(out io.Writer) {
 	if t.Tests == nil {
-		fmt.Fprintf(out, "Tests on both informers: not run; `kinformer try -o json ./... >try.json` and `--try try.json` add them here.\n\n")
+		fmt.Fprintf(out, "Tests on both informers, and binaries: not measured; `kinformer try -o json ./... >try.json` and `--try try.json` add them here.\n\n")
 		return
 	}
 	fmt.Fprintf(out, "The program's own tests with client-go's informers / with kinformer's (`kinformer try`):\n\n")
@@ -119,4 +138,22 @@ func megabytes(bytes int64) string {
 		return "?"
 	}
 	return units.Digits(float64(bytes) / 1e6)
+}
+
+func oneDigit(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
+
+// built returns the size of a binary, or that the go command could not build it.
+func built(bytes int64) string {
+	if bytes == 0 {
+		return "not built"
+	}
+	return oneDigit(bytes)
+}
+
+// growth returns the difference of two sizes in per cent, or "" if one is unknown.
+func growth(before, after int64) string {
+	if before == 0 || after == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f %%", 100*float64(after-before)/float64(before))
 }

@@ -26,6 +26,9 @@ const (
 		{"package": "./a", "result": "equal", "clientGo": {"informers": 4, "tests": 3, "peakRSSBytes": 50000000}, "kinformer": {"informers": 4, "tests": 3, "failed": 1}},
 		{"package": "./b", "result": "not tried", "clientGo": {"tests": 3}, "kinformer": {"tests": 3}},
 		{"package": "./c", "result": "not tried"}
+	], "binaries": [
+		{"package": ".", "beforeBytes": 39400000, "afterBytes": 43540000},
+		{"package": "./broken", "beforeBytes": 39400000}
 	]}`
 	measured = `{"resources": [{"resource": "pods", "objects": 1500, "choice": "kinformer, packed", "savedBytes": 28900000, "caches": [
 		{"cache": "client-go", "heapBytes": 30200000, "peakRSSBytes": 68500000},
@@ -39,7 +42,7 @@ func TestTextHasWhatTheOtherCommandsMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := Text{Tests: tests, Cost: cost, Modules: []Module{{"github.com/kinformer/kinformer", "", "v0.1.0"}, {"k8s.io/api", "v0.36.0", "v0.36.3"}}}
+	text := Text{Tests: tests, Cost: cost, Vendored: &Vendored{Added: 1292, Changed: 1, BeforeBytes: 52_080_000, AfterBytes: 51_750_000}, Modules: []Module{{"github.com/kinformer/kinformer", "", "v0.1.0"}, {"k8s.io/api", "v0.36.0", "v0.36.3"}}}
 	text.Lines.Add([]byte("a\nb\nb\n"), []byte("b\nc\nd\na\n"))
 	var out strings.Builder
 	text.Print(&out)
@@ -48,11 +51,17 @@ Text for the pull request:
 
 This makes the program use [kinformer](https://github.com/kinformer/kinformer)'s informers in place of client-go's.
 It changes 1 Go file: 2 lines added, 1 removed. Handlers, listers and tests stay.
+BACKgo mod vendorBACK adds 1,292 files, changes 1 and removes 0: BACKvendorBACK has 52.1 MB before, 51.8 MB after (-0.6 %).
 
 | module | before | after |
 |---|---|---|
 | github.com/kinformer/kinformer | none | v0.1.0 |
 | k8s.io/api | v0.36.0 | v0.36.3 |
+
+| binary, by BACKgo build -trimpathBACK | before | after | |
+|---|---|---|---|
+| . | 39.4 MB | 43.5 MB | +10.5 % |
+| ./broken | 39.4 MB | not built |  |
 
 The program's own tests with client-go's informers / with kinformer's (BACKkinformer tryBACK):
 
@@ -90,9 +99,16 @@ func TestTextSaysWhatWasNotMeasured(t *testing.T) {
 	}
 	var out strings.Builder
 	(&Text{Tests: tests, Cost: cost}).Print(&out)
-	for _, want := range []string{"\ngo.mod requires the same modules.\n", "\nTests on both informers: not run; ", "\nHeap and peak in a cluster: not measured; "} {
+	for _, want := range []string{"\ngo.mod requires the same modules.\n", "\nTests on both informers, and binaries: not measured; ", "\nHeap and peak in a cluster: not measured; "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+	out.Reset()
+	(&Text{Tests: &Tests{}}).Print(&out)
+	for _, other := range []string{"vendor", "binar"} {
+		if strings.Contains(out.String(), other) {
+			t.Errorf("the text of a program without a main package, not vendored, has %q:\n%s", other, out.String())
 		}
 	}
 }

@@ -15,7 +15,8 @@ For each package the report has the number of informers made, of tests, of failu
 memory. A package whose tests make no informer is not tried. If the outcome of a test differs, both sides run three
 times. The exit code is 1 if a difference remains, or if nothing was tried. The row of a package is printed as soon as
 both sides have run; a command that is interrupted prints what it has. The report also lists the informers of the
-program that will not stream after kinformer adopt and, if all results are equal, has a text for the pull request.
+program that will not stream after kinformer adopt and, if all results are equal, has a text for the pull request. For
+that, the main packages are built on both sides.
 
   --run REGEXP          run only these tests, as in go test
   --packed              kinformer's informers store objects as bytes. It is an error with controller-runtime's

@@ -83,8 +83,13 @@ func writeOverlay(folder string, p *program, original, copied string, o *options
 			})
 		}
 	}
+	return v.write()
+}
+
+// write writes the file for -overlay, and returns its path.
+func (v *overlay) write() (string, error) {
 	content, err := json.Marshal(map[string]any{"Replace": v.replace})
-	path := filepath.Join(folder, "overlay.json")
+	path := filepath.Join(v.folder, "overlay.json")
 	return path, errors.Join(v.err, err, os.WriteFile(path, content, 0o600))
 }
 

@@ -69,11 +69,10 @@ func readProgram(ctx context.Context, folder string, patterns, args []string) (*
 	if err := checkEnvironment(p.goMod, strings.TrimSpace(env[1]), p.goFlags, args); err != nil {
 		return nil, err
 	}
-	copied := filepath.Join(folder, "go.mod")
-	if err := errors.Join(os.MkdirAll(folder, 0o700), copyFile(p.goMod, copied), copySums(p.goMod, folder)); err != nil {
+	if err := copyModule(p.goMod, folder); err != nil {
 		return nil, err
 	}
-	p.modFile = "-modfile=" + copied
+	p.modFile = "-modfile=" + filepath.Join(folder, "go.mod")
 	if out, err = gomod.Go(ctx, "list", "-m", p.modFile); err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ type report struct {
 	Packages  []packageResult  `json:"packages"`
 	Upgraded  []upgrade        `json:"upgraded,omitempty"`
 	Streaming *adopt.Streaming `json:"streaming,omitempty"` // absent if it is not known
+	// The size of the pull request, unless results differ.
+	Vendored *pullrequest.Vendored `json:"vendored,omitempty"`
+	Binaries []pullrequest.Binary  `json:"binaries,omitempty"`
 	// NotRun is the number of packages that were not tried because the command was stopped.
 	NotRun int `json:"notRun,omitempty"`
 
@@ -215,16 +218,22 @@ func (t *printer) end() error {
 	if _, err := io.WriteString(out, legend); err != nil {
 		return err
 	}
-	if results := r.results(); r.text != nil && r.text.Lines.Files > 0 && r.NotRun == 0 && results[differs] == 0 && results[equal] > 0 {
-		r.text.Tests = r.tests()
+	if r.isForPullRequest() {
+		r.text.Tests, r.text.Vendored = r.tests(), r.Vendored
 		r.text.Print(out)
 	}
 	return nil
 }
 
+// isForPullRequest reports whether the report has a text for a pull request.
+func (r *report) isForPullRequest() bool {
+	results := r.results()
+	return r.text != nil && r.text.Lines.Files > 0 && r.NotRun == 0 && results[differs] == 0 && results[equal] > 0
+}
+
 // tests returns the results for the text of a pull request.
 func (r *report) tests() *pullrequest.Tests {
-	tests := &pullrequest.Tests{}
+	tests := &pullrequest.Tests{Binaries: r.Binaries}
 	for _, p := range r.Packages {
 		tests.Packages = append(tests.Packages, pullrequest.Package{
 			Package: p.Package, Result: p.Result, ClientGo: p.ClientGo.forText(), Kinformer: p.Kinformer.forText(),

@@ -10,7 +10,8 @@
 // These make client-go's constructors call a variable, which the test binary sets if the
 // environment selects kinformer, so both sides run the same binary. execution.go runs a binary
 // once, trial.go runs it on both sides and compares the results, report.go prints each of them as
-// soon as it is known. Package adopt finds which informers of the program stream.
+// soon as it is known. Package adopt edits a copy of the program in memory: it finds which informers
+// stream, and adoption.go builds the binaries of the copy.
 package try
 
 import (
@@ -71,29 +72,34 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 			fmt.Fprintf(streams.Err, "%s: %s\n", pkg.name(p.path), step)
 		}}
 	}
-	return tryEach(ctx, p, newTrial, result, result.begin(o.output, streams.Out, p))
+	printer := result.begin(o.output, streams.Out, p)
+	err = tryEach(ctx, p, newTrial, printer)
+	if err == nil && result.isForPullRequest() {
+		err = w.measureAdoption(ctx, streams.Err, preview.Edited, o.patterns, result)
+	}
+	if err == nil {
+		err = result.err()
+	}
+	return errors.Join(printer.end(), err)
 }
 
 // tryEach tries each package of a program, and prints it once both sides have run.
-func tryEach(ctx context.Context, p *program, newTrial func(testPackage) *trial, result *report, printer *printer) error {
+func tryEach(ctx context.Context, p *program, newTrial func(testPackage) *trial, printer *printer) error {
 	for i, pkg := range p.packages {
 		if !pkg.hasCache {
 			printer.add(packageResult{Package: pkg.name(p.path), Result: notTried, Reason: notLinked})
 			continue
 		}
 		compared, err := newTrial(pkg).compare(ctx)
-		if ctx.Err() != nil {
-			result.NotRun = len(p.packages) - i
-			return errors.Join(printer.end(), context.Cause(ctx))
-		}
 		if err != nil {
+			printer.report.NotRun = len(p.packages) - i
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			return err
 		}
 		compared.Package = pkg.name(p.path)
 		printer.add(compared)
 	}
-	if err := printer.end(); err != nil {
-		return err
-	}
-	return result.err()
+	return nil
 }

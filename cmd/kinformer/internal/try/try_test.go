@@ -10,6 +10,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,35 +144,93 @@ func TestTestsRunOnBothSides(t *testing.T) {
 	}
 }
 
-// TestStopPrintsWhatIsKnown ends the context once the second package is compiled.
-func TestStopPrintsWhatIsKnown(t *testing.T) {
-	repository := inProgram(t)
-	for _, folder := range []string{"broken", "crashes", "differs", "plain"} {
+// keepPackages removes the packages of the program that are not named.
+func keepPackages(t *testing.T, names ...string) {
+	t.Helper()
+	folders, err := filepath.Glob("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		if strings.HasPrefix(folder, "go.") || slices.Contains(names, folder) {
+			continue
+		}
 		if err := os.RemoveAll(folder); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stop := errors.New("stopped")
-	ctx, cancel := context.WithCancelCause(t.Context())
+}
+
+// executeUntil runs the command, calls a function before a line of its progress, and returns its
+// output.
+func executeUntil(ctx context.Context, line string, call func(stdout string), args ...string) (stdout string, err error) {
 	var out bytes.Buffer
 	progress := writerFunc(func(p []byte) (int, error) {
-		if string(p) == "./equal: compile\n" {
-			if !strings.Contains(out.String(), "\n./early ") {
-				t.Errorf("no row of the package that has ended:\n%s", out.String())
-			}
-			cancel(stop)
+		if string(p) == line {
+			call(out.String())
 		}
 		return len(p), nil
 	})
-	err := try.Run(ctx, []string{"./...", "--kinformer", repository}, command.Streams{In: strings.NewReader(""), Out: &out, Err: progress})
+	err = try.Run(ctx, args, command.Streams{In: strings.NewReader(""), Out: &out, Err: progress})
+	return out.String(), err
+}
+
+func expectTexts(t *testing.T, stdout string, texts ...string) {
+	t.Helper()
+	for _, want := range texts {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in:\n%s", want, stdout)
+		}
+	}
+}
+
+// TestStopPrintsWhatIsKnown ends the context once the second package is compiled.
+func TestStopPrintsWhatIsKnown(t *testing.T) {
+	repository := inProgram(t)
+	keepPackages(t, "early", "equal", "without")
+	stop := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stdout, err := executeUntil(ctx, "./equal: compile\n", func(stdout string) {
+		expectTexts(t, stdout, "\n./early ")
+		cancel(stop)
+	}, "./...", "--kinformer", repository)
 	if !errors.Is(err, stop) {
 		t.Errorf("error %v", err)
 	}
-	for _, want := range []string{"\n./early ", "\n./early: client-go made 1 informer on kinformer's side", "\nstopped: 2 packages not tried\n"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in:\n%s", want, out.String())
-		}
+	expectTexts(t, stdout, "\n./early ", "\n./early: client-go made 1 informer on kinformer's side", "\nstopped: 2 packages not tried\n")
+}
+
+// TestErrorPrintsWhatIsKnown removes the folder of the second package before its tests run in it.
+func TestErrorPrintsWhatIsKnown(t *testing.T) {
+	repository := inProgram(t)
+	keepPackages(t, "early", "equal", "without")
+	stdout, err := executeUntil(t.Context(), "./equal: run 1 on client-go\n", func(string) {
+		keepPackages(t, "early", "without")
+	}, "./...", "--kinformer", repository)
+	if err == nil || !strings.HasPrefix(err.Error(), "run the tests of example.com/program/equal: ") {
+		t.Errorf("error %v", err)
 	}
+	expectTexts(t, stdout, "\n./early ", "\nstopped: 2 packages not tried\n")
+}
+
+// TestStopOfABuildPrintsTheText ends the context once all tests have run, in a vendored program
+// with a main package.
+func TestStopOfABuildPrintsTheText(t *testing.T) {
+	repository := inProgram(t)
+	keepPackages(t, "equal")
+	write(t, "main.go", "package main\n\nimport _ \"example.com/program/equal\"\n\nfunc main() {}\n")
+	if err := os.Mkdir("vendor", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join("vendor", "modules.txt"), "")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	stop := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stdout, err := executeUntil(ctx, ".: build on client-go\n", func(string) { cancel(stop) }, "./...", "--kinformer", repository)
+	if !errors.Is(err, stop) {
+		t.Errorf("error %v", err)
+	}
+	expectTexts(t, stdout, "\nText for the pull request:\n", "\n`go mod vendor` adds ", "| ./equal | 1 / 1 |")
 }
 
 func TestPackedWithoutCopiesIsAnError(t *testing.T) {

@@ -29,6 +29,8 @@ type workspace struct {
 	source    string // the folder of kinformer's source
 	// clientGo is the version of client-go, or "" if the program replaces it by a folder.
 	clientGo string
+	// adopted is the folder of a go.mod that requires kinformer, and has the program's client-go.
+	adopted string
 }
 
 // upgrade is a module whose version kinformer's requirements change.
@@ -41,8 +43,8 @@ type upgrade struct {
 // newWorkspace writes go.mod, go.sum and the overlay into a folder.
 func newWorkspace(ctx context.Context, p *program, folder string, o *options) (*workspace, error) {
 	goMod := filepath.Join(folder, "go.mod")
-	w := &workspace{folder: folder, program: p, flags: []string{"-mod=mod", "-modfile=" + goMod}}
-	if err := errors.Join(copyFile(p.goMod, goMod), copySums(p.goMod, folder)); err != nil {
+	w := &workspace{folder: folder, program: p, flags: []string{"-mod=mod", "-modfile=" + goMod}, adopted: filepath.Join(folder, "adopted")}
+	if err := copyModule(p.goMod, folder); err != nil {
 		return nil, err
 	}
 	if err := require(ctx, goMod, o.kinformer); err != nil {
@@ -53,6 +55,9 @@ func newWorkspace(ctx context.Context, p *program, folder string, o *options) (*
 		return nil, err
 	}
 	if err := p.checkClientGo(minimum); err != nil {
+		return nil, err
+	}
+	if err := copyModule(goMod, w.adopted); err != nil {
 		return nil, err
 	}
 	original, copied, err := w.replaceClientGo(ctx, goMod)
@@ -95,8 +100,12 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, content, 0o600)
 }
 
-// copySums copies the go.sum beside a go.mod. A module without requirements has none.
-func copySums(goMod, folder string) error {
+// copyModule copies a go.mod into a folder, and the go.sum beside it. A module without requirements
+// has none.
+func copyModule(goMod, folder string) error {
+	if err := errors.Join(os.MkdirAll(folder, 0o700), copyFile(goMod, filepath.Join(folder, "go.mod"))); err != nil {
+		return err
+	}
 	err := copyFile(strings.TrimSuffix(goMod, ".mod")+".sum", filepath.Join(folder, "go.sum"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
