@@ -24,7 +24,7 @@ var (
 )
 
 // goFlags are the flags of the go command that the documents use.
-var goFlags = []string{"o", "tags", "run", "v", "timeout", "m", "json"}
+var goFlags = []string{"o", "tags", "run", "v", "timeout", "m", "json", "trimpath"}
 
 // programs are the folders of the programs to which a target of make passes ARGS.
 var programs = map[string]string{"run": "examples/nodecache", "bench": "bench"}

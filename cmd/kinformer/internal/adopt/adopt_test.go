@@ -46,7 +46,8 @@ func TestProgramIsAdopted(t *testing.T) {
 	}
 }
 
-// TestVendoredFilesAreCounted adopts a vendored program, once with a module that cannot be vendored.
+// TestVendoredFilesAreCounted adopts a vendored program, once with a module that cannot be
+// vendored.
 func TestVendoredFilesAreCounted(t *testing.T) {
 	h := newHarness(t)
 	h.requireKinformer()

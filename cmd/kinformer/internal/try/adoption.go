@@ -76,7 +76,8 @@ func (a *adoption) measureBinaries(ctx context.Context, patterns []string) (all 
 func (a *adoption) build(ctx context.Context, name string, s side, args ...string) int64 {
 	fmt.Fprintf(a.progress, "%s: build on %s\n", name, s)
 	binary := filepath.Join(a.folder, "program")
-	// Git is not asked, since it refuses folders of other users. GOFLAGS may have -race for the tests.
+	// Git is not asked, since it refuses folders of other users. GOFLAGS may have -race for the
+	// tests.
 	_, err := goBuild(ctx, a.folder, append([]string{"build", "-trimpath", "-buildvcs=false", "-race=false", "-o", binary}, args...)...)
 	if err == nil {
 		var built os.FileInfo

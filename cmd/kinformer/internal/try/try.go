@@ -10,14 +10,15 @@
 // These make client-go's constructors call a variable, which the test binary sets if the
 // environment selects kinformer, so both sides run the same binary. execution.go runs a binary
 // once, trial.go runs it on both sides and compares the results, report.go prints each of them as
-// soon as it is known. Package adopt edits a copy of the program in memory: it finds which informers
-// stream, and adoption.go builds the binaries of the copy.
+// soon as it is known. Package adopt edits a copy of the program in memory: it finds which
+// informers stream, and adoption.go builds the binaries of the copy.
 package try
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -74,13 +75,21 @@ func Run(ctx context.Context, args []string, streams command.Streams) error {
 	}
 	printer := result.begin(o.output, streams.Out, p)
 	err = tryEach(ctx, p, newTrial, printer)
-	if err == nil && result.isForPullRequest() {
-		err = w.measureAdoption(ctx, streams.Err, preview.Edited, o.patterns, result)
-	}
 	if err == nil {
-		err = result.err()
+		err = w.conclude(ctx, streams.Err, preview, o.patterns, result)
 	}
 	return errors.Join(printer.end(), err)
+}
+
+// conclude adds to a report what else the text for a pull request has, if there is one, and returns
+// the error of the command.
+func (w *workspace) conclude(ctx context.Context, progress io.Writer, preview *adopt.Preview, patterns []string, result *report) error {
+	if result.isForPullRequest() {
+		if err := w.measureAdoption(ctx, progress, preview.Edited, patterns, result); err != nil {
+			return err
+		}
+	}
+	return result.err()
 }
 
 // tryEach tries each package of a program, and prints it once both sides have run.
