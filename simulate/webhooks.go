@@ -67,20 +67,20 @@ func (p *process) setWebhooks(mux *http.ServeMux) {
 
 // webhookServer returns the process that serves a path, or nil, and reports whether any serves
 // webhooks.
-func (s *scheduler) webhookServer(path string) (server *process, others bool) {
+func (s *scheduler) webhookServer(path string) (server *process, any bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.processes {
 		if p.dead || p.webhooks == nil {
 			continue
 		}
-		others = true
+		any = true
 		_, pattern := p.webhooks.Handler(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}})
 		if pattern != "" && (server == nil || p.number < server.number) {
 			server = p
 		}
 	}
-	return server, others
+	return server, any
 }
 
 // readWebhooks finds the configurations of webhooks among Test.Objects. It returns what is to be

@@ -396,7 +396,7 @@ func defaulting(calls *[]string) func(context.Context, *rest.Config) error {
 		}
 		return patched("default", "1")
 	}
-	copyAll := start(func(ctx context.Context, c *copier, key string) error {
+	copy := start(func(ctx context.Context, c *copier, key string) error {
 		return copyConfigMap(ctx, c, key)
 	})
 	return func(ctx context.Context, config *rest.Config) error {
@@ -407,7 +407,7 @@ func defaulting(calls *[]string) func(context.Context, *rest.Config) error {
 		mux, served := http.NewServeMux(), make(chan error)
 		mux.Handle("/w", admitFunc(note).handler(client))
 		go func() { served <- simulate.ServeWebhooks(ctx, mux) }()
-		return errors.Join(copyAll(ctx, config), <-served)
+		return errors.Join(copy(ctx, config), <-served)
 	}
 }
 
