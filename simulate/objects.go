@@ -135,12 +135,11 @@ func hasStatus(obj fake.Object) bool {
 	return err == nil && ok && len(status) > 0
 }
 
-// merged returns an object that is to replace the stored one: see World.Update.
-func (s *scheduler) merged(obj fake.Object) (fake.Object, error) {
+func (s *scheduler) update(obj fake.Object) error {
 	next := obj.DeepCopyObject().(fake.Object)
 	current := obj.DeepCopyObject().(fake.Object)
 	if err := s.server.Get(current); err != nil {
-		return nil, err
+		return err
 	}
 	next.SetResourceVersion("")
 	if next.GetLabels() == nil {
@@ -155,7 +154,7 @@ func (s *scheduler) merged(obj fake.Object) (fake.Object, error) {
 	if next.GetOwnerReferences() == nil {
 		next.SetOwnerReferences(current.GetOwnerReferences())
 	}
-	return next, nil
+	return s.server.Update(next)
 }
 
 // delete sends a delete request.
@@ -165,27 +164,9 @@ func (s *scheduler) delete(obj fake.Object) error {
 
 // send sends a request for an object, or for its subresource, with a body.
 func (s *scheduler) send(method string, obj fake.Object, subresource string, body any) error {
-	content, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("encode the request: %w", err)
-	}
-	request, err := s.requestFor(method, obj, subresource, content)
-	if err != nil {
-		return err
-	}
-	response := newRecorder()
-	s.server.ServeHTTP(response, request)
-	if response.code >= http.StatusBadRequest {
-		return fmt.Errorf("%d %s", response.code, response.body.String())
-	}
-	return nil
-}
-
-// requestFor returns a request for an object, or for its subresource.
-func (s *scheduler) requestFor(method string, obj fake.Object, subresource string, content []byte) (*http.Request, error) {
 	resource, err := s.mapper.resource(s.server, obj)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	path := "/apis/" + resource.Group
 	if resource.Group == "" {
@@ -195,14 +176,20 @@ func (s *scheduler) requestFor(method string, obj fake.Object, subresource strin
 	if obj.GetNamespace() != "" {
 		path += "/namespaces/" + obj.GetNamespace()
 	}
-	path += "/" + resource.Resource
-	if method != http.MethodPost {
-		path += "/" + obj.GetName() + subresource
+	content, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode the request: %w", err)
 	}
+	path += "/" + resource.Resource + "/" + obj.GetName() + subresource
 	request, err := http.NewRequestWithContext(context.Background(), method, "http://simulated"+path, bytes.NewReader(content))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	return request, nil
+	response := newRecorder()
+	s.server.ServeHTTP(response, request)
+	if response.code >= http.StatusBadRequest {
+		return fmt.Errorf("%d %s", response.code, response.body.String())
+	}
+	return nil
 }

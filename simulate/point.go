@@ -116,11 +116,6 @@ func newPoints() *points {
 
 // next returns the name of the next write of a target. The object of a create is in the body.
 func (p *points) next(t target, created objectName) string {
-	return p.count(p.named(t, created).String())
-}
-
-// named returns a target with a name that is the same in each run.
-func (p *points) named(t target, created objectName) target {
 	t = p.anonymous(t)
 	if t.verb == "create" && t.name == "" {
 		t.name = created.Name
@@ -128,7 +123,7 @@ func (p *points) named(t target, created objectName) target {
 			t.name = created.GenerateName + "*"
 		}
 	}
-	return t
+	return p.count(t.String())
 }
 
 // outside returns the name of the next write of the cluster or of Steps.
@@ -148,14 +143,6 @@ func (p *points) external(t target) string {
 	}
 	return p.count(t.String())
 }
-
-// call returns the name of the next call of a webhook for a write.
-func (p *points) call(webhook string, t target, created objectName) string {
-	return p.count("call of " + webhook + " for " + p.named(t, created).String())
-}
-
-// isCall reports whether a point is a call of a webhook.
-func isCall(point string) bool { return strings.Contains(point, " call of ") }
 
 // isOutside reports whether a point is a write of the cluster or of Steps.
 func isOutside(point string) bool { return strings.Contains(point, " by ") }

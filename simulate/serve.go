@@ -29,14 +29,15 @@ func (s *scheduler) serve(q *request) {
 		q.respond(s.execute(q, nil).response())
 		return
 	}
-	q.point = s.points.next(q.target, nameOf(q.body))
+	name := nameOf(q.body)
+	q.point = s.points.next(q.target, name)
 	s.record.points = append(s.record.points, q.point)
 	q.effects = s.effectsAt(q.point, q.target)
-	s.disturb(q)
+	s.disturb(q, name)
 }
 
-// disturb executes a write with the effects of its disturbances, or begins to call its webhooks.
-func (s *scheduler) disturb(q *request) {
+// disturb executes a write with the effects of its disturbances.
+func (s *scheduler) disturb(q *request, name objectName) {
 	e := q.effects
 	if e.crashBefore {
 		s.crashBefore(q)
@@ -46,20 +47,8 @@ func (s *scheduler) disturb(q *request) {
 		s.touch(q.target)
 		s.touch(q.target)
 	}
-	if e.err != nil || !s.beginReview(q) {
-		s.complete(q)
-	}
-}
-
-// complete executes a write after its webhooks, if it has any, with the effects of its disturbances
-// that come after it.
-func (s *scheduler) complete(q *request) {
-	e, err := q.effects, q.effects.err
-	if answer := q.review.answer(); answer != nil && answer.ErrStatus.Code >= http.StatusInternalServerError {
-		err = answer
-	}
-	response := s.execute(q, err)
-	s.noteGenerated(q, nameOf(q.body), response)
+	response := s.execute(q, e.err)
+	s.noteGenerated(q, name, response)
 	if !e.crashAfter && !e.lost {
 		q.respond(response.response())
 		return
@@ -175,12 +164,8 @@ func (s *scheduler) execute(q *request, err error) *recorder {
 	if denied := s.denial(q); answer == nil && denied != nil {
 		answer = denied
 	}
-	if refused := q.review.answer(); answer == nil && refused != nil {
-		answer = refused
-	}
-	if edit := q.review.editor(); answer != nil || version != "" || edit != nil {
-		fault := fake.Fault{Err: answer, ResourceVersion: version, EditWrite: edit}
-		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP == q.http }, fault)
+	if answer != nil || version != "" {
+		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP == q.http }, fake.Fault{Err: answer, ResourceVersion: version})
 	}
 	response := newRecorder()
 	before := s.beforeWrite(q)
