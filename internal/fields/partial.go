@@ -42,7 +42,8 @@ func Resolve(api, own reflect.Type) (*Partial, error) {
 // Part finds the fields of a struct type among the fields.
 func (p *Partial) Part(own reflect.Type) (*Partial, error) { return resolve(p.Root.Own, own) }
 
-// WithMetadata returns the same fields of objects with metadata.
+// WithMetadata returns the same fields, to be read into a struct type with TypeMeta, ObjectMeta
+// and, as Fields, Root.Own.
 func (p *Partial) WithMetadata(t reflect.Type) *Partial { return &Partial{p.Root, t, p.copier} }
 
 // HasMetadata reports whether the objects have metadata.

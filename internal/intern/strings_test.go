@@ -113,6 +113,20 @@ func TestHitEstimatorSkipsValuesThatDoNotRecur(t *testing.T) {
 	}
 }
 
+// TestFieldCacheKeepsTheLastString has strings with the same slot, of which each recurs in turn, as
+// those of workloads whose objects are listed one after the other.
+func TestFieldCacheKeepsTheLastString(t *testing.T) {
+	s, field := NewStrings(Small), &FieldCache{}
+	for _, text := range []string{"web-1-x", "web-2-x", "web-3-x"} {
+		for range 2 {
+			s.Intern([]byte(text), field)
+		}
+		if cached := field.slot([]byte("web-1-x")).Load(); cached == nil || cached.key != text {
+			t.Errorf("%s has recurred, and the slot has %+v", text, cached)
+		}
+	}
+}
+
 // TestFieldCacheReturnsTheTablesStrings checks that a FieldCache returns the same memory as the
 // table.
 func TestFieldCacheReturnsTheTablesStrings(t *testing.T) {

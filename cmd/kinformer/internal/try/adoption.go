@@ -25,8 +25,8 @@ type adoption struct {
 }
 
 // measureAdoption adds the vendored files and the binaries to a report. edited are the sources that
-// change, by path. It returns an error if ctx ends; others are printed, and the report lacks what
-// they concern.
+// change, by path. It returns an error if ctx ends or it cannot write the overlay; it prints those
+// of the go command, and the report lacks what they concern.
 func (w *workspace) measureAdoption(ctx context.Context, progress io.Writer, edited map[string][]byte, patterns []string, result *report) (err error) {
 	v := &overlay{folder: w.adopted, replace: map[string]string{}}
 	for path, content := range edited {
