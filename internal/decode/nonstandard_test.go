@@ -81,6 +81,8 @@ func nonstandard() map[string]struct {
 		"map entry with unknown fields":          {meta, entry(key, unknown, value, group)},
 		"map key ends after its entry":           {meta, join([]byte{11<<3 | 2, 3, 1<<3 | 2, 5, 'a'}, []byte("bcde"), bytesField(1, []byte("x")))},
 		"map key ends after its message":         {meta, []byte{11<<3 | 2, 3, 1<<3 | 2, 5, 'a'}},
+		"map key ends in the next field":         {meta, join([]byte{11<<3 | 2, 3, 1<<3 | 2, 3, 'a'}, bytesField(14, []byte("x")))},
+		"map key ends in another next field":     {meta, join([]byte{11<<3 | 2, 3, 1<<3 | 2, 3, 'a'}, bytesField(14, []byte("xy")))},
 		"unknown field ends after its map entry": {meta, []byte{11<<3 | 2, 2, 3<<3 | 2, 5, 'a', 'b', 'c', 'd', 'e'}},
 		"map key with wire type varint":          {meta, entry([]byte{1 << 3, 1, 'k'}, value)},
 		"map entry with end-group tag":           {meta, entry([]byte{3<<3 | protowire.TypeEnd})},
