@@ -13,7 +13,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/fields"
 )
 
 // Indexers are a store's indexes by name:
@@ -127,7 +127,7 @@ func (indexers Indexers[T]) resolve(objects codec.ObjectType) (functions map[str
 }
 
 // checkOmitted returns an error that names the indexes by a field that is omitted.
-func checkOmitted[T Object](indexers map[string]indexFuncs[T], omitted *omit.Fields) (err error) {
+func checkOmitted[T Object](indexers map[string]indexFuncs[T], omitted *fields.Omitted) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(indexers)) {
 		if field := indexers[name].field; field != nil && field.Omitted(omitted) != nil {
 			err = errors.Join(err, fmt.Errorf("index %q: %w", name, field.Omitted(omitted)))

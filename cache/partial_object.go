@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinformer/kinformer/internal/codec"
-	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/fields"
 )
 
 // PartialObject is an object of API type A of which an informer keeps the metadata, without
@@ -86,7 +86,7 @@ func (p *PartialObject[A, S]) DeepCopy() *PartialObject[A, S] {
 func (p *PartialObject[A, S]) DeepCopyInto(out *PartialObject[A, S]) {
 	*out = PartialObject[A, S]{TypeMeta: p.TypeMeta}
 	p.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	partial.DeepCopy(&out.Fields, &p.Fields)
+	fields.DeepCopy(&out.Fields, &p.Fields)
 }
 
 // MarshalJSON encodes the object with the apiVersion "partial.kinformer.dev/v1", which an API

@@ -381,7 +381,7 @@ func TestInvalidPartialObject(t *testing.T) {
 			Spec corev1.PodSpec `json:"spec"`
 		}](t, "spec.containers.env"), []string{`"spec.containers.env"`, "has spec"}},
 		"struct around it omitted": {fieldsError[podFields](t, "status"), []string{`"status"`, "a field below it"}},
-		"unknown field omitted":    {fieldsError[podFields](t, "spec.colour"), []string{`"spec.colour"`, "no field colour"}},
+		"unknown field omitted":    {fieldsError[podFields](t, "spec.colour"), []string{`"spec.colour"`, `no field "colour"`}},
 		"annotations omitted":      {fieldsError[podFields](t, "metadata.annotations", "spec.hostname"), nil},
 		"an interface as A":        {informerError[cache.Object, podFields](t, pods), []string{"cache.Object is not a pointer to a struct"}},
 		"a struct as A":            {informerError[byValue, podFields](t, pods), []string{"byValue", "not a pointer to a struct"}},

@@ -19,9 +19,9 @@ import (
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/engine"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/informer"
 	"github.com/kinformer/kinformer/internal/mutation"
-	"github.com/kinformer/kinformer/internal/omit"
 )
 
 // SharedInformer keeps a store equal to a collection of the API and delivers changes to any number
@@ -32,7 +32,7 @@ type SharedInformer[T Object] struct {
 	store   Reader[T]
 	options InformerOptions[T]
 	objects codec.ObjectType
-	omitted *omit.Fields // nil if there are none
+	omitted *fields.Omitted // nil if there are none
 
 	mutations *mutation.Detector // nil unless mutations are to be detected
 }

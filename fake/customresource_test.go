@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -249,6 +250,24 @@ func TestDefinitionUpdateAndDelete(t *testing.T) {
 	must(t, err)
 	if len(empty.Items) != 0 {
 		t.Errorf("list of a recreated resource: got %d objects, want none", len(empty.Items))
+	}
+}
+
+// An object that a YAML library has decoded into a map is stored as if a client had sent it: with
+// int64 for whole numbers.
+func TestWholeNumbersAreStoredAsIntegers(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{widget}})
+	spec := map[string]any{"replicas": 2.0, "load": 0.5, "ports": []any{80.0, map[string]any{"number": 443.0}}, "most": 1e30}
+	w := newWidget("v1", "a")
+	w.Object["spec"] = runtime.DeepCopyJSON(spec)
+	must(t, server.Create(w))
+	want := map[string]any{"replicas": int64(2), "load": 0.5, "ports": []any{int64(80), map[string]any{"number": int64(443)}}, "most": 1e30}
+	if diff := cmp.Diff(want, w.Object["spec"]); diff != "" {
+		t.Errorf("spec after create (-want +got):\n%s", diff)
+	}
+	w.Object["spec"] = spec
+	if must(t, server.Update(w)); w.GetGeneration() != 1 {
+		t.Errorf("generation after an update without a change: got %d, want 1", w.GetGeneration())
 	}
 }
 

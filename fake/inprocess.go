@@ -6,6 +6,7 @@ package fake
 import (
 	"fmt"
 	"iter"
+	"math"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -90,6 +91,9 @@ func (s *APIServer) inProcess(obj Object, request func(*registry.Store, history.
 	if err != nil {
 		return err
 	}
+	if u, ok := copied.(*unstructured.Unstructured); ok {
+		setIntegers(u.Object)
+	}
 	stored, err := request(store, copied)
 	if err != nil {
 		return err
@@ -122,4 +126,24 @@ func as(example, obj Object) (Object, error) {
 		return nil, fmt.Errorf("convert %T to %T: %w", obj, example, err)
 	}
 	return typed, nil
+}
+
+// setIntegers replaces the whole numbers among the float64 of a JSON object or array by int64, as
+// the decoder of a request returns them. YAML that is decoded into a map has float64 alone.
+func setIntegers(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, field := range value {
+			value[key] = setIntegers(field)
+		}
+	case []any:
+		for i, element := range value {
+			value[i] = setIntegers(element)
+		}
+	case float64:
+		if value >= math.MinInt64 && value < math.MaxInt64 && value == math.Trunc(value) {
+			return int64(value)
+		}
+	}
+	return value
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/decode"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -29,7 +29,7 @@ type Options struct {
 	// Packed says that few decoded objects exist at a time, so that small tables suffice.
 	Packed bool
 	// Omit are the fields that decoded objects lack.
-	Omit *omit.Fields
+	Omit *fields.Omitted
 	// Timing, if set, measures the decoding.
 	Timing *Timing
 	// Decoded bounds the memory that decoding an object allocates.

@@ -16,9 +16,8 @@ import (
 
 	"github.com/kinformer/kinformer/internal/decode"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/layout"
-	"github.com/kinformer/kinformer/internal/omit"
-	"github.com/kinformer/kinformer/internal/partial"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -27,15 +26,14 @@ import (
 type FieldIndex struct {
 	objects  ObjectType
 	names    []string        // on the way to the field
-	wanted   *omit.Fields    // leaves metadata and the field of objects in JSON
-	fields   reflect.Type    // a struct with the field alone; nil for unstructured objects, whose types are not known
-	kept     *partial.Fields // the field in objects that are kept
+	wanted   *fields.Omitted // leaves metadata and the field of objects in JSON
+	kept     *fields.Partial // the field in objects that are kept; nil for unstructured objects, whose types are not known
 	protobuf func() (func(raw []byte, into any) error, error)
 }
 
 // NewFieldIndex returns an index by the field at a path, such as "spec.nodeName".
 func NewFieldIndex(objects ObjectType, path string) (*FieldIndex, error) {
-	names, err := partial.ParsePath(path)
+	names, err := fields.ParseNames(path)
 	if err != nil {
 		return nil, err
 	}
@@ -43,40 +41,45 @@ func NewFieldIndex(objects ObjectType, path string) (*FieldIndex, error) {
 	switch {
 	case objects.GoType == nil:
 		return nil, errUnknownType
-	case objects.Partial != nil:
-		x.fields, err = partial.PathType(objects.Partial.Fields.Root.Type, names)
-	case !objects.IsUnstructured():
-		x.fields, err = partial.PathType(objects.GoType.Elem(), names)
+	case objects.Partial == nil && objects.IsUnstructured():
+		x.wanted, err = fields.Keep(fields.UntypedPath(names), nil)
 	default:
-		x.wanted, err = omit.NewKeeping(objects.GoType, [][]string{names}, nil)
-		return x, err
+		err = x.resolve()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return x, x.resolve()
+	return x, nil
 }
 
 // resolve finds the field in the objects that the server sends, and in those that are kept.
 func (x *FieldIndex) resolve() error {
-	encoded, err := partial.Resolve(x.objects.GoType, x.fields)
+	kept := x.objects.GoType.Elem()
+	if x.objects.Partial != nil {
+		kept = x.objects.Partial.Root.Own
+	}
+	own, err := fields.PathType(kept, x.names)
+	if err != nil {
+		return err
+	}
+	encoded, err := fields.Resolve(x.objects.GoType, own)
 	if err != nil {
 		return err
 	}
 	if x.kept = encoded; x.objects.Partial != nil {
-		if x.kept, err = x.objects.Partial.Fields.Part(x.fields); err != nil {
+		if x.kept, err = x.objects.Partial.Part(own); err != nil {
 			return err
 		}
 	}
 	x.protobuf = sync.OnceValues(func() (func(raw []byte, into any) error, error) {
 		return readerOfBytes(x.objects.GoType, encoded)
 	})
-	x.wanted, err = omit.NewKeeping(x.objects.GoType, encoded.Paths(), nil)
+	x.wanted, err = fields.Keep(encoded, nil)
 	return err
 }
 
 // Omitted returns an error if the field is omitted from the objects.
-func (x *FieldIndex) Omitted(omitted *omit.Fields) error {
+func (x *FieldIndex) Omitted(omitted *fields.Omitted) error {
 	if path, ok := omitted.Cuts(x.names); ok {
 		return fmt.Errorf("OmitFields %q leaves it out", path)
 	}
@@ -92,7 +95,7 @@ func (x *FieldIndex) OfItem(item feed.Item) ([]string, error) {
 		}
 		return x.OfObject(obj)
 	}
-	if x.fields == nil {
+	if x.kept == nil {
 		return x.untyped(item.Raw)
 	}
 	return x.values(func(into any) error { return x.readBytes(item.Raw, formatOf(item.Codec), into) })
@@ -112,7 +115,7 @@ func formatOf(codec feed.Codec) wire.Format {
 
 // OfObject returns the values of a kept object.
 func (x *FieldIndex) OfObject(obj any) ([]string, error) {
-	if u, ok := obj.(runtime.Unstructured); ok && x.fields == nil {
+	if u, ok := obj.(runtime.Unstructured); ok && x.kept == nil {
 		return appendUntyped(nil, u.UnstructuredContent(), x.names)
 	}
 	if x.objects.Partial != nil {
@@ -125,11 +128,11 @@ func (x *FieldIndex) OfObject(obj any) ([]string, error) {
 }
 
 func (x *FieldIndex) values(read func(into any) error) ([]string, error) {
-	into := reflect.New(x.fields).Interface()
+	into := reflect.New(x.kept.Type).Interface()
 	if err := read(into); err != nil {
 		return nil, err
 	}
-	return partial.PathValues(nil, into), nil
+	return fields.PathValues(nil, into), nil
 }
 
 // readBytes reads the field from an object's bytes.
@@ -158,9 +161,9 @@ func (x *FieldIndex) readJSON(raw []byte, into any) error {
 
 // readerOfBytes returns a function that reads fields of objects in protobuf: those of a type whose
 // fields cannot be decoded apart from whole objects.
-func readerOfBytes(goType reflect.Type, fields *partial.Fields) (func(raw []byte, into any) error, error) {
+func readerOfBytes(goType reflect.Type, of *fields.Partial) (func(raw []byte, into any) error, error) {
 	options := decode.Options{SmallTables: true, OwnStrings: true} // an index shares its values
-	if decoder, err := decode.NewPartial(partial.OnlyFields(fields), options); err == nil {
+	if decoder, err := decode.NewPartial(of, options); err == nil {
 		return func(raw []byte, into any) error { return decoder.DecodeInto(into, raw) }, nil
 	}
 	whole, err := decode.New(goType.Elem(), options)
@@ -170,7 +173,7 @@ func readerOfBytes(goType reflect.Type, fields *partial.Fields) (func(raw []byte
 	return func(raw []byte, into any) error {
 		obj, err := whole.Decode(raw)
 		if err == nil {
-			fields.Copy(into, obj)
+			of.Copy(into, obj)
 		}
 		return err
 	}, nil

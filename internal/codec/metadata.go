@@ -104,7 +104,7 @@ var metadataDecoders = sync.OnceValue(func() *Decoders { //nolint:gochecknogloba
 // is at the same place in objects of every type. It omits what the item's codec omits.
 func (m *lazyMetadata) codec() feed.Codec {
 	if c, ok := m.item.Codec.(*omittingCodec); ok {
-		return metadataDecoders().omitting(metadataCodec(c.codec), c.fields.OfMetadata())
+		return metadataDecoders().omitting(metadataCodec(c.codec), c.omitted.OfMetadata())
 	}
 	return metadataCodec(m.item.Codec)
 }

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -34,7 +34,7 @@ func labelsOf(item feed.Item) ([]string, error) {
 // TestIndexOfAnUneditedItemLacksOmittedMetadata covers an object whose bytes cannot be edited, and
 // one that was not edited yet.
 func TestIndexOfAnUneditedItemLacksOmittedMetadata(t *testing.T) {
-	fields, err := omit.New(reflect.TypeFor[*corev1.Pod](), []string{"metadata.labels[a]", "spec.nodeName"}, true)
+	fields, err := fields.Omit(reflect.TypeFor[*corev1.Pod](), []string{"metadata.labels[a]", "spec.nodeName"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

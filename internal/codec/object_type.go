@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/fields"
 )
 
 // ObjectType is the one type of a collection's objects.
@@ -24,8 +24,8 @@ type ObjectType struct {
 	// GoType is the pointer type of the objects that the server sends; nil stands for objects of
 	// any type.
 	GoType reflect.Type
-	// Partial, if set, describes the objects that are kept, which have some of the fields.
-	Partial *partial.Object
+	// Partial, if set, is the fields of the objects that are kept.
+	Partial *fields.Partial
 	// GVK is the kind of unstructured objects; empty stands for any kind.
 	GVK schema.GroupVersionKind
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/wire"
 )
 
@@ -17,21 +17,21 @@ type omittingCodec struct {
 	decoders *Decoders
 	codec    feed.Codec
 	format   wire.Format // of the bytes
-	fields   *omit.Fields
+	omitted  *fields.Omitted
 }
 
 var _ feed.EditingCodec = (*omittingCodec)(nil)
 
 // omitting returns a codec that omits fields, or codec itself if there are none.
-func (d *Decoders) omitting(codec feed.Codec, fields *omit.Fields) feed.Codec {
-	if fields == nil {
+func (d *Decoders) omitting(codec feed.Codec, omitted *fields.Omitted) feed.Codec {
+	if omitted == nil {
 		return codec
 	}
 	format := wire.JSON
 	if _, ok := codec.(protobufCodec); ok {
 		format = wire.Protobuf
 	}
-	return &omittingCodec{d, codec, format, fields}
+	return &omittingCodec{d, codec, format, omitted}
 }
 
 func (c *omittingCodec) Decode(raw []byte) (runtime.Object, error) {
@@ -56,7 +56,7 @@ func (c *omittingCodec) decodeWhole(raw []byte) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return objects.Kept(c.fields.Without(obj))
+	return objects.Kept(c.omitted.Without(obj))
 }
 
 // ofWhole returns the codec of whole objects.
@@ -71,11 +71,11 @@ func (c *omittingCodec) ofWhole() feed.Codec {
 
 // Edit implements feed.EditingCodec.
 func (c *omittingCodec) Edit(dst []byte, item feed.Item) (edited []byte, of feed.Item, ok bool) {
-	var result omit.Edited
+	var result fields.Edited
 	if c.format == wire.Protobuf {
-		result, ok = c.fields.AppendProtobuf(dst, item.Raw, item.Layout)
+		result, ok = c.omitted.AppendProtobuf(dst, item.Raw, item.Layout)
 	} else {
-		result, ok = c.fields.AppendJSON(dst, item.Raw, item.Layout)
+		result, ok = c.omitted.AppendJSON(dst, item.Raw, item.Layout)
 	}
 	if ok {
 		item.Codec, item.Layout = c.codec, result.Layout

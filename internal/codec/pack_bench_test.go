@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/pack"
 	"github.com/kinformer/kinformer/internal/wire"
 )
@@ -89,7 +89,7 @@ func BenchmarkPackList(b *testing.B) {
 					objects := ObjectType{GoType: test.goType}
 					options := Options{Packed: true}
 					if omitted != "" {
-						options.Omit, err = omit.New(test.goType, []string{"metadata.managedFields"}, false)
+						options.Omit, err = fields.Omit(test.goType, []string{"metadata.managedFields"}, false)
 						if err != nil {
 							b.Fatal(err)
 						}

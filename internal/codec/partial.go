@@ -17,23 +17,22 @@ import (
 
 	"github.com/kinformer/kinformer/internal/decode"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/omit"
-	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/fields"
 )
 
 // PartialTypeOf returns the type of a collection whose server sends objects of an API type, and of
 // which only the metadata and the fields of a struct are kept. Kept objects are of a struct type
 // with TypeMeta, ObjectMeta and, as Fields, that struct. The example is one of them.
-func PartialTypeOf(kept, api, fields reflect.Type, example runtime.Object) (ObjectType, error) {
-	if err := partial.CheckObject(api); err != nil {
+func PartialTypeOf(kept, api, own reflect.Type, example runtime.Object) (ObjectType, error) {
+	if err := fields.CheckObject(api); err != nil {
 		return ObjectType{}, err
 	}
 	t := TypeOf(api, example)
-	resolved, err := partial.Resolve(api, fields)
+	resolved, err := fields.Resolve(api, own)
 	if err != nil {
 		return t, err
 	}
-	t.Partial = partial.WithMetadata(kept.Elem(), resolved)
+	t.Partial = resolved.WithMetadata(kept.Elem())
 	return t, nil
 }
 
@@ -52,11 +51,11 @@ func (t ObjectType) OfKept() ObjectType { return ObjectType{GoType: t.KeptType()
 func (t ObjectType) whole() ObjectType { return ObjectType{GoType: t.GoType, GVK: t.GVK} }
 
 // Omit returns the fields to leave out of the objects that the server sends; nil if there are none.
-func (t ObjectType) Omit(paths []string, neverWritten bool) (*omit.Fields, error) {
+func (t ObjectType) Omit(paths []string, neverWritten bool) (*fields.Omitted, error) {
 	if t.Partial != nil {
-		return omit.NewKeeping(t.GoType, t.Partial.Fields.Paths(), paths)
+		return fields.Keep(t.Partial, paths)
 	}
-	return omit.New(t.GoType, paths, neverWritten)
+	return fields.Omit(t.GoType, paths, neverWritten)
 }
 
 // Kept returns the object that is kept for one that the client has decoded: itself or, with
@@ -138,11 +137,11 @@ func encodePartial(from reflect.Value, gvk schema.GroupVersionKind) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	fields, err := json.Marshal(from.FieldByName("Fields").Addr().Interface())
-	if err != nil || len(fields) <= len("{}") {
+	rest, err := json.Marshal(from.FieldByName("Fields").Addr().Interface())
+	if err != nil || len(rest) <= len("{}") {
 		return encoded, err
 	}
-	return bytes.Join([][]byte{encoded[:len(encoded)-1], fields[1:]}, []byte(",")), nil
+	return bytes.Join([][]byte{encoded[:len(encoded)-1], rest[1:]}, []byte(",")), nil
 }
 
 // protobufDecoder decodes objects of one type from protobuf.
@@ -156,7 +155,7 @@ type protobufDecoder interface {
 // tags do not tell how its Unmarshal method reads the fields, so that decodes the whole object.
 func (t ObjectType) protobufDecoder(options decode.Options) (protobufDecoder, error) {
 	if t.Partial != nil {
-		if decoder, err := decode.NewPartial(*t.Partial, options); err == nil {
+		if decoder, err := decode.NewPartial(t.Partial, options); err == nil {
 			return decoder, nil
 		}
 	}
@@ -171,7 +170,7 @@ func (t ObjectType) protobufDecoder(options decode.Options) (protobufDecoder, er
 type copyingDecoder struct {
 	*decode.Decoder
 
-	of      *partial.Object
+	of      *fields.Partial
 	largest int // decode.LargestElement of the whole objects' type
 }
 

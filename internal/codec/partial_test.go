@@ -17,9 +17,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kinformer/kinformer/internal/decode"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/layout"
-	"github.com/kinformer/kinformer/internal/omit"
-	"github.com/kinformer/kinformer/internal/partial"
 	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
 
@@ -28,7 +27,7 @@ type partialCase struct {
 	name   string
 	random *rand.Rand
 	object randomapi.Object
-	of     *partial.Object
+	of     *fields.Partial
 }
 
 // partialCases calls test for random objects and structs of every type of client-go's scheme.
@@ -38,12 +37,12 @@ func partialCases(t *testing.T, test func(t *testing.T, c partialCase)) {
 		for j := range partialsPerType {
 			seed := i*partialsPerType + j
 			c := partialCase{name: fmt.Sprintf("%s, seed %d", goType, seed), random: rand.New(rand.NewPCG(uint64(seed), 1)), object: randomapi.New(goType, int64(seed))}
-			fields := randomapi.Fields(c.random, goType)
-			resolved, err := partial.Resolve(goType, fields)
+			own := randomapi.Fields(c.random, goType)
+			resolved, err := fields.Resolve(goType, own)
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
-			c.of = partial.WithMetadata(randomapi.KeptType(fields), resolved)
+			c.of = resolved.WithMetadata(randomapi.KeptType(own))
 			test(t, c)
 		}
 	}
@@ -74,13 +73,17 @@ func (c partialCase) unmarshalJSON(raw []byte) (randomapi.Object, error) {
 }
 
 // keeping returns the fields that are cut out of the object's bytes.
-func (c partialCase) keeping(t *testing.T, goType reflect.Type) *omit.Fields {
+func (c partialCase) keeping(t *testing.T, goType reflect.Type) *fields.Omitted {
 	t.Helper()
-	fields, err := omit.NewKeeping(goType, c.of.Fields.Paths(), nil)
+	kept, err := fields.Resolve(goType, c.of.Root.Own)
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}
-	return fields
+	omitted, err := fields.Keep(kept, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", c.name, err)
+	}
+	return omitted
 }
 
 // protobuf returns encodings of the object.
@@ -106,7 +109,7 @@ func TestPartialProtobufEqualsCopyOfWholeObject(t *testing.T) {
 		t.Helper()
 		var decoders []*decode.Decoder
 		for _, options := range []decode.Options{{}, {ShareEqual: true}} {
-			decoder, err := decode.NewPartial(*c.of, options)
+			decoder, err := decode.NewPartial(c.of, options)
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", c.name, err, c.of.Type)
 			}
@@ -269,38 +272,34 @@ func (c partialCase) compareCut(t *testing.T, format string, raw, edited []byte,
 	for _, name := range []string{"TypeMeta", "ObjectMeta"} {
 		want.Elem().FieldByName(name).Set(from.FieldByName(name))
 	}
-	keepStruct(want.Elem(), from, c.of.Fields.Root)
+	keepStruct(want.Elem(), from, c.of.Root)
 	got, err := unmarshal(edited)
 	c.equal(t, format+" after cutting", got, err, want.Interface(), raw)
 }
 
 // keepStruct sets the fields of an API struct that a struct has.
-func keepStruct(to, from reflect.Value, s *partial.Struct) {
-	for _, field := range s.Fields {
-		var index []int
-		for _, link := range field.Chain {
-			index = append(index, link.Index...)
-		}
-		keepValue(to.FieldByIndex(index), from.FieldByIndex(index), field.Elem)
+func keepStruct(to, from reflect.Value, n *fields.Node) {
+	for _, child := range n.Children {
+		keepValue(to.FieldByIndex(child.Field.Index), from.FieldByIndex(child.Field.Index), child)
 	}
 }
 
 // keepValue sets a value of which only the fields of a struct are kept, unless that is nil or has
 // no fields.
-func keepValue(to, from reflect.Value, elem *partial.Struct) {
+func keepValue(to, from reflect.Value, n *fields.Node) {
 	switch {
-	case elem == nil || len(elem.Fields) == 0 || from.Kind() == reflect.Map:
+	case len(n.Children) == 0 || from.Kind() == reflect.Map:
 		to.Set(from)
 	case from.Kind() == reflect.Struct:
-		keepStruct(to, from, elem)
+		keepStruct(to, from, n)
 	case from.IsNil():
 	case from.Kind() == reflect.Pointer:
 		to.Set(reflect.New(to.Type().Elem()))
-		keepValue(to.Elem(), from.Elem(), elem)
+		keepValue(to.Elem(), from.Elem(), n)
 	default:
 		to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
 		for i := range from.Len() {
-			keepValue(to.Index(i), from.Index(i), elem)
+			keepValue(to.Index(i), from.Index(i), n)
 		}
 	}
 }

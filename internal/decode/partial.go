@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
@@ -19,29 +18,36 @@ import (
 // metadata without managedFields, if the type has it, and some fields. Other fields are skipped and
 // not checked. It returns an error if New has no plan for the API type: the caller must decode
 // whole objects.
-func NewPartial(of partial.Object, options Options) (*Decoder, error) {
-	if foreign := foreignIn(of.Fields.Root, map[*partial.Struct]bool{}); foreign != nil {
+func NewPartial(of *fields.Partial, options Options) (*Decoder, error) {
+	if foreign := foreignIn(of.Root); foreign != nil {
 		return nil, fmt.Errorf("%s is not a type of Kubernetes", foreign)
 	}
-	fields := of.Fields.Root
-	key := planKey{object: of.Type, api: fields.API, fields: fields.Type, metadata: of.HasMetadata}
+	key := planKey{object: of.Type, api: of.Root.Type, fields: of.Root.Own}
 	p, err := planOf(key, func(c *compiler) (*messagePlan, error) { return c.planObject(of) })
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be decoded from protobuf in part: %w", fields.API, err)
+		return nil, fmt.Errorf("%s cannot be decoded from protobuf in part: %w", of.Root.Type, err)
 	}
 	return decoderOf(p, options), nil
 }
 
 // planObject returns the plan of objects with some of the fields of an API type.
-func (c *compiler) planObject(of partial.Object) (*messagePlan, error) {
-	root := newPartialPlan(of.Type)
-	if err := c.addFields(root, of.Fields.Root, of.FieldsOffset); err != nil {
-		return nil, err
+func (c *compiler) planObject(of *fields.Partial) (*messagePlan, error) {
+	plan, err := c.partialPlan(of.Root)
+	if err != nil || !of.HasMetadata() {
+		return plan, err
 	}
-	if of.HasMetadata {
-		if err := c.addMetadata(root, of); err != nil {
-			return nil, err
+	root := newPartialPlan(of.Type)
+	own, _ := of.Type.FieldByName("Fields")
+	for _, f := range plan.fields {
+		if f != nil {
+			moved := *f
+			moved.offset += own.Offset
+			f = &moved
 		}
+		root.fields = append(root.fields, f)
+	}
+	if err := c.addMetadata(root, of); err != nil {
+		return nil, err
 	}
 	root.walk.addFields(root)
 	return root, nil
@@ -49,19 +55,12 @@ func (c *compiler) planObject(of partial.Object) (*messagePlan, error) {
 
 // foreignIn returns a struct of the API that is not of Kubernetes and whose fields are read one by
 // one, or nil if there is none.
-func foreignIn(s *partial.Struct, seen map[*partial.Struct]bool) reflect.Type {
-	if seen[s] {
-		return nil
+func foreignIn(n *fields.Node) reflect.Type {
+	if n.Own != nil && !fields.IsKubernetes(n.Type) {
+		return n.Type
 	}
-	seen[s] = true
-	if !strings.HasPrefix(s.API.PkgPath(), kubernetesPackages) {
-		return s.API
-	}
-	for _, field := range s.Fields {
-		if field.Elem == nil {
-			continue
-		}
-		if foreign := foreignIn(field.Elem, seen); foreign != nil {
+	for _, child := range n.Children {
+		if foreign := foreignIn(child); foreign != nil {
 			return foreign
 		}
 	}
@@ -70,24 +69,25 @@ func foreignIn(s *partial.Struct, seen map[*partial.Struct]bool) reflect.Type {
 
 // newPartialPlan returns a plan without fields.
 func newPartialPlan(t reflect.Type) *messagePlan {
-	return &messagePlan{goType: t, name: t.Name(), walk: &walk{}, fields: []*fieldPlan{nil}}
+	return &messagePlan{goType: t, name: t.Name(), walk: &walk{}}
 }
 
 // addMetadata adds the metadata of an object without managedFields.
-func (c *compiler) addMetadata(root *messagePlan, of partial.Object) error {
-	api, ok := of.Fields.Root.API.FieldByName("ObjectMeta")
-	number, tagged, supported := fieldNumber(api)
+func (c *compiler) addMetadata(root *messagePlan, of *fields.Partial) error {
 	whole := c.plan(reflect.TypeFor[metav1.ObjectMeta]())
-	if !ok || !tagged || !supported || whole.custom != nil {
-		return fmt.Errorf("%s has no metadata", of.Fields.Root.API)
+	api, _ := of.Root.Type.FieldByName("ObjectMeta")
+	number, supported := fieldNumber(api)
+	if number == 0 || !supported || whole.custom != nil {
+		return fmt.Errorf("%s has no metadata", of.Root.Type)
 	}
 	metadata := newPartialPlan(whole.goType)
 	metadata.fields = slices.Clone(whole.fields)
 	managedFields, _ := whole.goType.FieldByName("ManagedFields")
-	omitted, _, _ := fieldNumber(managedFields)
+	omitted, _ := fieldNumber(managedFields)
 	metadata.fields[omitted] = nil
 	metadata.walk.addFields(metadata)
-	return addNew(root, number, &fieldPlan{name: "ObjectMeta", offset: of.MetadataOffset, goType: whole.goType, wire: protowire.TypeBytes, op: opMessage, message: metadata})
+	own, _ := of.Type.FieldByName("ObjectMeta")
+	return addNew(root, number, &fieldPlan{name: own.Name, offset: own.Offset, goType: own.Type, wire: protowire.TypeBytes, op: opMessage, message: metadata})
 }
 
 // addNew adds a field whose number must be free.
@@ -98,77 +98,43 @@ func addNew(m *messagePlan, number int, f *fieldPlan) error {
 	return nil
 }
 
-// addFields adds the fields of a struct, which begins at an offset in the value of the plan. A
-// field of a struct that the API inlines is in a message of its own, which writes to the same
-// value.
-func (c *compiler) addFields(m *messagePlan, s *partial.Struct, offset uintptr) error {
-	var plans []*messagePlan // of inlined structs
-	for _, field := range s.Fields {
-		if !isEncoded(field.Chain) {
+// addFields adds the fields at a node, which are those of a struct. A struct that the API inlines
+// is a message of its own, which writes to the same value.
+func (c *compiler) addFields(m *messagePlan, n *fields.Node, own reflect.Type) (err error) {
+	for _, child := range n.Children {
+		number, supported := fieldNumber(child.Field)
+		if !supported {
+			return fmt.Errorf("the protobuf tag of %s is not supported", child.Field.Name)
+		}
+		if number == 0 {
 			continue
 		}
-		into, last := m, len(field.Chain)-1
-		for _, inlined := range field.Chain[:last] {
-			next, err := into.inlined(inlined)
-			if err != nil {
-				return err
+		f := &fieldPlan{name: child.Field.Name, goType: child.Field.Type, wire: protowire.TypeBytes, op: opMessage}
+		if child.Inline {
+			f.message = newPartialPlan(f.goType)
+			err = c.addFields(f.message, child, own)
+			f.message.walk.addFields(f.message)
+		} else {
+			field := own.Field(child.OwnIndex)
+			f.name, f.goType, f.offset = field.Name, field.Type, field.Offset
+			if err = c.planPartial(f, child); err != nil {
+				err = fmt.Errorf("%s: %w", f.name, err)
 			}
-			into = next
-			plans = append(plans, into)
+			c.number(f)
 		}
-		number, err := numberOf(field.Chain[last])
+		if err == nil {
+			err = addNew(m, number, f)
+		}
 		if err != nil {
 			return err
 		}
-		own := s.Type.Field(field.Index)
-		f := &fieldPlan{name: own.Name, offset: offset + own.Offset, goType: own.Type}
-		if err := c.planPartial(f, field); err != nil {
-			return fmt.Errorf("%s: %w", own.Name, err)
-		}
-		c.number(f)
-		if err := addNew(into, number, f); err != nil {
-			return err
-		}
-	}
-	for _, inlined := range plans {
-		inlined.walk.addFields(inlined)
 	}
 	return nil
 }
 
-// isEncoded reports whether generated code encodes a field, and the structs around it.
-func isEncoded(chain []reflect.StructField) bool {
-	return !slices.ContainsFunc(chain, func(field reflect.StructField) bool {
-		_, tagged, _ := fieldNumber(field)
-		return !tagged
-	})
-}
-
-func numberOf(field reflect.StructField) (int, error) {
-	number, tagged, supported := fieldNumber(field)
-	if !tagged || !supported {
-		return 0, fmt.Errorf("the protobuf tag of %s is not supported", field.Name)
-	}
-	return number, nil
-}
-
-// inlined returns the plan of an inlined struct of the API, which it adds if there is none.
-func (m *messagePlan) inlined(field reflect.StructField) (*messagePlan, error) {
-	number, err := numberOf(field)
-	if err != nil {
-		return nil, err
-	}
-	if number < len(m.fields) && m.fields[number] != nil {
-		return m.fields[number].message, nil
-	}
-	inner := newPartialPlan(field.Type)
-	m.addField(number, &fieldPlan{name: field.Name, goType: field.Type, wire: protowire.TypeBytes, op: opMessage, message: inner})
-	return inner, nil
-}
-
 // planPartial is planField for a field that may have fewer fields than that of the API.
-func (c *compiler) planPartial(f *fieldPlan, field partial.Field) error {
-	if field.Elem == nil {
+func (c *compiler) planPartial(f *fieldPlan, n *fields.Node) error {
+	if n.Own == nil {
 		if !c.planField(f) {
 			return fmt.Errorf("%s is not supported", f.goType)
 		}
@@ -189,24 +155,25 @@ func (c *compiler) planPartial(f *fieldPlan, field partial.Field) error {
 	if f.op != opMessage {
 		inner = inner.Elem()
 	}
-	if inner != field.Elem.Type {
+	if inner != n.Own {
 		return fmt.Errorf("%s is not supported", f.goType)
 	}
 	var err error
-	f.message, err = c.partialPlan(field.Elem)
+	f.message, err = c.partialPlan(n)
 	return err
 }
 
 // partialPlan returns the plan of a struct with fewer fields than that of the API.
-func (c *compiler) partialPlan(s *partial.Struct) (*messagePlan, error) {
-	if m, ok := c.partials[s]; ok {
+func (c *compiler) partialPlan(n *fields.Node) (*messagePlan, error) {
+	key := [2]reflect.Type{n.Own, n.Type}
+	if m, ok := c.partials[key]; ok {
 		m.recursive = m.recursive || m.open
 		return m, nil
 	}
-	m := newPartialPlan(s.Type)
-	c.partials[s] = m
+	m := newPartialPlan(n.Own)
+	c.partials[key] = m
 	m.open = true
-	err := c.addFields(m, s, 0)
+	err := c.addFields(m, n, n.Own)
 	m.open = false
 	m.walk.addFields(m)
 	return m, err

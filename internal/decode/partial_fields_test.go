@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/internal/decode"
-	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
 
@@ -45,11 +45,11 @@ type volumePod struct {
 // TestPartialPlanReadsFieldsOnly decodes metadata and fields, two of which are behind one inlined
 // struct, and no managedFields.
 func TestPartialPlanReadsFieldsOnly(t *testing.T) {
-	fields, err := partial.Resolve(reflect.TypeFor[*corev1.Pod](), reflect.TypeFor[volumeFields]())
+	resolved, err := fields.Resolve(reflect.TypeFor[*corev1.Pod](), reflect.TypeFor[volumeFields]())
 	if err != nil {
 		t.Fatal(err)
 	}
-	decoder, err := decode.NewPartial(*partial.WithMetadata(reflect.TypeFor[volumePod](), fields), decode.Options{})
+	decoder, err := decode.NewPartial(resolved.WithMetadata(reflect.TypeFor[volumePod]()), decode.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

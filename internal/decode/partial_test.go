@@ -6,6 +6,7 @@ package decode
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,24 +14,24 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/testing/cachetest/memory"
 	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
 
 // partialObject returns an object with some of the fields of an API type.
-func partialObject(tb testing.TB, api, fields reflect.Type) *partial.Object {
+func partialObject(tb testing.TB, api, own reflect.Type) *fields.Partial {
 	tb.Helper()
-	resolved, err := partial.Resolve(api, fields)
+	resolved, err := fields.Resolve(api, own)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return partial.WithMetadata(randomapi.KeptType(fields), resolved)
+	return resolved.WithMetadata(randomapi.KeptType(own))
 }
 
-func newPartial(tb testing.TB, of *partial.Object, options Options) *Decoder {
+func newPartial(tb testing.TB, of *fields.Partial, options Options) *Decoder {
 	tb.Helper()
-	d, err := NewPartial(*of, options)
+	d, err := NewPartial(of, options)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func newPartial(tb testing.TB, of *partial.Object, options Options) *Decoder {
 // tree contains itself, as apiextensions' JSONSchemaProps does.
 type tree struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
+	metav1.ObjectMeta `json:"metadata" protobuf:"bytes,6,opt,name=metadata"`
 
 	Child    *tree           `json:"child" protobuf:"bytes,1,opt,name=child"`
 	Children []tree          `json:"children" protobuf:"bytes,2,rep,name=children"`
@@ -57,13 +58,22 @@ type partOfTree struct {
 	Name     string                `json:"name"`
 }
 
+// treePart returns some fields of a tree.
+func treePart(t *testing.T) *fields.Partial {
+	t.Helper()
+	part, err := fields.Resolve(reflect.TypeFor[*tree](), reflect.TypeFor[partOfTree]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return part
+}
+
 // newTreeDecoder returns a decoder of parts of trees, which are planned as if they were of
 // Kubernetes.
-func newTreeDecoder(t *testing.T, options Options) *Decoder {
+func newTreeDecoder(t *testing.T, of *fields.Partial, options Options) *Decoder {
 	t.Helper()
-	of := partialObject(t, reflect.TypeFor[*tree](), reflect.TypeFor[partOfTree]())
-	c := &compiler{messages: map[reflect.Type]*messagePlan{}, partials: map[*partial.Struct]*messagePlan{}}
-	root, err := c.partialPlan(of.Fields.Root)
+	c := newCompiler()
+	root, err := c.planObject(of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,15 +83,21 @@ func newTreeDecoder(t *testing.T, options Options) *Decoder {
 func TestTypesThatContainThemselvesAreDecodedInPart(t *testing.T) {
 	name := func(s string) []byte { return join(bytesField(4, []byte(s)), bytesField(5, []byte("other"))) }
 	raw := join(name("a"), bytesField(1, name("b"), bytesField(2, name("c"))), bytesField(3, bytesField(1, []byte("key")), bytesField(2, name("d"))), bytesField(2), bytesField(2, name("e")))
-	want := &partOfTree{
+	want := partOfTree{
 		Name: "a", Child: &partOfTree{Name: "b", Children: []partOfTree{{Name: "c"}}},
 		Named: map[string]partOfTree{"key": {Name: "d"}}, Children: []partOfTree{{}, {Name: "e"}},
 	}
 	for _, shared := range []bool{false, true} {
-		d := newTreeDecoder(t, Options{ShareEqual: shared})
+		part := treePart(t)
+		withMetadata := newTreeDecoder(t, part.WithMetadata(randomapi.KeptType(part.Type)), Options{ShareEqual: shared})
+		d := newTreeDecoder(t, part, Options{ShareEqual: shared})
 		for range 2 {
-			if got, err := d.Decode(raw); err != nil || !reflect.DeepEqual(got, want) || d.Check(raw) != nil {
+			if got, err := d.Decode(raw); err != nil || !reflect.DeepEqual(got, &want) || d.Check(raw) != nil {
 				t.Errorf("ShareEqual %v: decoded %+v, %v, Check returns %v", shared, got, err, d.Check(raw))
+			}
+			got, err := withMetadata.Decode(raw)
+			if err != nil || !reflect.DeepEqual(reflect.ValueOf(got).Elem().FieldByName("Fields").Interface(), want) {
+				t.Errorf("ShareEqual %v, with metadata: decoded %+v, %v", shared, got, err)
 			}
 		}
 	}
@@ -90,7 +106,7 @@ func TestTypesThatContainThemselvesAreDecodedInPart(t *testing.T) {
 // TestNestingOfPartialObjectsIsBounded is TestNestingIsBounded for parts of objects.
 func TestNestingOfPartialObjectsIsBounded(t *testing.T) {
 	for name, field := range nestingFields() {
-		d := newTreeDecoder(t, Options{})
+		d := newTreeDecoder(t, treePart(t), Options{})
 		for depth, want := range map[int]bool{100: true, maxNesting - 1: true, maxNesting: name == "skipped", 2_000_000: name == "skipped"} {
 			raw := nest(depth, field)
 			var err error
@@ -150,7 +166,7 @@ func TestErrorOfPartialObjectNamesField(t *testing.T) {
 // partialFuzzCase decodes whole objects and parts of them.
 type partialFuzzCase struct {
 	goType  reflect.Type
-	of      *partial.Object
+	of      *fields.Partial
 	whole   *Decoder
 	partial []*Decoder
 	// measured has small tables: a large one grows by megabytes at once.
@@ -167,7 +183,7 @@ func partialFuzzCases(tb testing.TB) (cases []partialFuzzCase) {
 		for seed := range uint64(4) {
 			fields := randomapi.Fields(rand.New(rand.NewPCG(seed, 3)), reflect.PointerTo(goType))
 			c := partialFuzzCase{goType: goType, of: partialObject(tb, reflect.PointerTo(goType), fields), whole: whole}
-			if !skipsNumbers(c.of.Fields.Root) {
+			if !skipsNumbers(c.of.Root) {
 				c.partial = []*Decoder{newPartial(tb, c.of, Options{}), newPartial(tb, c.of, Options{ShareEqual: true})}
 				c.measured = newPartial(tb, c.of, Options{SmallTables: true})
 				cases = append(cases, c)
@@ -179,26 +195,19 @@ func partialFuzzCases(tb testing.TB) (cases []partialFuzzCase) {
 
 // skipsNumbers reports whether a struct lacks a list of numbers of the API's. Generated code
 // accepts a last number that ends after the list, and reads on behind it.
-func skipsNumbers(s *partial.Struct) bool {
-	for field := range s.API.Fields() {
-		number := fieldPlan{goType: field.Type}
-		if field.Type.Kind() != reflect.Slice || !number.planNumber() {
-			continue
-		}
-		read := false
-		for _, own := range s.Fields {
-			read = read || own.Chain[len(own.Chain)-1].Name == field.Name
-		}
-		if !read {
-			return true
+func skipsNumbers(n *fields.Node) bool {
+	isRead := func(field reflect.StructField) bool {
+		return slices.ContainsFunc(n.Children, func(child *fields.Node) bool { return child.Field.Name == field.Name })
+	}
+	if n.Own != nil {
+		for field := range n.Type.Fields() {
+			number := fieldPlan{goType: field.Type}
+			if field.Type.Kind() == reflect.Slice && number.planNumber() && !isRead(field) {
+				return true
+			}
 		}
 	}
-	for _, field := range s.Fields {
-		if field.Elem != nil && skipsNumbers(field.Elem) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Children, skipsNumbers)
 }
 
 // check compares decoded parts with those of the decoded whole object, which may be invalid in

@@ -5,13 +5,12 @@ package decode
 
 import (
 	"reflect"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
@@ -29,7 +28,6 @@ type planKey struct {
 	object reflect.Type // of the decoded objects
 	// The types of the API and of the struct with some of its fields; nil for whole objects.
 	api, fields reflect.Type
-	metadata    bool
 }
 
 // plans holds the plans of the process by key: programs have many informers of one type.
@@ -47,7 +45,7 @@ func planOf(key planKey, compile func(c *compiler) (root *messagePlan, err error
 	if p, ok := plans.compiled[key]; ok {
 		return p, nil
 	}
-	c := &compiler{messages: map[reflect.Type]*messagePlan{}, partials: map[*partial.Struct]*messagePlan{}}
+	c := newCompiler()
 	root, err := compile(c)
 	if err != nil {
 		return nil, err
@@ -122,20 +120,21 @@ const (
 // compiler compiles a plan. A type has one messagePlan in it, so types may refer to each other.
 type compiler struct {
 	messages map[reflect.Type]*messagePlan
-	partials map[*partial.Struct]*messagePlan // of NewPartial
+	partials map[[2]reflect.Type]*messagePlan // of NewPartial, by the types of the program and of the API
 	shared   uint32                           // see plan
 	caches   uint32
+}
+
+func newCompiler() *compiler {
+	return &compiler{messages: map[reflect.Type]*messagePlan{}, partials: map[[2]reflect.Type]*messagePlan{}}
 }
 
 // unmarshaler is implemented by generated types.
 type unmarshaler interface{ Unmarshal(data []byte) error }
 
-// kubernetesPackages is the path prefix of packages whose types get plans. A struct tag does not
-// say how the type's Unmarshal method was generated, or whether it is handwritten. Those of
-// Kubernetes are known and tested.
-const kubernetesPackages = "k8s.io/"
-
-// plan returns the plan of a type, or nil if it has no Unmarshal method.
+// plan returns the plan of a type, or nil if it has no Unmarshal method. A struct tag does not say
+// how the method was generated, or whether it is handwritten: those of Kubernetes are known and
+// tested.
 func (c *compiler) plan(t reflect.Type) *messagePlan {
 	if m, ok := c.messages[t]; ok {
 		m.recursive = m.recursive || m.open
@@ -150,7 +149,7 @@ func (c *compiler) plan(t reflect.Type) *messagePlan {
 	if m.custom = customDecoder(t); m.custom != nil {
 		return m
 	}
-	if t.Kind() != reflect.Struct || !strings.HasPrefix(t.PkgPath(), kubernetesPackages) || !c.planFields(m) {
+	if t.Kind() != reflect.Struct || !fields.IsKubernetes(t) || !c.planFields(m) {
 		m.fields, m.custom, m.unplanned = nil, viaUnmarshal(t), max(scalarSize, LargestElement(t))
 	}
 	m.walk.addFields(m)
@@ -160,11 +159,11 @@ func (c *compiler) plan(t reflect.Type) *messagePlan {
 // planFields plans the fields of a struct. It reports whether it supports all of them.
 func (c *compiler) planFields(m *messagePlan) bool {
 	for structField := range m.goType.Fields() {
-		number, tagged, supported := fieldNumber(structField)
+		number, supported := fieldNumber(structField)
 		if !supported {
 			return false
 		}
-		if !tagged {
+		if number == 0 {
 			continue
 		}
 		f := &fieldPlan{name: structField.Name, offset: structField.Offset, goType: structField.Type}

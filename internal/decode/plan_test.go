@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/fields"
 )
 
 // nodeNames has a field of a Pod.
@@ -25,7 +25,7 @@ type nodeNames struct {
 // field of a Pod that a struct names, and of one that a path names.
 func TestDecodersOfATypeShareOnePlan(t *testing.T) {
 	pod := reflect.TypeFor[corev1.Pod]()
-	path, err := partial.PathType(pod, []string{"spec", "nodeName"})
+	path, err := fields.PathType(pod, []string{"spec", "nodeName"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/informer"
-	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/reflector"
 	"github.com/kinformer/kinformer/internal/source"
 	"github.com/kinformer/kinformer/internal/store"
@@ -70,7 +70,7 @@ type Spec struct {
 	// the store, and its Packer and PointerType if it packs.
 	Informer informer.Config
 	// OmitFields are the paths of the fields that objects lack. NeverWritten allows fields whose
-	// omission is unsafe for programs that write objects back; see omit.New.
+	// omission is unsafe for programs that write objects back; see fields.Omit.
 	OmitFields   []string
 	NeverWritten bool
 	Packed       bool // if the type of the objects is known
@@ -90,7 +90,7 @@ type Engine struct {
 	*informer.Informer
 
 	Source  source.Source
-	Omitted *omit.Fields // nil if there are none
+	Omitted *fields.Omitted // nil if there are none
 }
 
 // New returns an informer that is not running. It makes no request and starts no goroutine. It

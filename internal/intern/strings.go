@@ -31,8 +31,8 @@ func NewStrings(size TableSize) *Strings {
 }
 
 // FieldCache holds the state of one field of a type whose values are interned: an estimate of
-// whether they recur, and the first values that did. A field with few distinct values is served
-// from the cache without a table lookup. Cached values are never evicted.
+// whether they recur, and the last values that did. A field with few distinct values, or whose
+// objects are similar to the ones before, is served from the cache without a table lookup.
 type FieldCache struct {
 	Hits  HitEstimator
 	slots [cacheSlots]atomic.Pointer[entry[struct{}]]
@@ -69,9 +69,7 @@ func (s *Strings) Intern(b []byte, field *FieldCache) string {
 		return t.insert(tag, &entry[struct{}]{key: string(b)}).key
 	}
 	field.Hits.Hit()
-	if cached == nil {
-		slot.Store(e)
-	}
+	slot.Store(e)
 	return e.key
 }
 

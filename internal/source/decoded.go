@@ -20,7 +20,7 @@ import (
 
 	"github.com/kinformer/kinformer/internal/codec"
 	"github.com/kinformer/kinformer/internal/feed"
-	"github.com/kinformer/kinformer/internal/omit"
+	"github.com/kinformer/kinformer/internal/fields"
 	"github.com/kinformer/kinformer/internal/tap"
 	"github.com/kinformer/kinformer/internal/wire"
 )
@@ -30,7 +30,7 @@ type decodedSource struct {
 	lw      ListerWatcher
 	objects codec.ObjectType
 	unnamed bool // see Config.Unnamed
-	omit    *omit.Fields
+	omit    *fields.Omitted
 	retries *clientRetries
 	traffic *traffic
 	traits  *traits

@@ -35,16 +35,14 @@ var mayImport = map[string]string{
 	"internal/units":     "", // numbers and sizes for people
 
 	// From bytes to items.
-	"internal/tap":       "",
-	"internal/wire":      "internal/layout internal/protowire",
-	"internal/jsonfield": "",
-	"internal/partial":   "internal/jsonfield",
-	"internal/omit":      "internal/jsonfield internal/layout internal/protowire",
-	"internal/decode":    "internal/intern internal/partial internal/protowire",
-	"internal/feed":      "internal/layout",
-	"internal/codec":     "internal/decode internal/feed internal/jsonfield internal/layout internal/omit internal/pack internal/partial internal/wire",
-	"internal/errlog":    "internal/feed",
-	"internal/source":    "internal/codec internal/feed internal/omit internal/tap internal/wire",
+	"internal/tap":    "",
+	"internal/wire":   "internal/layout internal/protowire",
+	"internal/fields": "internal/layout internal/protowire",
+	"internal/decode": "internal/fields internal/intern internal/protowire",
+	"internal/feed":   "internal/layout",
+	"internal/codec":  "internal/decode internal/feed internal/fields internal/layout internal/pack internal/wire",
+	"internal/errlog": "internal/feed",
+	"internal/source": "internal/codec internal/feed internal/fields internal/tap internal/wire",
 
 	// From items to handlers.
 	"internal/history":     "internal/feed internal/layout internal/protowire",
@@ -53,11 +51,11 @@ var mayImport = map[string]string{
 	"internal/store":       "internal/eventlog internal/feed internal/history internal/keep internal/pack internal/scope internal/snapmap",
 	"internal/scoped":      "internal/feed internal/reflector internal/scope internal/store",
 	"internal/informer":    "internal/eventlog internal/feed internal/reflector internal/scope internal/scoped internal/store internal/viewnames",
-	"internal/engine":      "internal/codec internal/feed internal/informer internal/omit internal/reflector internal/source internal/store",
+	"internal/engine":      "internal/codec internal/feed internal/fields internal/informer internal/reflector internal/source internal/store",
 	"internal/mutation":    "internal/feed",
 
 	// What a user imports.
-	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/informer internal/mutation internal/omit internal/pack internal/partial internal/reflector internal/scope internal/scoped internal/served internal/source internal/store internal/storewriter internal/tap",
+	"cache":    "client-go internal/codec internal/engine internal/errlog internal/feed internal/fields internal/informer internal/mutation internal/pack internal/reflector internal/scope internal/scoped internal/served internal/source internal/store internal/storewriter internal/tap",
 	"clientgo": "client-go cache clientgo internal/codec internal/engine internal/errlog internal/feed internal/informer internal/reflector internal/scope internal/served internal/source internal/store internal/storewriter internal/tap",
 	"debug":    "cache internal/errlog internal/units shard",
 	"follow":   "client-go cache internal/errlog internal/feed internal/served",

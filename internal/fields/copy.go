@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package partial
+package fields
 
 import (
 	"reflect"
@@ -17,8 +17,8 @@ type copyFunc func(to, from reflect.Value)
 
 // Copy copies the fields of an API object into a struct, which share nothing afterwards. Both are
 // pointers. It must not be called for unstructured objects.
-func (f *Fields) Copy(to, object any) {
-	f.copier()(reflect.ValueOf(to).Elem(), reflect.ValueOf(object).Elem())
+func (p *Partial) Copy(to, object any) {
+	p.copier()(reflect.ValueOf(to).Elem(), reflect.ValueOf(object).Elem())
 }
 
 // DeepCopy copies a struct into another one of its type, which share nothing afterwards. Both are
@@ -42,11 +42,11 @@ var deepCopies sync.Map //nolint:gochecknoglobals // compiled once for each type
 // copier compiles copyFuncs. A type may contain itself.
 type copier struct {
 	types   map[reflect.Type]*copyFunc
-	structs map[*Struct]*copyFunc
+	structs map[[2]reflect.Type]*copyFunc // by the types of the program and of the API
 }
 
 func newCopier() *copier {
-	return &copier{map[reflect.Type]*copyFunc{}, map[*Struct]*copyFunc{}}
+	return &copier{map[reflect.Type]*copyFunc{}, map[[2]reflect.Type]*copyFunc{}}
 }
 
 // whole returns the function that copies values of a type.
@@ -156,25 +156,24 @@ func hasReferences(t reflect.Type) bool {
 	return false
 }
 
-// part returns the function that copies values into a type from one of the API. elem is the struct
-// with fewer fields that the type holds; nil if it has the same parts.
-func (c *copier) part(to, from reflect.Type, elem *Struct) copyFunc {
+// part returns the function that copies values at a node into a type from one of the API.
+func (c *copier) part(to, from reflect.Type, n *Node) copyFunc {
 	switch {
 	case to == from:
 		return c.whole(to)
 	case to.Kind() == reflect.Pointer || to.Kind() == reflect.Slice || to.Kind() == reflect.Map:
-		return c.elementsOf(to, from, elem)
+		return c.elementsOf(to, from, n)
 	case to.Kind() == reflect.Struct:
-		return c.structOf(elem)
+		return c.structOf(n)
 	}
 	return func(into, value reflect.Value) { into.Set(value.Convert(to)) }
 }
 
 // elementsOf is part for pointers, slices and maps. Nil stays nil, and empty stays empty.
-func (c *copier) elementsOf(to, from reflect.Type, elem *Struct) copyFunc {
+func (c *copier) elementsOf(to, from reflect.Type, n *Node) copyFunc {
 	switch to.Kind() {
 	case reflect.Pointer:
-		value := c.part(to.Elem(), from.Elem(), elem)
+		value := c.part(to.Elem(), from.Elem(), n)
 		return func(into, pointer reflect.Value) {
 			if !pointer.IsNil() {
 				into.Set(reflect.New(to.Elem()))
@@ -190,7 +189,7 @@ func (c *copier) elementsOf(to, from reflect.Type, elem *Struct) copyFunc {
 				}
 			}
 		}
-		element := c.part(to.Elem(), from.Elem(), elem)
+		element := c.part(to.Elem(), from.Elem(), n)
 		return func(into, list reflect.Value) {
 			if !list.IsNil() {
 				into.Set(reflect.MakeSlice(to, list.Len(), list.Len()))
@@ -200,7 +199,7 @@ func (c *copier) elementsOf(to, from reflect.Type, elem *Struct) copyFunc {
 			}
 		}
 	case reflect.Map:
-		value := c.part(to.Elem(), from.Elem(), elem)
+		value := c.part(to.Elem(), from.Elem(), n)
 		return func(into, entries reflect.Value) {
 			if entries.IsNil() {
 				return
@@ -217,32 +216,34 @@ func (c *copier) elementsOf(to, from reflect.Type, elem *Struct) copyFunc {
 	}
 }
 
-// structOf returns the function that copies the fields of a Struct.
-func (c *copier) structOf(s *Struct) copyFunc {
-	if known := c.structs[s]; known != nil {
+// structOf returns the function that copies a struct with fewer fields than that of the API.
+func (c *copier) structOf(n *Node) copyFunc {
+	key := [2]reflect.Type{n.Own, n.Type}
+	if known := c.structs[key]; known != nil {
 		return func(to, from reflect.Value) { (*known)(to, from) }
 	}
 	compiled := new(copyFunc)
-	c.structs[s] = compiled
-	type step struct {
-		to     int
-		from   []int
-		copies copyFunc
-	}
-	steps := make([]step, len(s.Fields))
-	for i, field := range s.Fields {
-		steps[i] = step{to: field.Index, copies: c.part(s.Type.Field(field.Index).Type, field.apiType(), field.Elem)}
-		for _, link := range field.Chain {
-			steps[i].from = append(steps[i].from, link.Index...)
-		}
-	}
-	*compiled = func(to, from reflect.Value) {
-		for _, step := range steps {
-			step.copies(to.Field(step.to), from.FieldByIndex(step.from))
-		}
-	}
+	c.structs[key] = compiled
+	*compiled = c.fieldsOf(n, n.Own)
 	return *compiled
 }
 
-// apiType returns the type of the field in the API.
-func (f *Field) apiType() reflect.Type { return f.Chain[len(f.Chain)-1].Type }
+// fieldsOf is structOf for a node whose fields are in a struct of the program: an inlined struct of
+// the API has those of the struct around it.
+func (c *copier) fieldsOf(n *Node, own reflect.Type) copyFunc {
+	steps := make([]copyFunc, len(n.Children))
+	for i, child := range n.Children {
+		if child.Inline {
+			inlined := c.fieldsOf(child, own)
+			steps[i] = func(to, from reflect.Value) { inlined(to, from.Field(child.index)) }
+			continue
+		}
+		copies := c.part(own.Field(child.OwnIndex).Type, child.Field.Type, child)
+		steps[i] = func(to, from reflect.Value) { copies(to.Field(child.OwnIndex), from.Field(child.index)) }
+	}
+	return func(to, from reflect.Value) {
+		for _, step := range steps {
+			step(to, from)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package omit
+package fields
 
 import (
 	"bytes"
@@ -20,12 +20,12 @@ type Edited struct {
 // is its layout. It returns false, and dst with a part of the object, for an object that it cannot
 // edit: the caller must decode it and call Without. Such an object has duplicate members, or its
 // type has an embedded pointer on a path.
-func (f *Fields) AppendJSON(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
-	if f.jsonUnsupported {
+func (o *Omitted) AppendJSON(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
+	if o.jsonUnsupported {
 		return Edited{Bytes: dst}, false
 	}
-	e := jsonEditor{in: object, out: dst, typed: !f.unstructured}
-	end, ok := e.value(0, f.root)
+	e := jsonEditor{in: object, out: dst, typed: o.root.Type != nil}
+	end, ok := e.value(0, o.root)
 	if !ok || e.skipSpace(end) != len(object) {
 		return Edited{Bytes: e.out}, false
 	}
@@ -69,14 +69,14 @@ func (e *jsonEditor) restore(p position) {
 }
 
 // value edits the value at i, and returns its end.
-func (e *jsonEditor) value(i int, n *node) (end int, ok bool) {
+func (e *jsonEditor) value(i int, n *Node) (end int, ok bool) {
 	end, _, ok = e.editValue(i, n)
 	return end, ok
 }
 
 // editValue edits the value at i, and returns its end. emptied reports whether it is a map without
 // keys now.
-func (e *jsonEditor) editValue(i int, n *node) (end int, emptied, ok bool) {
+func (e *jsonEditor) editValue(i int, n *Node) (end int, emptied, ok bool) {
 	switch i = e.skipSpace(i); e.at(i) {
 	case '{':
 		end, left, ok := e.object(i, n)
@@ -90,7 +90,7 @@ func (e *jsonEditor) editValue(i int, n *node) (end int, emptied, ok bool) {
 }
 
 // object edits the object at i, and returns its end and the number of members left.
-func (e *jsonEditor) object(i int, n *node) (end, left int, ok bool) {
+func (e *jsonEditor) object(i int, n *Node) (end, left int, ok bool) {
 	seen := uint64(0)
 	last := i + 1 // the end of the last member that is left, or of the opening brace
 	if i = e.skipSpace(i + 1); e.at(i) == '}' {
@@ -134,7 +134,7 @@ func (e *jsonEditor) object(i int, n *node) (end, left int, ok bool) {
 
 // member edits the value at i of a member of n, for which child is nil if n does not name it. It
 // returns the value's end, and whether the member is left.
-func (e *jsonEditor) member(i int, n, child *node) (end int, keeps, ok bool) {
+func (e *jsonEditor) member(i int, n, child *Node) (end int, keeps, ok bool) {
 	switch {
 	case child == nil || child.whole:
 		end, ok = e.skipValue(e.skipSpace(i))
@@ -165,7 +165,7 @@ func isEmptyJSON(value []byte) bool {
 }
 
 // array edits the array at i, and returns its end.
-func (e *jsonEditor) array(i int, n *node) (end int, ok bool) {
+func (e *jsonEditor) array(i int, n *Node) (end int, ok bool) {
 	if e.depth++; e.depth > maxDepth {
 		return i, false
 	}
@@ -199,9 +199,9 @@ func (e *jsonEditor) array(i int, n *node) (end int, ok bool) {
 }
 
 // member returns the member with a name and its position, or nil if there is none.
-func (n *node) member(name []byte) (int, *node) {
+func (n *Node) member(name []byte) (int, *Node) {
 	for i, m := range n.members {
-		if m.name == string(name) {
+		if m.Name == string(name) {
 			return i, m
 		}
 	}

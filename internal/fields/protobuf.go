@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package omit
+package fields
 
 import (
 	"bytes"
@@ -23,11 +23,11 @@ const (
 //
 // The layout of the edited object is known if its metadata is first, as servers write it, and
 // nothing before the end of the labels and owners was cut.
-func (f *Fields) AppendProtobuf(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
-	if f.protobufUnsupported {
+func (o *Omitted) AppendProtobuf(dst, object []byte, at layout.Object) (edited Edited, ok bool) {
+	if o.protobufUnsupported {
 		return Edited{Bytes: dst}, false
 	}
-	out, ok := f.root.appendMessage(dst, object)
+	out, ok := o.root.appendMessage(dst, object)
 	if ok {
 		at = moveInProtobuf(at, object, out[len(dst):])
 	}
@@ -59,8 +59,18 @@ func moveInProtobuf(at layout.Object, object, edited []byte) layout.Object {
 	return moved
 }
 
+// byNumber returns the child with a field number in protobuf, or nil.
+func (n *Node) byNumber(number int32) *Node {
+	for _, child := range n.Children {
+		if child.number == number {
+			return child
+		}
+	}
+	return nil
+}
+
 // appendMessage appends what is left of a message.
-func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
+func (n *Node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
 	copied := 0 // the end of what was appended or cut
 	for i := 0; i < len(message); {
 		start := i
@@ -97,7 +107,7 @@ func (n *node) appendMessage(dst, message []byte) (edited []byte, ok bool) {
 }
 
 // appendField appends what is left of a field. Its tag has a length of tagSize.
-func (n *node) appendField(dst, field []byte, tagSize int) (edited []byte, ok bool) {
+func (n *Node) appendField(dst, field []byte, tagSize int) (edited []byte, ok bool) {
 	from, to, err := protowire.Bounds(field, tagSize)
 	if err != nil {
 		return dst, false

@@ -1,10 +1,11 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package omit_test
+package fields
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinformer/kinformer/internal/layout"
-	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
 
@@ -70,7 +70,7 @@ func TestOnlyKeptFieldsAreLeft(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fields, err := omit.NewKeeping(podType, names(test.kept), strings.Fields(test.omitted))
+			fields, err := Keep(partialOf(t, podType, test.kept), strings.Fields(test.omitted))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,17 +104,31 @@ func TestOnlyKeptFieldsAreLeft(t *testing.T) {
 	}
 }
 
-// names splits paths that are separated by spaces.
-func names(paths string) (split [][]string) {
-	for _, path := range strings.Fields(paths) {
-		split = append(split, strings.Split(path, "."))
+// partialOf returns the fields of a type at paths, which are separated by spaces.
+func partialOf(t *testing.T, goType reflect.Type, paths string) *Partial {
+	t.Helper()
+	root := &Node{keep: true}
+	if goType != unstructuredType {
+		root.Type = goType.Elem()
 	}
-	return split
+	for _, path := range strings.Fields(paths) {
+		at := root
+		for name := range strings.SplitSeq(path, ".") {
+			at.keep = true
+			next, err := at.step(segment{name: name}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = next
+		}
+		at.whole = true
+	}
+	return &Partial{Root: root}
 }
 
 // TestKeptFieldsOfUnstructuredObjects cuts JSON of which no Go type is known.
 func TestKeptFieldsOfUnstructuredObjects(t *testing.T) {
-	fields, err := omit.NewKeeping(unstructuredType, names("color status.parts.name"), []string{"metadata.labels[x]", "metadata.annotations[a]", "spec.size", "status.absent"})
+	fields, err := Keep(partialOf(t, unstructuredType, "color status.parts.name"), []string{"metadata.labels[x]", "metadata.annotations[a]", "spec.size", "status.absent"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +146,7 @@ func TestKeptFieldsOfUnstructuredObjects(t *testing.T) {
 
 // TestKeptFieldsCannotBeOmitted names what a path would cut.
 func TestKeptFieldsCannotBeOmitted(t *testing.T) {
-	kept := names("spec.containers.name spec.volumes.configMap status spec.nodeSelector")
+	kept := partialOf(t, podType, "spec.containers.name spec.volumes.configMap status spec.nodeSelector")
 	for path, want := range map[string]string{
 		"spec":                        "has a field below it",
 		"spec.containers":             "has a field below it",
@@ -144,7 +158,7 @@ func TestKeptFieldsCannotBeOmitted(t *testing.T) {
 		"spec.hostname":               "",
 		"spec.volumes.secret":         "",
 	} {
-		_, err := omit.NewKeeping(podType, kept, []string{path})
+		_, err := Keep(kept, []string{path})
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"`+path+`"`)) {
 			t.Errorf("omitting %s returned %v, want %q", path, err, want)
 		}
@@ -156,13 +170,60 @@ type podInside struct{ corev1.Pod }
 
 // TestFieldsWithoutNumberAreNotCutFromProtobuf edits objects of a type that decodes itself.
 func TestFieldsWithoutNumberAreNotCutFromProtobuf(t *testing.T) {
-	for _, kept := range [][][]string{nil, names("spec.nodeName")} {
-		fields, err := omit.NewKeeping(reflect.TypeFor[*podInside](), kept, nil)
+	goType := reflect.TypeFor[*podInside]()
+	for _, kept := range []string{"", "spec.nodeName"} {
+		fields, err := Keep(partialOf(t, goType, kept), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if edited, ok := fields.AppendProtobuf([]byte("before"), []byte{10, 0}, layout.Object{}); ok || string(edited.Bytes) != "before" {
 			t.Errorf("edited to %q", edited.Bytes)
 		}
+	}
+}
+
+// family contains itself.
+type family struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Parent   *family  `json:"parent"`
+	Children []family `json:"children"`
+	Age      int      `json:"age"`
+	Height   int      `json:"height"`
+}
+
+// partOfFamily has fewer fields than a family.
+type partOfFamily struct {
+	Age      int            `json:"age"`
+	Children []partOfFamily `json:"children"`
+	Parent   *struct {
+		Children []partOfFamily `json:"children"`
+	} `json:"parent"`
+}
+
+// TestStructInsideItselfIsLeftWhole cuts fields only outside of the struct that contains itself,
+// and copies those at any depth.
+func TestStructInsideItselfIsLeftWhole(t *testing.T) {
+	part, err := Resolve(reflect.TypeFor[*family](), reflect.TypeFor[partOfFamily]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, err := Keep(part, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := `{"height":3,"children":[{"age":1,"children":[{"age":0,"height":1}]}],"age":2,"parent":{"age":4,"children":[{"height":3}]}}`
+	want := `{"children":[{"age":1,"children":[{"age":0,"height":1}]}],"age":2,"parent":{"children":[{"height":3}]}}`
+	if cut, ok := fields.AppendJSON(nil, []byte(raw), layout.Object{}); !ok || string(cut.Bytes) != want {
+		t.Errorf("left %s, %v, want %s", cut.Bytes, ok, want)
+	}
+	var whole family
+	var decoded, copied partOfFamily
+	if err := errors.Join(json.Unmarshal([]byte(raw), &whole), json.Unmarshal([]byte(raw), &decoded)); err != nil {
+		t.Fatal(err)
+	}
+	if part.Copy(&copied, &whole); !reflect.DeepEqual(copied, decoded) {
+		t.Errorf("copied %+v, want %+v", copied, decoded)
 	}
 }

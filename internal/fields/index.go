@@ -1,49 +1,38 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package partial
+package fields
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/kinformer/kinformer/internal/jsonfield"
 )
 
-var (
-	errEmptyName = errors.New("a name is empty")
-	errBrackets  = errors.New("brackets are not supported: a path names fields, and applies to all elements of a list")
-	errMetadata  = errors.New("use ByMetadata for metadata, apiVersion and kind have one value")
-)
+// UntypedPath returns the field of unstructured objects that names lead to, for Keep.
+func UntypedPath(names []string) *Partial {
+	root := &Node{}
+	root.addKept(names)
+	return &Partial{Root: root}
+}
 
-// ParsePath returns the names in a path such as "spec.nodeName".
-func ParsePath(path string) ([]string, error) {
-	names := strings.Split(path, ".")
+// addKept adds a field that is left, of which names are on the way.
+func (n *Node) addKept(names []string) {
 	for _, name := range names {
-		switch {
-		case name == "":
-			return nil, errEmptyName
-		case strings.ContainsAny(name, "[]"):
-			return nil, errBrackets
-		}
+		n.keep = true
+		n = n.addName(name, nil)
 	}
-	if inObject[names[0]] != "" {
-		return nil, errMetadata
-	}
-	return names, nil
+	n.whole = true
 }
 
 // PathType returns a struct type with the one field of an API struct that names lead to, for
 // Resolve. The field must have a value that JSON writes as a string, number or bool.
 func PathType(api reflect.Type, names []string) (reflect.Type, error) {
-	chain := jsonfield.Find(api, names[0])
+	chain := findField(api, names[0], nil)
 	if chain == nil {
 		return nil, fmt.Errorf("%s has no field %q", api, names[0])
 	}

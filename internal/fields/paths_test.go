@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package omit_test
+package fields
 
 import (
 	"encoding/json"
@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/layout"
-	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
 
@@ -30,8 +29,8 @@ func TestPathsThatCannotBeOmitted(t *testing.T) {
 		paths  string // separated by spaces
 		want   string
 	}{
-		{podType, "spec.colour", `OmitFields "spec.colour": v1.PodSpec has no field colour`},
-		{podType, "Spec", `v1.Pod has no field Spec`},
+		{podType, "spec.colour", `OmitFields "spec.colour": v1.PodSpec has no field "colour"`},
+		{podType, "Spec", `v1.Pod has no field "Spec"`},
 		{podType, "spec.nodeName.a", "spec.nodeName is a string, which has no fields"},
 		{podType, "metadata.creationTimestamp.Time", "metadata.creationTimestamp is a v1.Time, which has no fields"},
 		{podType, "spec.containers[0].env", "spec.containers cannot have an index: a path applies to all elements of a list"},
@@ -60,16 +59,16 @@ func TestPathsThatCannotBeOmitted(t *testing.T) {
 		{podType, "metadata.labels[a]b", "must be followed by a dot"},
 		{podType, "metadata.labels[\xff]", "not valid UTF-8"},
 		{nil, "metadata.managedFields", "the type of the objects is not known"},
-		{reflect.TypeFor[*metav1.PartialObjectMetadata](), "spec", "has no field spec"},
-		{unstructuredType, "metadata.colour", "v1.ObjectMeta has no field colour"},
+		{reflect.TypeFor[*metav1.PartialObjectMetadata](), "spec", `has no field "spec"`},
+		{unstructuredType, "metadata.colour", `v1.ObjectMeta has no field "colour"`},
 		{unstructuredType, "metadata.uid", "identifies the object"},
 		{unstructuredType, "spec.list[12].a", "spec.list cannot have an index"},
 		{unstructuredType, "spec[", "a bracket is not closed"},
 	}
 	for _, test := range tests {
-		fields, err := omit.New(test.goType, strings.Split(test.paths, " "), true)
+		fields, err := Omit(test.goType, strings.Split(test.paths, " "), true)
 		if err == nil || !strings.Contains(err.Error(), test.want) || fields != nil {
-			t.Errorf("New(%v, %q) = %v, %v, want nil and an error with %q", test.goType, test.paths, fields, err, test.want)
+			t.Errorf("Omit(%v, %q) = %v, %v, want nil and an error with %q", test.goType, test.paths, fields, err, test.want)
 		}
 	}
 }
@@ -78,21 +77,21 @@ func TestPathsThatCannotBeOmitted(t *testing.T) {
 // without.
 func TestOtherFieldsThanManagedFieldsNeedNeverWritten(t *testing.T) {
 	for _, goType := range []reflect.Type{podType, unstructuredType} {
-		if _, err := omit.New(goType, []string{"metadata.managedFields"}, false); err != nil {
+		if _, err := Omit(goType, []string{"metadata.managedFields"}, false); err != nil {
 			t.Error(err)
 		}
 		for _, path := range []string{"metadata.labels", "spec", "metadata.annotations[a]"} {
-			_, err := omit.New(goType, []string{"metadata.managedFields", path}, false)
+			_, err := Omit(goType, []string{"metadata.managedFields", path}, false)
 			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "NeverWritten") {
-				t.Errorf("New(%v, %q) returned %v, want an error with NeverWritten", goType, path, err)
+				t.Errorf("Omit(%v, %q) returned %v, want an error with NeverWritten", goType, path, err)
 			}
-			if _, err := omit.New(goType, []string{"metadata.managedFields", path}, true); err != nil {
+			if _, err := Omit(goType, []string{"metadata.managedFields", path}, true); err != nil {
 				t.Errorf("with readOnly: %v", err)
 			}
 		}
 	}
-	if fields, err := omit.New(podType, nil, false); fields != nil || err != nil {
-		t.Errorf("New without paths returned %v, %v", fields, err)
+	if fields, err := Omit(podType, nil, false); fields != nil || err != nil {
+		t.Errorf("Omit without paths returned %v, %v", fields, err)
 	}
 }
 
@@ -158,7 +157,7 @@ func TestOmitFromJSON(t *testing.T) {
 		{goType: reflect.TypeFor[*nested](), path: "a", raw: `{"a":"1","b":"2"}`, want: `{"b":"2"}`, duplicates: true},
 	}
 	for _, test := range tests {
-		fields, err := omit.New(test.goType, []string{test.path}, true)
+		fields, err := Omit(test.goType, []string{test.path}, true)
 		if err != nil {
 			t.Errorf("%s: %v", test.path, err)
 			continue
@@ -180,7 +179,7 @@ func TestOmitFromJSON(t *testing.T) {
 }
 
 // checkDecoded checks that raw decodes to the same without the fields as want.
-func checkDecoded(t *testing.T, fields *omit.Fields, goType reflect.Type, raw, want string) {
+func checkDecoded(t *testing.T, fields *Omitted, goType reflect.Type, raw, want string) {
 	t.Helper()
 	var got [2]any
 	for i, text := range []string{raw, want} {
@@ -218,7 +217,7 @@ func compact(t *testing.T, raw []byte) []byte {
 
 // TestNotFoundFields covers unstructured objects that lack the fields, in bytes and decoded.
 func TestNotFoundFields(t *testing.T) {
-	fields, err := omit.New(reflect.TypeFor[*unstructured.Unstructured](), []string{
+	fields, err := Omit(reflect.TypeFor[*unstructured.Unstructured](), []string{
 		"metadata.managedFields", "metadata.labels[a]", "spec.selector[a]", "spec.nodeName", "status",
 	}, true)
 	if err != nil {
@@ -248,7 +247,7 @@ func TestFieldsOfATypeAreNotReported(t *testing.T) {
 		podType: {"metadata.managedFields", "metadata.labels[a]", "spec.ephemeralContainers"},
 		reflect.TypeFor[*metav1.PartialObjectMetadata](): {"metadata.managedFields", "metadata.labels[a]"},
 	} {
-		fields, err := omit.New(goType, paths, true)
+		fields, err := Omit(goType, paths, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +269,7 @@ func TestLayoutOfEditedProtobuf(t *testing.T) {
 		"metadata.managedFields": true, "spec.nodeName": true, "status": true,
 		"metadata.labels[a]": false, "metadata.annotations[a]": true,
 	} {
-		fields, err := omit.New(podType, []string{path}, true)
+		fields, err := Omit(podType, []string{path}, true)
 		if err != nil {
 			t.Fatal(err)
 		}

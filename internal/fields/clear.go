@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package omit
+package fields
 
 import (
 	"maps"
@@ -13,26 +13,26 @@ import (
 
 // Without returns obj without the fields. It does not modify obj: where something is omitted, the
 // result is a copy along the path, and shares the rest with obj. Without fields, it returns obj.
-func (f *Fields) Without(obj runtime.Object) runtime.Object {
-	if f == nil {
+func (o *Omitted) Without(obj runtime.Object) runtime.Object {
+	if o == nil {
 		return obj
 	}
 	if u, ok := obj.(runtime.Unstructured); ok {
-		return f.root.clearUnstructured(u)
+		return o.root.clearUnstructured(u)
 	}
 	v := reflect.ValueOf(obj)
-	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != f.root.goType {
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Type().Elem() != o.root.Type {
 		return obj // of another type, which the store refuses
 	}
-	if cleared, changed := f.root.clear(v); changed {
+	if cleared, changed := o.root.clear(v); changed {
 		return cleared.Interface().(runtime.Object)
 	}
 	return obj
 }
 
 // clear returns a value without the omitted parts, and whether it is another one.
-func (n *node) clear(v reflect.Value) (left reflect.Value, changed bool) {
-	if len(n.children) == 0 {
+func (n *Node) clear(v reflect.Value) (left reflect.Value, changed bool) {
+	if len(n.Children) == 0 {
 		return v, false
 	}
 	switch v.Kind() {
@@ -49,7 +49,7 @@ func (n *node) clear(v reflect.Value) (left reflect.Value, changed bool) {
 	}
 }
 
-func (n *node) clearPointer(v reflect.Value) (left reflect.Value, changed bool) {
+func (n *Node) clearPointer(v reflect.Value) (left reflect.Value, changed bool) {
 	if v.IsNil() {
 		return v, false
 	}
@@ -68,9 +68,9 @@ func (n *node) clearPointer(v reflect.Value) (left reflect.Value, changed bool) 
 	return pointer, true
 }
 
-func (n *node) clearFields(v reflect.Value) (left reflect.Value, changed bool) {
+func (n *Node) clearFields(v reflect.Value) (left reflect.Value, changed bool) {
 	left = v
-	for _, child := range n.children {
+	for _, child := range n.Children {
 		field := v.Field(child.index)
 		value, differs := reflect.Zero(field.Type()), child.omit != nil && !field.IsZero()
 		if child.omit == nil {
@@ -90,7 +90,7 @@ func (n *node) clearFields(v reflect.Value) (left reflect.Value, changed bool) {
 	return left, changed
 }
 
-func (n *node) clearElements(v reflect.Value) (left reflect.Value, changed bool) {
+func (n *Node) clearElements(v reflect.Value) (left reflect.Value, changed bool) {
 	left = v
 	for i := range v.Len() {
 		element, differs := n.clear(v.Index(i))
@@ -107,7 +107,7 @@ func (n *node) clearElements(v reflect.Value) (left reflect.Value, changed bool)
 }
 
 // clearKeys returns nil for a map without keys, see the documentation of the package.
-func (n *node) clearKeys(v reflect.Value) (left reflect.Value, changed bool) {
+func (n *Node) clearKeys(v reflect.Value) (left reflect.Value, changed bool) {
 	if v.IsNil() {
 		return v, false
 	}
@@ -117,8 +117,8 @@ func (n *node) clearKeys(v reflect.Value) (left reflect.Value, changed bool) {
 			left, changed = cloneMap(v), true
 		}
 	}
-	for _, child := range n.children {
-		key := reflect.ValueOf(child.name).Convert(v.Type().Key())
+	for _, child := range n.Children {
+		key := reflect.ValueOf(child.Name).Convert(v.Type().Key())
 		value := v.MapIndex(key)
 		if !value.IsValid() {
 			continue
@@ -139,7 +139,7 @@ func (n *node) clearKeys(v reflect.Value) (left reflect.Value, changed bool) {
 }
 
 // emptied returns the value to set for a key: none for a map that was emptied.
-func emptied(child *node, value reflect.Value) reflect.Value {
+func emptied(child *Node, value reflect.Value) reflect.Value {
 	if child.isMap && value.Kind() == reflect.Map && value.Len() == 0 {
 		return reflect.Value{}
 	}
@@ -155,7 +155,7 @@ func cloneMap(v reflect.Value) reflect.Value {
 }
 
 // clearUnstructured returns an unstructured object without the fields.
-func (n *node) clearUnstructured(obj runtime.Unstructured) runtime.Object {
+func (n *Node) clearUnstructured(obj runtime.Unstructured) runtime.Object {
 	left, changed := n.clearUntyped(obj.UnstructuredContent())
 	if !changed {
 		return obj
@@ -167,7 +167,7 @@ func (n *node) clearUnstructured(obj runtime.Unstructured) runtime.Object {
 }
 
 // clearUntyped is clear for a value of an unstructured object.
-func (n *node) clearUntyped(v any) (left any, changed bool) {
+func (n *Node) clearUntyped(v any) (left any, changed bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		return n.clearNames(v)
@@ -177,15 +177,15 @@ func (n *node) clearUntyped(v any) (left any, changed bool) {
 	return v, false
 }
 
-func (n *node) clearNames(object map[string]any) (left map[string]any, changed bool) {
+func (n *Node) clearNames(object map[string]any) (left map[string]any, changed bool) {
 	left = object
 	clone := func() {
 		if !changed {
 			left, changed = maps.Clone(object), true
 		}
 	}
-	for _, child := range n.children {
-		value, ok := object[child.name]
+	for _, child := range n.Children {
+		value, ok := object[child.Name]
 		if !ok {
 			continue
 		}
@@ -194,16 +194,16 @@ func (n *node) clearNames(object map[string]any) (left map[string]any, changed b
 				child.omit.markFound()
 			}
 			clone()
-			delete(left, child.name)
+			delete(left, child.Name)
 			continue
 		}
 		value, differs := child.clearUntyped(value)
 		if inner, ok := value.(map[string]any); ok && child.isMap && len(inner) == 0 {
 			clone()
-			delete(left, child.name)
+			delete(left, child.Name)
 		} else if differs {
 			clone()
-			left[child.name] = value
+			left[child.Name] = value
 		}
 	}
 	return left, changed
@@ -236,7 +236,7 @@ func isEmptyUntyped(v any) bool {
 	return false
 }
 
-func (n *node) clearItems(list []any) (left []any, changed bool) {
+func (n *Node) clearItems(list []any) (left []any, changed bool) {
 	left = list
 	for i, item := range list {
 		item, differs := n.clearUntyped(item)

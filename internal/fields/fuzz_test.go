@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package omit_test
+package fields
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinformer/kinformer/internal/layout"
-	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/testing/randomapi"
 	"github.com/kinformer/kinformer/internal/wire"
 )
@@ -28,9 +27,9 @@ var podPaths = []string{
 	"spec.volumes.configMap.items", "spec.nodeSelector", "spec.priority", "status.conditions.message",
 }
 
-func newPodFields(tb testing.TB) *omit.Fields {
+func newPodFields(tb testing.TB) *Omitted {
 	tb.Helper()
-	fields, err := omit.New(podType, podPaths, true)
+	fields, err := Omit(podType, podPaths, true)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -38,7 +37,7 @@ func newPodFields(tb testing.TB) *omit.Fields {
 }
 
 // checkPod compares a Pod decoded from edited bytes with one that was edited after decoding.
-func checkPod(t *testing.T, fields *omit.Fields, raw []byte,
+func checkPod(t *testing.T, fields *Omitted, raw []byte,
 	edit editFunc, decode func([]byte) (runtime.Object, error),
 ) {
 	t.Helper()
@@ -64,7 +63,7 @@ func checkPod(t *testing.T, fields *omit.Fields, raw []byte,
 }
 
 // editFunc is AppendProtobuf or AppendJSON.
-type editFunc func(dst, raw []byte, at layout.Object) (omit.Edited, bool)
+type editFunc func(dst, raw []byte, at layout.Object) (Edited, bool)
 
 // layoutOf returns the layout of an object, as the splitter finds it; zero for malformed bytes.
 func layoutOf(raw []byte) layout.Object {
@@ -178,7 +177,7 @@ func FuzzJSON(f *testing.F) {
 
 func checkUnstructuredJSON(t *testing.T, raw []byte) {
 	t.Helper()
-	fields, err := omit.New(unstructuredType, podPaths, true)
+	fields, err := Omit(unstructuredType, podPaths, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package partial
+package fields
 
 import (
 	"encoding/json"
@@ -17,7 +17,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -83,11 +82,6 @@ type promoting struct {
 	metav1.Time `json:"startTime"`
 }
 
-var (
-	podType          = reflect.TypeFor[*corev1.Pod]()
-	unstructuredType = reflect.TypeFor[*unstructured.Unstructured]()
-)
-
 // TestFieldsThatCannotBeRead resolves structs whose error names the field.
 func TestFieldsThatCannotBeRead(t *testing.T) {
 	text := reflect.TypeFor[string]()
@@ -97,12 +91,12 @@ func TestFieldsThatCannotBeRead(t *testing.T) {
 	}{
 		{podType, text, "string is not a struct"},
 		{podType, reflect.TypeFor[*struct{}](), "*struct {} is not a struct"},
-		{podType, reflect.TypeFor[promoting](), "partial.promoting has a form of its own"},
+		{podType, reflect.TypeFor[promoting](), "fields.promoting has a form of its own"},
 		{reflect.TypeFor[corev1.Pod](), in(text, "spec"), "v1.Pod is not a pointer to a struct"},
 		{reflect.TypeFor[metav1.Object](), in(text, "spec"), "v1.Object is not a pointer to a struct"},
 		{reflect.TypeFor[*string](), in(text, "spec"), "*string is not a pointer to a struct"},
 		{reflect.TypeFor[*metav1.Status](), in(text, "message"), "*v1.Status has no ObjectMeta"},
-		{reflect.TypeFor[*ownMetadata](), in(text, "message"), "*partial.ownMetadata has no ObjectMeta"},
+		{reflect.TypeFor[*ownMetadata](), in(text, "message"), "*fields.ownMetadata has no ObjectMeta"},
 		{podType, fieldsNamed("spec", "spec"), "field spec: it is not exported"},
 		{podType, reflect.TypeFor[struct{ Spec struct{} }](), "field Spec: its json tag names no field"},
 		{podType, reflect.TypeFor[struct {
@@ -146,14 +140,14 @@ func TestFieldsThatCannotBeRead(t *testing.T) {
 		{podType, in(reflect.TypeFor[map[string]string](), "spec", "overhead"), "field Spec.Overhead: its type must be resource.Quantity, which has a form of its own, not string"},
 		{podType, in(reflect.SliceOf(in(reflect.SliceOf(in(text, "containerPort")), "ports")), "spec", "containers"), "field Spec.Containers.Ports.ContainerPort: its type must be int32"},
 		{podType, in(reflect.SliceOf(in(in(in(text, "port"), "httpGet"), "livenessProbe")), "spec", "containers"), "field Spec.Containers.LivenessProbe: its type must be *v1.Probe"},
-		{podType, in(reflect.TypeFor[upper](), "spec", "nodeName"), "field Spec.NodeName: its type must be string or of the same kind, not partial.upper"},
-		{podType, in(reflect.TypeFor[quoted](), "spec", "nodeName"), "field Spec.NodeName: its type must be string or of the same kind, not partial.quoted"},
-		{podType, in(reflect.TypeFor[level](), "spec", "nodeName"), "field Spec.NodeName: its type must be string or of the same kind, not partial.level"},
-		{podType, in(reflect.TypeFor[map[upper]string](), "spec", "nodeSelector"), "field Spec.NodeSelector: its type must be map[string]string, not map[partial.upper]string"},
+		{podType, in(reflect.TypeFor[upper](), "spec", "nodeName"), "field Spec.NodeName: its type must be string or of the same kind, not fields.upper"},
+		{podType, in(reflect.TypeFor[quoted](), "spec", "nodeName"), "field Spec.NodeName: its type must be string or of the same kind, not fields.quoted"},
+		{podType, in(reflect.TypeFor[level](), "spec", "nodeName"), "field Spec.NodeName: its type must be string or of the same kind, not fields.level"},
+		{podType, in(reflect.TypeFor[map[upper]string](), "spec", "nodeSelector"), "field Spec.NodeSelector: its type must be map[string]string, not map[fields.upper]string"},
 		{reflect.TypeFor[*corev1.Service](), in(reflect.SliceOf(in(reflect.TypeFor[int32](), "targetPort")), "spec", "ports"), "field Spec.Ports.TargetPort: its type must be intstr.IntOrString, which has a form of its own, not int32"},
 		{reflect.TypeFor[*authorizationv1.SubjectAccessReview](), in(reflect.TypeFor[map[string][]string](), "spec", "extra"), "field Spec.Extra: its type must be v1.ExtraValue, which has a form of its own, not []string"},
 		{reflect.TypeFor[*corev1.PersistentVolumeClaim](), in(reflect.TypeFor[int64](), "spec", "resources"), "field Spec.Resources: its type must be v1.VolumeResourceRequirements"},
-		{reflect.TypeFor[*pointerInside](), in(text, "name"), `field Name: partial.pointerInside has "name" behind an embedded pointer`},
+		{reflect.TypeFor[*pointerInside](), in(text, "name"), `field Name: fields.pointerInside has "name" behind an embedded pointer`},
 		{unstructuredType, in(reflect.TypeFor[any](), "spec"), "field Spec: its type cannot be interface {}"},
 		{unstructuredType, in(reflect.TypeFor[[]any](), "spec"), "field Spec: its type cannot be interface {}"},
 		{unstructuredType, in(reflect.TypeFor[func()](), "spec", "a"), "field Spec.A: its type cannot be func()"},
@@ -162,9 +156,9 @@ func TestFieldsThatCannotBeRead(t *testing.T) {
 		{unstructuredType, in(reflect.TypeFor[complex128](), "spec"), "field Spec: its type cannot be complex128"},
 		{unstructuredType, in(reflect.TypeFor[unsafe.Pointer](), "spec"), "field Spec: its type cannot be unsafe.Pointer"},
 		{unstructuredType, in(reflect.TypeFor[map[int]string](), "spec"), "field Spec: the keys of map[int]string are not strings"},
-		{unstructuredType, in(reflect.TypeFor[map[level]string](), "spec"), "field Spec: the keys of map[partial.level]string are not strings"},
-		{unstructuredType, in(reflect.TypeFor[quoted](), "spec"), "field Spec: partial.quoted has no UnmarshalJSON or UnmarshalText"},
-		{unstructuredType, in(reflect.TypeFor[shallow](), "spec"), "field Spec: partial.shallow has no DeepCopyInto"},
+		{unstructuredType, in(reflect.TypeFor[map[level]string](), "spec"), "field Spec: the keys of map[fields.level]string are not strings"},
+		{unstructuredType, in(reflect.TypeFor[quoted](), "spec"), "field Spec: fields.quoted has no UnmarshalJSON or UnmarshalText"},
+		{unstructuredType, in(reflect.TypeFor[shallow](), "spec"), "field Spec: fields.shallow has no DeepCopyInto"},
 		{unstructuredType, in(reflect.TypeFor[pointers](), "spec"), "field Spec: [1]*int has no DeepCopyInto"},
 		{unstructuredType, in(reflect.TypeFor[*big.Int](), "spec"), "field Spec: big.Int has no DeepCopyInto"},
 		{unstructuredType, in(text, "metadata"), `field Metadata: "metadata" is not to be named: ObjectMeta has it`},

@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package omit_test
+package fields
 
 import (
 	"encoding/json"
@@ -12,8 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
-
-	"github.com/kinformer/kinformer/internal/omit"
 )
 
 // base is embedded, and cannot be set by reflection, since it is not exported.
@@ -58,14 +56,14 @@ func (u *unusual) DeepCopyObject() runtime.Object { return u }
 func TestUnusualTypes(t *testing.T) {
 	goType := reflect.TypeFor[*unusual]()
 	for path, want := range map[string]string{
-		"colour":       "has no field colour",
-		"rules.A":      "omit_test.Rules, which has no fields",
+		"colour":       `has no field "colour"`,
+		"rules.A":      "fields.Rules, which has no fields",
 		"ownLabels[a]": "is no map",
-		"A":            "has no field A",
-		"shape":        "has no field shape",
+		"A":            `has no field "A"`,
+		"shape":        `has no field "shape"`,
 	} {
-		if _, err := omit.New(goType, []string{path}, true); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("New(%q) returned %v, want an error with %q", path, err, want)
+		if _, err := Omit(goType, []string{path}, true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Omit(%q) returned %v, want an error with %q", path, err, want)
 		}
 	}
 	for path, raw := range map[string]string{
@@ -74,9 +72,9 @@ func TestUnusualTypes(t *testing.T) {
 		"Items.A": `{"Items":[{"A":1,"B":2}]}`,
 		"rules":   `{"rules":[{"A":1}]}`,
 	} {
-		fields, err := omit.New(goType, []string{path}, true)
+		fields, err := Omit(goType, []string{path}, true)
 		if err != nil {
-			t.Errorf("New(%q) returned %v", path, err)
+			t.Errorf("Omit(%q) returned %v", path, err)
 			continue
 		}
 		decode := func(raw []byte) (runtime.Object, error) {

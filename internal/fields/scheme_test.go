@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package omit_test
+package fields
 
 import (
 	"encoding/json"
@@ -19,7 +19,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/kinformer/kinformer/internal/omit"
 	"github.com/kinformer/kinformer/internal/testing/randomapi"
 )
 
@@ -56,15 +55,15 @@ func randomPath(r *rand.Rand, v reflect.Value) string {
 	}
 }
 
-// newFields returns one to three random fields of an object. Of the paths, it drops those that
+// randomOmitted returns one to three random fields of an object. Of the paths, it drops those that
 // cannot be omitted.
-func newFields(r *rand.Rand, obj runtime.Object) (fields *omit.Fields, paths []string) {
+func randomOmitted(r *rand.Rand, obj runtime.Object) (fields *Omitted, paths []string) {
 	for range 1 + r.IntN(3) {
 		path := randomPath(r, reflect.ValueOf(obj))
 		if r.IntN(8) == 0 {
 			path = "metadata.managedFields"
 		}
-		more, err := omit.New(reflect.TypeOf(obj), append(paths[:len(paths):len(paths)], path), true)
+		more, err := Omit(reflect.TypeOf(obj), append(paths[:len(paths):len(paths)], path), true)
 		if err == nil {
 			fields, paths = more, append(paths, path)
 		}
@@ -83,7 +82,7 @@ func TestCutOutEqualsCleared(t *testing.T) {
 			seed := int64(i*objectsPerType + j)
 			obj := randomapi.New(goType, seed)
 			r := rand.New(rand.NewPCG(uint64(seed), 1))
-			fields, paths := newFields(r, obj)
+			fields, paths := randomOmitted(r, obj)
 			if fields == nil {
 				continue
 			}
@@ -99,7 +98,7 @@ func TestCutOutEqualsCleared(t *testing.T) {
 	}
 }
 
-func checkProtobuf(t *testing.T, name string, fields *omit.Fields, obj randomapi.Object) {
+func checkProtobuf(t *testing.T, name string, fields *Omitted, obj randomapi.Object) {
 	t.Helper()
 	raw, _ := randomapi.Encode(t, obj)
 	decode := func(raw []byte) (runtime.Object, error) {
@@ -109,7 +108,7 @@ func checkProtobuf(t *testing.T, name string, fields *omit.Fields, obj randomapi
 	checkEdited(t, name+", protobuf", fields, raw, fields.AppendProtobuf, decode)
 }
 
-func checkTypedJSON(t *testing.T, name string, fields *omit.Fields, obj randomapi.Object) {
+func checkTypedJSON(t *testing.T, name string, fields *Omitted, obj randomapi.Object) {
 	t.Helper()
 	_, raw := randomapi.Encode(t, obj)
 	decode := func(raw []byte) (runtime.Object, error) {
@@ -121,7 +120,7 @@ func checkTypedJSON(t *testing.T, name string, fields *omit.Fields, obj randomap
 
 func checkUnstructured(t *testing.T, name string, paths []string, obj randomapi.Object) {
 	t.Helper()
-	fields, err := omit.New(reflect.TypeFor[*unstructured.Unstructured](), paths, true)
+	fields, err := Omit(reflect.TypeFor[*unstructured.Unstructured](), paths, true)
 	if err != nil { // such as a path through a map with numbers as keys
 		return
 	}
@@ -139,7 +138,7 @@ func decodeUnstructured(raw []byte) (runtime.Object, error) {
 
 // checkEdited compares an object decoded from edited bytes with the same decoded first, and checks
 // that the original is unchanged.
-func checkEdited(t *testing.T, name string, fields *omit.Fields, raw []byte,
+func checkEdited(t *testing.T, name string, fields *Omitted, raw []byte,
 	edit editFunc, decode func([]byte) (runtime.Object, error),
 ) {
 	t.Helper()
@@ -174,7 +173,7 @@ func checkEdited(t *testing.T, name string, fields *omit.Fields, raw []byte,
 
 // TestPodWithoutEverythingOptional omits a field of each kind and names what must be left.
 func TestPodWithoutEverythingOptional(t *testing.T) {
-	fields, err := omit.New(reflect.TypeFor[*corev1.Pod](), []string{
+	fields, err := Omit(reflect.TypeFor[*corev1.Pod](), []string{
 		"metadata.managedFields", "metadata.annotations[a.b/c]", "metadata.labels[only]", "spec.containers.env",
 		"spec.volumes.configMap.items", "spec.nodeName", "status.conditions",
 	}, true)

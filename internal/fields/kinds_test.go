@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package partial_test
+package fields_test
 
 import (
 	"reflect"
@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/kinformer/kinformer/internal/partial"
+	"github.com/kinformer/kinformer/internal/fields"
 )
 
 var podType = reflect.TypeFor[*corev1.Pod]()
@@ -47,8 +47,8 @@ func TestTypesOfFields(t *testing.T) {
 	}
 	ports := []string{"spec", "containers", "livenessProbe", "httpGet", "port"}
 	for name, test := range map[string]struct {
-		fields reflect.Type
-		want   string // none if empty
+		own  reflect.Type
+		want string // none if empty
 	}{
 		"same type":           {in(reflect.TypeFor[corev1.PodSpec](), "spec"), ""},
 		"kind of a string":    {in(reflect.TypeFor[phase](), "status", "phase"), ""},
@@ -92,7 +92,7 @@ func TestTypesOfFields(t *testing.T) {
 		"string option": {structWith([]string{"spec,string"}, reflect.TypeFor[corev1.PodSpec]()), `the option "string"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := partial.Resolve(podType, test.fields)
+			_, err := fields.Resolve(podType, test.own)
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Resolve returned %v, want %q", err, test.want)
 			}
@@ -102,7 +102,7 @@ func TestTypesOfFields(t *testing.T) {
 
 // TestTypesOfUntypedFields has fields of objects of which no Go type is known.
 func TestTypesOfUntypedFields(t *testing.T) {
-	for fields, want := range map[reflect.Type]string{
+	for own, want := range map[reflect.Type]string{
 		in(reflect.TypeFor[map[string][]*int64](), "spec", "a"):      "",
 		in(reflect.TypeFor[map[string]resource.Quantity](), "spec"):  "",
 		in(reflect.TypeFor[map[string]any](), "spec"):                "its type cannot be interface {}",
@@ -116,9 +116,9 @@ func TestTypesOfUntypedFields(t *testing.T) {
 		in(reflect.TypeFor[complex64](), "spec"):                     "its type cannot be complex64",
 		reflect.TypeFor[map[string]string]():                         "is not a struct",
 	} {
-		_, err := partial.Resolve(reflect.TypeFor[*unstructured.Unstructured](), fields)
+		_, err := fields.Resolve(reflect.TypeFor[*unstructured.Unstructured](), own)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("Resolve of %s returned %v, want %q", fields, err, want)
+			t.Errorf("Resolve of %s returned %v, want %q", own, err, want)
 		}
 	}
 }
@@ -159,13 +159,13 @@ func somePod() *corev1.Pod {
 // TestCopiesShareNothing copies fields from a Pod, and from a struct with them. Nil stays nil, and
 // empty stays empty.
 func TestCopiesShareNothing(t *testing.T) {
-	fields, err := partial.Resolve(podType, reflect.TypeFor[copiedFields]())
+	copied, err := fields.Resolve(podType, reflect.TypeFor[copiedFields]())
 	if err != nil {
 		t.Fatal(err)
 	}
 	pod, first, second := somePod(), &copiedFields{}, &copiedFields{}
-	fields.Copy(first, pod)
-	partial.DeepCopy(second, first)
+	copied.Copy(first, pod)
+	fields.DeepCopy(second, first)
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("copy of a copy (-want +got):\n%s", diff)
 	}
@@ -182,7 +182,7 @@ func TestCopiesShareNothing(t *testing.T) {
 		t.Errorf("the Pod shares parts with a copy (-want +got):\n%s", diff)
 	}
 	expected := &copiedFields{}
-	fields.Copy(expected, somePod())
+	copied.Copy(expected, somePod())
 	if diff := cmp.Diff(expected, second); diff != "" {
 		t.Errorf("the copy of the copy shares parts with it (-want +got):\n%s", diff)
 	}
@@ -194,7 +194,7 @@ func TestCopyOfLargeQuantity(t *testing.T) {
 		Memory resource.Quantity `json:"memory"`
 	}
 	from, to := &limits{resource.MustParse("100000000000000000000000")}, &limits{}
-	partial.DeepCopy(to, from)
+	fields.DeepCopy(to, from)
 	to.Memory.Add(resource.MustParse("1"))
 	if want := resource.MustParse("100000000000000000000000"); from.Memory.Cmp(want) != 0 {
 		t.Errorf("the original is %v after a change of the copy, want %v", from.Memory.AsDec(), want.AsDec())

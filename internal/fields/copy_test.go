@@ -1,7 +1,7 @@
 // Copyright The kinformer Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package partial
+package fields
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 )
 
 // randomStructs calls test for random objects, and structs with some of their fields.
-func randomStructs(t *testing.T, test func(name string, object randomapi.Object, fields *Fields)) {
+func randomStructs(t *testing.T, test func(name string, object randomapi.Object, fields *Partial)) {
 	t.Helper()
 	const each = 6
 	for i, goType := range randomapi.Types(t) {
@@ -39,8 +39,8 @@ func randomStructs(t *testing.T, test func(name string, object randomapi.Object,
 // compares the original with another copy.
 func TestDeepCopySharesNothing(t *testing.T) {
 	written := 0
-	randomStructs(t, func(name string, object randomapi.Object, fields *Fields) {
-		own := reflect.New(fields.Root.Type)
+	randomStructs(t, func(name string, object randomapi.Object, fields *Partial) {
+		own := reflect.New(fields.Root.Own)
 		fields.Copy(own.Interface(), object)
 		copied, again := reflect.New(own.Type().Elem()), reflect.New(own.Type().Elem())
 		for _, to := range []reflect.Value{copied, again} {
@@ -62,8 +62,8 @@ func TestDeepCopySharesNothing(t *testing.T) {
 // TestCopySharesNothingWithObject overwrites all that a struct refers to, whose fields were copied
 // from an object.
 func TestCopySharesNothingWithObject(t *testing.T) {
-	randomStructs(t, func(name string, object randomapi.Object, fields *Fields) {
-		whole := WithMetadata(randomapi.KeptType(fields.Root.Type), fields)
+	randomStructs(t, func(name string, object randomapi.Object, fields *Partial) {
+		whole := fields.WithMetadata(randomapi.KeptType(fields.Root.Own))
 		before := object.DeepCopyObject()
 		overwrite(reflect.ValueOf(whole.Of(object)))
 		if !reflect.DeepEqual(object, before) {
@@ -113,7 +113,7 @@ func overwrite(v reflect.Value) (written int) {
 // the objects' JSON, as JSON.
 func TestCopyEqualsJSONRoundTrip(t *testing.T) {
 	compared := 0
-	randomStructs(t, func(name string, object randomapi.Object, fields *Fields) {
+	randomStructs(t, func(name string, object randomapi.Object, fields *Partial) {
 		raw, err := json.Marshal(object)
 		if err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestCopyEqualsJSONRoundTrip(t *testing.T) {
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, object); err != nil {
 			t.Fatal(err)
 		}
-		got, want := reflect.New(fields.Root.Type), reflect.New(fields.Root.Type)
+		got, want := reflect.New(fields.Root.Own), reflect.New(fields.Root.Own)
 		fields.Copy(got.Interface(), object)
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, want.Interface()); err != nil {
 			t.Fatalf("%s: %v", name, err)
