@@ -11,9 +11,9 @@ import (
 	"github.com/kinformer/kinformer/internal/protowire"
 )
 
-// DecodeUpdate decodes two states of an object. Strings, maps, slices and values behind pointers of
-// the new state whose encoding is that in the old one are not decoded again: both states share
-// them.
+// DecodeUpdate decodes two states of an object as Decode does. Strings, maps, slices and pointers
+// of the new state whose encoding equals that in the old one are not decoded again: both states
+// share them.
 func (d *Decoder) DecodeUpdate(oldRaw, newRaw []byte) (old, updated any, err error) {
 	if old, err = d.Decode(oldRaw); err != nil {
 		return nil, nil, err
@@ -42,10 +42,10 @@ type state struct {
 }
 
 // decodeUpdated decodes a message into the zero value at an address, and shares parts with the old
-// state. It returns an error if the fields of one of the states are not in the order of their
-// numbers, in which Kubernetes' encoders write them: a field that occurs twice is merged.
+// state. It returns an error if one of the states is not encoded as Kubernetes' encoders do: a
+// field that occurs twice is merged, so that its value is not that of the bytes that are compared.
 func (d *Decoder) decodeUpdated(m *messagePlan, at addr, raw []byte, old state) error {
-	if m.custom != nil {
+	if m.custom != nil || m.recursive {
 		return d.decodeMessage(m, at, raw)
 	}
 	is, was := fieldReader{message: m, b: raw}, fieldReader{message: m, b: old.raw}
@@ -61,37 +61,37 @@ func (d *Decoder) decodeUpdated(m *messagePlan, at addr, raw []byte, old state) 
 		if is.number == endOfMessage {
 			return nil
 		}
-		f := is.field
-		if f == nil {
-			continue
-		}
-		to, from := at.add(f.offset), old.at.add(f.offset)
-		if was.number == is.number {
-			if bytes.Equal(is.encoding(), was.encoding()) && !is.overruns() && f.share(to, from) {
-				continue
+		if f := is.field; f != nil {
+			if err := d.decodeUpdatedField(f, at.add(f.offset), old.at.add(f.offset), &is, &was); err != nil {
+				return err
 			}
-			if f.op == opMessage {
-				if err := d.decodeUpdated(f.message, to, is.content(), state{from, was.content()}); err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		if _, err := d.decodeField(f, to, wireField{raw, is.start, is.value}, is.wire); err != nil {
-			return err
 		}
 	}
 }
 
-// share copies a value of the field, but numbers and messages that are part of the struct. It
-// reports whether it has.
+// decodeUpdatedField decodes the field that is has read. The field of the old state, if it has one,
+// is at the address from, and was has read it.
+func (d *Decoder) decodeUpdatedField(f *fieldPlan, to, from addr, is, was *fieldReader) error {
+	if was.number == is.number {
+		if bytes.Equal(is.encoding(), was.encoding()) && !is.overruns() && f.share(to, from) {
+			return nil
+		}
+		if f.op == opMessage {
+			return d.decodeUpdated(f.message, to, is.content(), state{from, was.content()})
+		}
+	}
+	_, err := d.decodeField(f, to, wireField{is.b, is.start, is.value}, f.wire)
+	return err
+}
+
+// share copies a string, pointer, map or slice of the field. It reports whether the field is one.
 func (f *fieldPlan) share(to, from addr) bool {
-	switch f.op {
-	case opString:
+	switch f.goType.Kind() {
+	case reflect.String:
 		*to.string() = *from.string()
-	case opBoolP, opInt32P, opInt64P, opStringP, opMessageP, opStringMap, opBytesMap, opQuantityMap, opMessageMap:
+	case reflect.Pointer, reflect.Map:
 		to.setRef(from.ref())
-	case opStrings, opBytes, opSharedBytes, opMessages:
+	case reflect.Slice:
 		to.setSliceRef(from.sliceRef())
 	default:
 		return false
@@ -99,26 +99,26 @@ func (f *fieldPlan) share(to, from addr) bool {
 	return true
 }
 
-// fieldReader reads the fields of a message. All consecutive elements of a slice or a map are one.
+// fieldReader reads the fields of a message. All elements of a slice or a map are one field.
 type fieldReader struct {
 	message *messagePlan
 	b       []byte
 
 	// The field read last.
 	field    *fieldPlan // nil if it is unknown
-	number   int32
-	wire     int
+	number   int64
 	start    int // of the tag
 	value    int // after the tag
 	elements int
 	end      int
 }
 
-const endOfMessage = math.MaxInt32 // above any field's number
+const endOfMessage = math.MaxInt32 + 1 // above any field's number
 
-// next reads a field, or sets number to endOfMessage if there are no more. It returns errMerge if
-// the field's number is not larger than that before, except those of unknown fields and of lists of
-// numbers.
+// next reads a field, or sets number to endOfMessage if there are no more. It returns an error if
+// the fields are not in the order of their numbers, or the field has another wire type than its
+// plan. Unknown fields may repeat. A packed number may end in the next field, so that the fields
+// after it would be others than Decode finds.
 func (r *fieldReader) next() error {
 	if r.end == len(r.b) {
 		r.number = endOfMessage
@@ -140,19 +140,17 @@ func (r *fieldReader) next() error {
 	if int(number) < len(r.message.fields) {
 		f = r.message.fields[number]
 	}
-	if number < r.number || number == r.number && f != nil && (f.op < opBools || f.op > opInt64s) {
+	if f != nil && wire != f.wire {
+		return protowire.ErrType(wire)
+	}
+	if int64(number) < r.number || int64(number) == r.number && f != nil {
 		return errMerge
 	}
-	r.field, r.number, r.wire, r.start, r.value, r.elements, r.end = f, number, wire, r.end, value, 1, end
-	if f != nil && f.isRepeated() && wire == protowire.TypeBytes {
-		r.elements, r.end = measureRun(r.b, r.start, value, end)
+	r.field, r.number, r.start, r.value, r.elements, r.end = f, int64(number), r.end, value, 1, end
+	if f != nil && (f.element != nil || f.op >= opStringMap) {
+		r.elements, r.end = measureRun(r.b, r.start, value, end, wire)
 	}
 	return nil
-}
-
-// isRepeated reports whether consecutive fields are decoded as one.
-func (f *fieldPlan) isRepeated() bool {
-	return f.op == opStrings || f.op >= opMessages
 }
 
 // encoding returns the bytes of the field, tags included.
@@ -160,10 +158,7 @@ func (r *fieldReader) encoding() []byte { return r.b[r.start:r.end] }
 
 // content returns the bytes of a field of one message.
 func (r *fieldReader) content() []byte {
-	from, to, err := protowire.Bounds(r.b, r.value)
-	if err != nil {
-		return nil
-	}
+	from, to, _ := protowire.Bounds(r.b, r.value)
 	return r.b[from:to]
 }
 
