@@ -97,7 +97,7 @@ func (c protobufCodec) Decode(raw []byte) (runtime.Object, error) {
 }
 
 // decodeUpdate decodes two states of an object, which share equal parts. It returns an error if one
-// cannot be decoded, or is copied from an object of another type.
+// cannot be decoded, or if decoded objects are copies of fields of whole objects.
 func (c protobufCodec) decodeUpdate(oldRaw, newRaw []byte) (old, updated any, err error) {
 	decoder, err := c.decoders.protobuf()
 	if err != nil {

@@ -264,10 +264,13 @@ func (p *Packer) Unpack(packed pack.Object) (obj any, err error) {
 // decode.Decoder.DecodeUpdate. It returns an error if one cannot be decoded, or is not decoded from
 // protobuf as a whole.
 func (p *Packer) UnpackUpdate(old, updated pack.Object) (states [2]any, err error) {
+	c, ok := p.codec.(protobufCodec)
+	if !ok {
+		return states, errors.ErrUnsupported
+	}
 	err = withBytes(old, func(oldRaw []byte) error {
 		return withBytes(updated, func(newRaw []byte) error {
-			c, ok := p.codecOf(oldRaw).(protobufCodec)
-			if !ok || p.codecOf(newRaw) != feed.Codec(c) {
+			if p.storedFormat(oldRaw) != p.format || p.storedFormat(newRaw) != p.format {
 				return errors.ErrUnsupported
 			}
 			states[0], states[1], err = c.decodeUpdate(oldRaw, newRaw)
