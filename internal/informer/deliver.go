@@ -120,7 +120,7 @@ func (h *Handler) untimed(load func() (any, bool)) (any, bool) {
 func (h *Handler) loadUpdate(event *Event, c *change) (ok bool) {
 	hasOld := h.config.WithoutOld
 	if !hasOld {
-		if h.store.IsPacked() {
+		if h.store.IsPacked() { // load finds both states while they are referenced
 			states, _ := h.untimed(func() (any, bool) { return h.store.DecodeUpdate(c.Old, c.New), true })
 			defer runtime.KeepAlive(states)
 		}
