@@ -178,6 +178,15 @@ func TestStatesOfAnUpdateAreDecodedTogether(t *testing.T) {
 	states, old, updated = [2]any{}, nil, nil
 	waitUntilFreed(t, packedOf(before.ref))
 	waitUntilFreed(t, packedOf(after.ref))
+	for _, entry := range []*Entry{before, after} {
+		live, _ := h.Load("a", entry)
+		if states := h.DecodeUpdate(before, after); states != [2]any{} || packer.updates != 1 {
+			t.Errorf("both states were decoded although %v is live", live)
+		}
+		runtime.KeepAlive(live)
+		live = nil
+		waitUntilFreed(t, packedOf(entry.ref))
+	}
 	packer.broken = true
 	if states := h.DecodeUpdate(before, after); states != [2]any{} || packer.updates != 2 {
 		t.Errorf("got %v of states that cannot be decoded", states)
