@@ -96,7 +96,7 @@ type InformerOptions[T Object] struct {
 	// µs for a Pod) unless a reader still references the decoded object. It suits large collections
 	// of which little is read at a time; see docs/memory.md. Objects of types with protobuf methods
 	// have no apiVersion and kind, and nil instead of empty maps and slices, as when decoded from
-	// protobuf.
+	// protobuf. The two states of an update may share equal parts.
 	Packed bool
 	// ShareEqual lets objects share equal maps, slices and structs, not only strings. A write into
 	// one object, which is forbidden, is then visible in others. It has an effect on objects of

@@ -25,7 +25,7 @@ func packedEvent(scale Scale) []harness.Experiment {
 }
 
 func readEachEvent(scale Scale, order string, burst int) harness.Experiment {
-	const reason = "The old state of an update is unpacked and decoded, too, unless the object was among the last 1,000 events."
+	const reason = "The old state is decoded as well, because no reader references it; equal parts of the new state are taken from it."
 	sides := []string{child.PackedReconciler, child.ClientGoReconciler}
 	return harness.Experiment{
 		Row: "packed-event", Setup: order, Sides: sides,

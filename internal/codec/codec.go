@@ -4,6 +4,7 @@
 package codec
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -87,12 +88,28 @@ func (c protobufCodec) Decode(raw []byte) (runtime.Object, error) {
 	if err := c.checkMemory(raw); err != nil {
 		return nil, err
 	}
-	defer c.decoders.options.Timing.end(c.decoders.options.Timing.begin())
+	defer c.decoders.options.Timing.end(c.decoders.options.Timing.begin(), 1)
 	obj, err := decoder.Decode(raw)
 	if err != nil {
 		return nil, c.wrap(err)
 	}
 	return obj.(runtime.Object), nil
+}
+
+// decodeUpdate decodes two states of an object, which share equal parts. It returns an error if one
+// cannot be decoded, or if decoded objects are copies of fields of whole objects.
+func (c protobufCodec) decodeUpdate(oldRaw, newRaw []byte) (old, updated any, err error) {
+	decoder, err := c.decoders.protobuf()
+	if err != nil {
+		return nil, nil, err
+	}
+	direct, ok := decoder.(*decode.Decoder)
+	if !ok {
+		return nil, nil, errors.ErrUnsupported
+	}
+	began := c.decoders.options.Timing.begin()
+	defer c.decoders.options.Timing.end(began, 2)
+	return direct.DecodeUpdate(oldRaw, newRaw)
 }
 
 // check returns the error that Decode returns. It builds no object.
@@ -146,7 +163,7 @@ func (c *jsonCodec) Decode(raw []byte) (runtime.Object, error) {
 	if err := c.checkMemory(raw); err != nil {
 		return nil, err
 	}
-	defer c.decoders.options.Timing.end(c.decoders.options.Timing.begin())
+	defer c.decoders.options.Timing.end(c.decoders.options.Timing.begin(), 1)
 	objects := c.decoders.objects
 	if objects.GoType == reflect.TypeFor[*unstructured.Unstructured]() && objects.Partial == nil {
 		return c.decodeUnstructured(raw)

@@ -260,6 +260,26 @@ func (p *Packer) Unpack(packed pack.Object) (obj any, err error) {
 	return obj, err
 }
 
+// UnpackUpdate decodes two packed states of an object, which share equal parts: see
+// decode.Decoder.DecodeUpdate. It returns an error if one cannot be decoded, or is not decoded from
+// protobuf as a whole.
+func (p *Packer) UnpackUpdate(old, updated pack.Object) (states [2]any, err error) {
+	c, ok := p.codec.(protobufCodec)
+	if !ok {
+		return states, errors.ErrUnsupported
+	}
+	err = withBytes(old, func(oldRaw []byte) error {
+		return withBytes(updated, func(newRaw []byte) error {
+			if p.storedFormat(oldRaw) != p.format || p.storedFormat(newRaw) != p.format {
+				return errors.ErrUnsupported
+			}
+			states[0], states[1], err = c.decodeUpdate(oldRaw, newRaw)
+			return err
+		})
+	})
+	return states, err
+}
+
 var errNoLabels = errors.New("the place of the labels is not known")
 
 // Labels returns the labels of a packed object without decoding the object. All objects of a

@@ -6,6 +6,7 @@ package codec
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"reflect"
@@ -174,6 +175,52 @@ func TestPackedObjectEqualsDecodedObject(t *testing.T) {
 					t.Errorf("unpacked %#v, %v, want %#v", obj, err, want)
 				}
 			})
+		}
+	}
+}
+
+// TestUnpackUpdate unpacks both states of an update. The zero pack.Object, whose bytes cannot be
+// unpacked, stands for states whose bytes are not looked at because they are JSON.
+func TestUnpackUpdate(t *testing.T) {
+	for name, c := range packerCases(t) {
+		timing := new(Timing)
+		packer := NewPacker(c.packer.objects, Options{Timing: timing}, func() bool { return false })
+		if c.packer.format == wire.JSON {
+			if _, err := packer.UnpackUpdate(pack.Object{}, pack.Object{}); !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("%s: error %v", name, err)
+			}
+			continue
+		}
+		decoded, err := Decode[object](feed.Item{Raw: c.raw, Codec: c.codec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded.SetLabels(map[string]string{"updated": "yes"})
+		old, err := packer.Pack(feed.Item{Raw: c.raw, Codec: c.codec}, pack.Object{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		updated, err := packer.Pack(feed.Item{Object: decoded}, old, func() (any, error) { return decoded, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if states, err := packer.UnpackUpdate(old, updated); c.packer.objects.Partial != nil { // the new one is JSON
+			if !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("%s: error %v", name, err)
+			}
+			updated = old
+		} else if err != nil || !reflect.DeepEqual(states[1], decoded) {
+			t.Errorf("%s: unpacked %v, %v, want %v", name, states[1], err, decoded)
+		}
+		before, _ := timing.Total()
+		states, err := packer.UnpackUpdate(old, updated)
+		if after, _ := timing.Total(); err != nil || after-before != 2 {
+			t.Errorf("%s: %d objects were decoded, error %v", name, after-before, err)
+		}
+		for i, state := range []pack.Object{old, updated} {
+			if want, err := packer.Unpack(state); err != nil || !reflect.DeepEqual(states[i], want) {
+				t.Errorf("%s: state %d is %v, want %v, %v", name, i, states[i], want, err)
+			}
 		}
 	}
 }

@@ -22,10 +22,10 @@ func (t *Timing) begin() time.Time {
 	return time.Now()
 }
 
-// end records that decoding of an object which began at a time has ended.
-func (t *Timing) end(began time.Time) {
+// end records that decoding of so many objects, which began at a time, has ended.
+func (t *Timing) end(began time.Time, objects int64) {
 	if t != nil {
-		t.objects.Add(1)
+		t.objects.Add(objects)
 		t.nanoseconds.Add(int64(time.Since(began)))
 	}
 }

@@ -147,13 +147,16 @@ func (d *Decoder) intern(b []byte, cache uint32) string {
 	return d.strings.Intern(b, field)
 }
 
-// decode decodes raw into the zero object at an address. It recovers from panics, because some
-// handwritten Unmarshal methods of Kubernetes panic on invalid input.
+// decode decodes raw into the zero object at an address.
 func (d *Decoder) decode(at addr, raw []byte) (err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("panic: %v", reason)
-		}
-	}()
+	defer recoverAs(&err)
 	return d.decodeMessage(d.plan.root, at, raw)
+}
+
+// recoverAs recovers from a panic, which becomes an error: some handwritten Unmarshal methods of
+// Kubernetes panic on invalid input.
+func recoverAs(err *error) {
+	if reason := recover(); reason != nil {
+		*err = fmt.Errorf("panic: %v", reason)
+	}
 }

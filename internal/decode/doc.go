@@ -28,6 +28,9 @@
 //     found by their encoding and not decoded again. A caller that writes into one object then
 //     writes into others (share.go).
 //
+// The two states of [Decoder.DecodeUpdate] share equal parts in any case, so that only what differs
+// is decoded twice (update.go).
+//
 // [Decoder.Check] and [JSON.Check] find the error of Decode without building the object, for bytes
 // that are stored and decoded later (check.go).
 //

@@ -63,7 +63,11 @@ func (d *Decoder) decodeField(f *fieldPlan, at addr, w wireField, wire int) (end
 	}
 	if wire == protowire.TypeVarint {
 		v, end, err := protowire.Varint(w.b, w.value)
-		if err == nil {
+		switch {
+		case err != nil:
+		case f.element != nil:
+			end = f.appendNumbers(at, w, end)
+		default:
 			f.setNumber(at, v)
 		}
 		return end, err
@@ -105,11 +109,24 @@ func (f *fieldPlan) setNumber(at addr, v uint64) {
 		*at.boolP() = new(v != 0)
 	case opInt32P:
 		*at.int32P() = new(int32(v))
-	case opInt64P:
-		*at.int64P() = new(int64(v))
 	default:
+		*at.int64P() = new(int64(v))
+	}
+}
+
+// appendNumbers appends a run of numbers to a slice and returns its end. The first number ends at
+// end. The slice has no spare capacity unless it had elements before; see addr.extend.
+func (f *fieldPlan) appendNumbers(at addr, w wireField, end int) (last int) {
+	n, last := measureRun(w.b, w.start, w.value, end, protowire.TypeVarint)
+	if at.isNil() {
+		*at.sliceHeader() = sliceHeader{f.element.newArray(n).p, 0, n}
+	}
+	for i := w.start; i < last; {
+		var v uint64
+		v, i, _ = protowire.Varint(w.b, i+w.value-w.start)
 		f.appendNumber(at, v)
 	}
+	return last
 }
 
 // appendNumber appends a number to a slice.

@@ -88,6 +88,7 @@ func TestNestingIsBounded(t *testing.T) {
 			if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "nested deeper than 10000 levels") {
 				t.Errorf("%s of depth %d: error %v", name, depth, err)
 			}
+			checkUpdate(t, d, nil, raw)
 			if checked := d.Check(raw); (checked == nil) != want {
 				t.Errorf("%s of depth %d: Check returns %.200v, Decode %.200v", name, depth, checked, err)
 			}

@@ -10,6 +10,7 @@ const (
 	objectsPerType = 6
 	maxElements    = 3
 	mutatedRounds  = 400
+	updateRounds   = 100
 	decoderRounds  = 10_000
 	planRounds     = 200
 	decodeRounds   = 10

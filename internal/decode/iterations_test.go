@@ -10,6 +10,7 @@ const (
 	objectsPerType = 2
 	maxElements    = 2
 	mutatedRounds  = 60
+	updateRounds   = 4
 	decoderRounds  = 3_000
 	planRounds     = 20
 	decodeRounds   = 2

@@ -6,6 +6,7 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -66,6 +67,9 @@ func nonstandard() map[string]struct {
 	affinity := func(b ...[]byte) []byte { return bytesField(18, b...) } // of PodSpec
 	unknown := join(varintField(200, 1), bytesField(201, []byte("x")), []byte{0xd5, 0x0c, 1, 2, 3, 4}, []byte{0xd1, 0x0c, 1, 2, 3, 4, 5, 6, 7, 8})
 	group := []byte{0xd3, 0x0c, 0x08, 0x01, 0xdb, 0x0c, 0xdc, 0x0c, 0xd4, 0x0c}
+	// The tag of field 9 is the end of a number in field 4. Read as a tag, it has the next 40
+	// bytes.
+	overrun := join([]byte{4<<3 | 2, 1, 0x81, 9<<3 | 2}, varintField(5, 7), bytesField(9, make([]byte, 37)))
 	return map[string]c{
 		"empty input":                            {pod, nil},
 		"duplicate scalar":                       {meta, join(bytesField(1, []byte("a")), bytesField(1, []byte("b")))},
@@ -81,6 +85,8 @@ func nonstandard() map[string]struct {
 		"map entry with unknown fields":          {meta, entry(key, unknown, value, group)},
 		"map key ends after its entry":           {meta, join([]byte{11<<3 | 2, 3, 1<<3 | 2, 5, 'a'}, []byte("bcde"), bytesField(1, []byte("x")))},
 		"map key ends after its message":         {meta, []byte{11<<3 | 2, 3, 1<<3 | 2, 5, 'a'}},
+		"map key ends in the next field":         {meta, join([]byte{11<<3 | 2, 3, 1<<3 | 2, 3, 'a'}, bytesField(14, []byte("x")))},
+		"map key ends in another next field":     {meta, join([]byte{11<<3 | 2, 3, 1<<3 | 2, 3, 'a'}, bytesField(14, []byte("xy")))},
 		"unknown field ends after its map entry": {meta, []byte{11<<3 | 2, 2, 3<<3 | 2, 5, 'a', 'b', 'c', 'd', 'e'}},
 		"map key with wire type varint":          {meta, entry([]byte{1 << 3, 1, 'k'}, value)},
 		"map entry with end-group tag":           {meta, entry([]byte{3<<3 | protowire.TypeEnd})},
@@ -94,12 +100,15 @@ func nonstandard() map[string]struct {
 		"packed and unpacked numbers":            {security, join(varintField(4, 7), bytesField(4, []byte{1, 2}), varintField(4, 8), bytesField(4))},
 		"empty packed field":                     {security, bytesField(4)},
 		"packed number ends after its field":     {security, join([]byte{4<<3 | 2, 1, 0x81}, varintField(1, 5))},
+		"packed number ends in another field":    {security, overrun},
 		"number with wire type fixed32":          {security, []byte{4<<3 | protowire.TypeFixed32, 1, 2, 3, 4}},
 		"unknown fields":                         {pod, join(unknown, group, bytesField(1, unknown, group))},
 		"unterminated group":                     {pod, group[:4]},
 		"unmatched end-group tag":                {pod, []byte{0xd4, 0x0c}},
+		"truncated field after the last number":  {meta, join(varintField(math.MaxInt32, 1), []byte{1<<3 | 2, 5})},
 		"field number 0":                         {pod, []byte{2, 0}},
 		"negative field number":                  {pod, []byte{0xfa, 0xff, 0xff, 0xff, 0xff, 0x1f, 0}},
+		"message":                                {pod, bytesField(1, bytesField(1, []byte("a")))},
 		"unknown wire type":                      {pod, []byte{0xd6, 0x0c, 1}},
 		"wrong wire type":                        {pod, varintField(1, 1)},
 		"overlong varints":                       {meta, join([]byte{0x8a, 0x80, 0x00, 0x81, 0x00, 'a'}, []byte{7 << 3, 0x85, 0x80, 0x80, 0x00})},

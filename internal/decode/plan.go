@@ -258,6 +258,9 @@ func (f *fieldPlan) planNumber() bool {
 	default: // also int and uint, whose size depends on the platform
 		return false
 	}
+	if f.goType.Kind() == reflect.Slice {
+		f.element = newElementType(t)
+	}
 	return true
 }
 
@@ -304,9 +307,15 @@ func (c *compiler) planMap(f *fieldPlan, t reflect.Type) bool {
 	return true
 }
 
-// viaUnmarshal returns a function that decodes a type with its Unmarshal method.
+// viaUnmarshal returns a function that decodes a type with its Unmarshal method. A slice has no
+// spare capacity unless it had elements before; see addr.extend.
 func viaUnmarshal(t reflect.Type) func(d *Decoder, at addr, b []byte) error {
 	return func(_ *Decoder, at addr, b []byte) error {
-		return at.pointerTo(t).Interface().(unmarshaler).Unmarshal(b)
+		wasEmpty := t.Kind() == reflect.Slice && at.sliceHeader().len == 0
+		err := at.pointerTo(t).Interface().(unmarshaler).Unmarshal(b)
+		if wasEmpty {
+			at.setSliceRef(at.sliceRef())
+		}
+		return err
 	}
 }

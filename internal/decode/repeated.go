@@ -179,14 +179,14 @@ func (e *elementRun) nextEntry(check func(value []byte) error) (key, value []byt
 // measureRun returns the number of consecutive fields with the same tag, and the end of the last
 // one. The first field has its tag at start, its value at value, and its end at end. The run ends
 // before a malformed field.
-func measureRun(b []byte, start, value, end int) (n, last int) {
+func measureRun(b []byte, start, value, end, wire int) (n, last int) {
 	size := value - start
 	for n = 1; ; n++ {
 		next := end + size
 		if next > len(b) || string(b[end:next]) != string(b[start:value]) {
 			return n, end
 		}
-		_, to, err := protowire.Bounds(b, next)
+		to, err := protowire.Skip(b, next, wire)
 		if err != nil {
 			return n, end
 		}

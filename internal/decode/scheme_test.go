@@ -154,6 +154,9 @@ func checkResult(tb testing.TB, d *Decoder, raw []byte, want any, wantErr error)
 	if err == nil && !reflect.DeepEqual(got, want) {
 		tb.Fatalf("%s, ShareEqual %v: (-Unmarshal +Decode)\n%s\n%x", t, d.shared != nil, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })), raw)
 	}
+	if err == nil {
+		checkUpdate(tb, d, raw, raw)
+	}
 }
 
 // TestDecodesLikeGeneratedCode decodes objects of all types of the scheme with all or some of their

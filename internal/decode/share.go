@@ -66,7 +66,7 @@ func (d *Decoder) decodePointer(f *fieldPlan, at addr, b []byte) error {
 
 // decodeRepeated decodes a run of elements and returns its end. The first element ends at end.
 func (d *Decoder) decodeRepeated(f *fieldPlan, at addr, w wireField, end int) (last int, err error) {
-	n, last := measureRun(w.b, w.start, w.value, end)
+	n, last := measureRun(w.b, w.start, w.value, end, f.wire)
 	key := w.b[w.start:last]
 	shared, store, ok, err := d.lookup(f, at, key)
 	switch {

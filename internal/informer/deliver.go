@@ -6,6 +6,7 @@ package informer
 import (
 	"context"
 	"errors"
+	"runtime"
 	"runtime/debug"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -119,6 +120,10 @@ func (h *Handler) untimed(load func() (any, bool)) (any, bool) {
 func (h *Handler) loadUpdate(event *Event, c *change) (ok bool) {
 	hasOld := h.config.WithoutOld
 	if !hasOld {
+		if h.store.IsPacked() { // load finds both states while they are referenced
+			states, _ := h.untimed(func() (any, bool) { return h.store.DecodeUpdate(c.Old, c.New), true })
+			defer runtime.KeepAlive(states)
+		}
 		event.Old, hasOld = h.load(c, c.Old)
 	}
 	if event.New, ok = h.load(c, c.New); !hasOld {

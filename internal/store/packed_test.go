@@ -153,6 +153,64 @@ func TestUpdatesOfPackedEntries(t *testing.T) {
 	}
 }
 
+// Both states of an update are decoded together unless one is live. Load returns them while they
+// are referenced. A state that cannot be decoded is left to Load, which reports it.
+func TestStatesOfAnUpdateAreDecodedTogether(t *testing.T) {
+	packer := &updatePacker{jsonPacker: jsonPacker{pack.New()}}
+	h := newHarness(func(c *Config) { c.Packer = packer })
+	h.relist("1", obj("a/1@1"))
+	h.cursor.TryNext()
+	h.relist("2", obj("a/1@2"))
+	changes, _ := h.cursor.TryNext()
+	before, after := changes[0].Old, changes[0].New
+	waitUntilFreed(t, packedOf(before.ref))
+	waitUntilFreed(t, packedOf(after.ref))
+	states := h.DecodeUpdate(before, after)
+	old, _ := h.Load("a", before)
+	updated, _ := h.Load("a", after)
+	if old != states[0] || updated != states[1] || old.(*object).Version != "1" || updated.(*object).Version != "2" || packer.updates != 1 {
+		t.Errorf("Load() = %v and %v after %v, %d times decoded", old, updated, states, packer.updates)
+	}
+	if again := h.DecodeUpdate(before, after); again != [2]any{} || packer.updates != 1 {
+		t.Errorf("live states were decoded again: %v", again)
+	}
+	runtime.KeepAlive(states)
+	states, old, updated = [2]any{}, nil, nil
+	waitUntilFreed(t, packedOf(before.ref))
+	waitUntilFreed(t, packedOf(after.ref))
+	for _, entry := range []*Entry{before, after} {
+		live, _ := h.Load("a", entry)
+		if states := h.DecodeUpdate(before, after); states != [2]any{} || packer.updates != 1 {
+			t.Errorf("both states were decoded although %v is live", live)
+		}
+		runtime.KeepAlive(live)
+		live = nil
+		waitUntilFreed(t, packedOf(entry.ref))
+	}
+	packer.broken = true
+	if states := h.DecodeUpdate(before, after); states != [2]any{} || packer.updates != 2 {
+		t.Errorf("got %v of states that cannot be decoded", states)
+	}
+}
+
+// updatePacker decodes both states of an update, or fails to if it is broken.
+type updatePacker struct {
+	jsonPacker
+	broken  bool
+	updates int
+}
+
+func (p *updatePacker) UnpackUpdate(old, updated pack.Object) (states [2]any, err error) {
+	p.updates++
+	if states[0], err = p.Unpack(old); err == nil {
+		states[1], err = p.Unpack(updated)
+	}
+	if p.broken {
+		err = errInjected
+	}
+	return states, err
+}
+
 // An index with an item indexer does not decode the item. Other indexes call their function.
 func TestItemIndexersSaveDecoding(t *testing.T) {
 	calls := 0

@@ -213,6 +213,34 @@ func (v *valueCodec) read(ref *valueRef, share bool) (any, error) {
 	return value, err
 }
 
+// updateUnpacker is implemented by a Packer that decodes both states of an update at less cost than
+// one after the other.
+type updateUnpacker interface {
+	// UnpackUpdate returns the values of two objects that Pack returned.
+	UnpackUpdate(old, updated pack.Object) (states [2]any, err error)
+}
+
+// DecodeUpdate decodes both states of an update together, unless one of them is live already. Load
+// returns these values while the caller references states, and reports the error if one of them
+// cannot be decoded.
+func (v *valueCodec) DecodeUpdate(old, updated *Entry) (states [2]any) {
+	unpacker, ok := v.config.Packer.(updateUnpacker)
+	if !ok {
+		return states
+	}
+	before, after := packedOf(old.ref), packedOf(updated.ref)
+	for _, p := range []*packed{before, after} {
+		if _, live := v.loadLive(p); live {
+			return states
+		}
+	}
+	states, err := feed.CatchPanic(func() ([2]any, error) { return unpacker.UnpackUpdate(before.object, after.object) })
+	if err != nil {
+		return [2]any{}
+	}
+	return [2]any{v.storeLive(before, states[0]), v.storeLive(after, states[1])}
+}
+
 // decoded is the handle of a packed's decoded object.
 type decoded struct {
 	object weak.Pointer[valueRef] // nil once nothing references the object
