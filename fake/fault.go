@@ -51,6 +51,12 @@ type Fault struct {
 	// takes effect all the same. Only an APIServer has this fault.
 	CutAfterBytes int
 
+	// EditWrite, if not nil, is called with the object that a create, update or patch writes,
+	// before it is validated: with its defaults, and without what the server assigns, such as the
+	// UID. The server writes the result, as that of a mutating webhook, which must be of the same
+	// Go type. The argument is a copy and may be modified. EditWrite must not call methods of the
+	// APIServer. It has no effect on its methods, such as Create. Only an APIServer has this fault.
+	EditWrite func(obj runtime.Object) runtime.Object
 	// EditList, if not nil, is called with the list, and List returns its result. The argument is a
 	// copy and may be modified. Only a ListerWatcher has this fault.
 	EditList func(list runtime.Object) runtime.Object
@@ -85,8 +91,8 @@ func (lw *ListerWatcher[T]) InjectWatchFault(n int, fault Fault) {
 }
 
 func (lw *ListerWatcher[T]) inject(n int, verb string, f Fault) {
-	if f.CutAfterBytes != 0 {
-		panic("fake.ListerWatcher: inject fault: CutAfterBytes is a fault of an APIServer")
+	if f.CutAfterBytes != 0 || f.EditWrite != nil {
+		panic("fake.ListerWatcher: inject fault: CutAfterBytes and EditWrite are faults of an APIServer")
 	}
 	lw.faults.Add(n, func(r fault.Request) bool { return r.Verb == verb }, fault.Fault(f))
 }

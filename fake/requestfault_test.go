@@ -15,10 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinformer/kinformer/fake"
 )
@@ -81,6 +84,7 @@ func TestInvalidFaultPanics(t *testing.T) {
 		"EditList of a request":   func() { server.InjectFault(1, nil, fake.Fault{EditList: edit}) },
 		"EditEvent of a request":  func() { server.InjectFault(1, nil, fake.Fault{EditEvent: fake.DropInitialEventsEndBookmark}) },
 		"CutAfterBytes of a call": func() { lw.InjectWatchFault(1, fake.Fault{CutAfterBytes: 1}) },
+		"EditWrite of a call":     func() { lw.InjectListFault(1, fake.Fault{EditWrite: edit}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -320,4 +324,59 @@ func mustRequest(t *testing.T, url string) *http.Request {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	must(t, err)
 	return req
+}
+
+// EditWrite takes the place of a mutating webhook: the object is defaulted before, validated after,
+// and what is changed has no manager.
+func TestEditedWrites(t *testing.T) {
+	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{gear}})
+	client := clientOf(t, server).Resource(gearsV1).Namespace("ns")
+	var seen []any
+	edit := func(size any) {
+		server.InjectFault(1, nil, fake.Fault{EditWrite: func(obj runtime.Object) runtime.Object {
+			u := obj.(*unstructured.Unstructured)
+			seen = append(seen, u.Object["spec"].(map[string]any)["size"], string(u.GetUID()))
+			u.Object["spec"] = map[string]any{"size": size}
+			u.SetAnnotations(map[string]string{"edited": "yes"})
+			return u
+		}})
+	}
+	edit(int64(7))
+	created, err := client.Create(t.Context(), newGear("a", map[string]any{}), metav1.CreateOptions{})
+	must(t, err)
+	expectField(t, created, map[string]any{"size": int64(7)}, "spec")
+	edit(int64(8))
+	patched, err := client.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	must(t, err)
+	expectField(t, patched, map[string]any{"size": int64(8)}, "spec")
+	for _, entry := range patched.GetManagedFields() {
+		if fields := string(entry.FieldsV1.Raw); strings.Contains(fields, "edited") {
+			t.Errorf("got managedFields %s, want none of what was edited", fields)
+		}
+	}
+	edit("x")
+	if _, err := client.Update(t.Context(), patched, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("update with an invalid edit: got %v, want an error of the reason Invalid", err)
+	}
+	if want := []any{int64(3), "", int64(7), string(created.GetUID()), int64(8), string(created.GetUID())}; !cmp.Equal(seen, want) {
+		t.Errorf("got sizes and UIDs %v, want %v", seen, want)
+	}
+}
+
+// An edit receives a Pod with its defaults, and what it adds gets them, too.
+func TestEditedPodHasDefaults(t *testing.T) {
+	server, client := serve(t, runtime.ContentTypeProtobuf)
+	server.InjectFault(1, nil, fake.Fault{EditWrite: func(obj runtime.Object) runtime.Object {
+		p := obj.(*corev1.Pod)
+		if p.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+			t.Errorf("got restartPolicy %q, want the default", p.Spec.RestartPolicy)
+		}
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "sidecar", Image: "sidecar:1"})
+		return p
+	}})
+	created, err := client.CoreV1().Pods("ns").Create(t.Context(), pod("a"), metav1.CreateOptions{})
+	must(t, err)
+	if c := created.Spec.Containers; len(c) != 1 || c[0].ImagePullPolicy != corev1.PullIfNotPresent {
+		t.Errorf("got containers %v, want one with defaults", c)
+	}
 }

@@ -106,6 +106,8 @@ var silentBugs = []silentBug{
 	{"scale-down by a stale cache", staleScaleDown, "invariant", "1 Pods are left", 100, true},
 	{"role without a subresource", withoutStatus, "refused", `clusters/status default/db: 403 Forbidden: clusters.example.com "db" is forbidden`, 1, false},
 	{"role for a cache that is never late", withoutGet, "refused", `once get of secrets default/db: 403 Forbidden: secrets "db" is forbidden`, 60, false},
+	{"webhook that locks a deleted object", lockedDeletion, "refused", `times update of clusters default/db: 403 Forbidden: admission webhook "cluster.example.com" denied the request`, 1, false},
+	{"webhook that counts each write", countedRevisions, "rest", "times patch of clusters default/db", 1, false},
 }
 
 // silentRuns is the number of runs of a mended operator, unless -simulate.runs is set.

@@ -34,12 +34,17 @@ func (a *act) load() int { return writeLoad }
 // deliver implements stimulus. An action that the server refuses fails the run: the actor has seen
 // the state that the action applies to.
 func (a *act) deliver(s *scheduler) {
-	obj := a.Object.DeepCopyObject().(fake.Object)
-	if err := s.outsideWrite("cluster", a.Verb, obj); err != nil {
+	obj, err := s.admittedAction(a)
+	if obj == nil {
+		return
+	}
+	if err == nil {
+		err = s.outsideWrite("cluster", a.Verb, obj)
+	}
+	if err != nil {
 		s.record.fail(oracleSteps, "action of the cluster: %v", err)
 		return
 	}
-	var err error
 	switch a.Verb {
 	case "create":
 		err = s.create(obj)

@@ -23,8 +23,9 @@ import (
 // asterisk and, except in the create, a number: "1st delete of pods default/web-*2". Leases and
 // Events have no places. [Lag] and [Gap] can also be at a write of the cluster or of Steps: "1st
 // update of websites default/web by steps", "1st delete of pods default/web by cluster". A request
-// to an external service is a place, too, but for Conflict, Lag and Gap: see [World.External]. If
-// no run reaches the place of a disturbance in Test.Disturb, the test fails.
+// to an external service is a place, too, but for Conflict, Lag and Gap: see [World.External]. A
+// call of a webhook is one of Crash alone: see [ServeWebhooks]. If no run reaches the place of a
+// disturbance in Test.Disturb, the test fails.
 type Disturbance interface {
 	// at returns the disturbance at each of the given writes, if it is a zero value, and otherwise
 	// the disturbance itself.
@@ -174,7 +175,7 @@ func (d Crash) at(writes []string) []Disturbance {
 	if d != (Crash{}) {
 		return []Disturbance{d}
 	}
-	writes = ofProgram(writes)
+	writes = slices.DeleteFunc(slices.Clone(writes), isOutside)
 	before := each(writes, func(w string) Disturbance { return Crash{Before: w} })
 	return append(before, each(writes, func(w string) Disturbance { return Crash{After: w} })...)
 }
@@ -272,12 +273,12 @@ func atEach(d Disturbance, writes []string, build func(string) Disturbance) []Di
 
 // ofProgram returns the writes that are the program's.
 func ofProgram(writes []string) []string {
-	return slices.DeleteFunc(slices.Clone(writes), isOutside)
+	return slices.DeleteFunc(slices.Clone(writes), func(w string) bool { return isOutside(w) || isCall(w) })
 }
 
 // toServer returns the writes that are to the API server.
 func toServer(writes []string) []string {
-	return slices.DeleteFunc(slices.Clone(writes), isExternal)
+	return slices.DeleteFunc(slices.Clone(writes), func(w string) bool { return isExternal(w) || isCall(w) })
 }
 
 func each(writes []string, build func(string) Disturbance) []Disturbance {

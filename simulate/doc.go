@@ -23,6 +23,7 @@
 //	program --request--> scheduler --> fake.APIServer
 //	program <--events--- scheduler <---+
 //	program --request--> scheduler --> handlers of World.External
+//	program <--review--- scheduler <-- writes that match webhooks, see ServeWebhooks
 //	cluster's actions -> scheduler
 //
 // Every request, every watch event and every action of the cluster is a stimulus. The scheduler
@@ -32,9 +33,9 @@
 // so that a run can be repeated, up to the order of Go's maps and of select.
 //
 // The scheduler runs in the goroutine of Steps. Its lock guards what the goroutines of the program,
-// of the server's watches and of the handlers of World.External add: requests, watch events,
-// responses and reports. It is held for O(requests and watches), and never while the server, a
-// handler or the program is called.
+// of the server's watches and of the handlers of World.External and of webhooks add: requests,
+// watch events, responses and reports. It is held for O(requests and watches), and never while the
+// server, a handler or the program is called.
 //
 // The first run is undisturbed, and others differ from it in the order alone; see [Run]. The rest
 // have disturbances, each at a write that is named by what it does; see [Disturbance].
@@ -78,6 +79,9 @@
 //	cluster.go, actor.go        the stimuli of the cluster: actors and their actions
 //	workloads.go, invariant.go  actors and invariants that programs may use
 //	serve.go                    a request with its disturbances, and what is checked after a write
+//	admitted.go                 the admission of writes of Steps and of the cluster
+//	webhooks.go, review.go      the program's webhooks, and their calls for one write
+//	webhookcall.go              a call of a webhook, in a goroutine
 //	external.go                 a service outside of the API server, and requests to it
 //	refused.go                  requests that the API server refuses again and again
 //	roles.go, grant.go          requests that the roles of a process do not permit

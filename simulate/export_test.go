@@ -154,3 +154,6 @@ func NameExternal(aliases map[string]string, path string) string {
 
 // ReadRoles returns the error of reading a test's roles.
 func ReadRoles(test Test) error { return test.readPermissions() }
+
+// ReadWebhooks reads the webhook configurations of a test.
+func ReadWebhooks(test Test) (notes []string, err error) { return test.readWebhooks() }

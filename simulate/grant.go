@@ -67,7 +67,7 @@ func (s *scheduler) escalation(q *request, permissions *rbac.Permissions) *apier
 // written returns the object that the server stores if it executes a write, or nil if it refuses
 // it.
 func (s *scheduler) written(q *request) fake.Object {
-	response := s.trial(q)
+	response := s.trial(q, nil)
 	if response.code >= http.StatusBadRequest {
 		return nil
 	}

@@ -135,11 +135,12 @@ func hasStatus(obj fake.Object) bool {
 	return err == nil && ok && len(status) > 0
 }
 
-func (s *scheduler) update(obj fake.Object) error {
+// merged returns an object that is to replace the stored one: see World.Update.
+func (s *scheduler) merged(obj fake.Object) (fake.Object, error) {
 	next := obj.DeepCopyObject().(fake.Object)
 	current := obj.DeepCopyObject().(fake.Object)
 	if err := s.server.Get(current); err != nil {
-		return err
+		return nil, err
 	}
 	next.SetResourceVersion("")
 	if next.GetLabels() == nil {
@@ -154,7 +155,7 @@ func (s *scheduler) update(obj fake.Object) error {
 	if next.GetOwnerReferences() == nil {
 		next.SetOwnerReferences(current.GetOwnerReferences())
 	}
-	return s.server.Update(next)
+	return next, nil
 }
 
 // delete sends a delete request.
@@ -164,9 +165,27 @@ func (s *scheduler) delete(obj fake.Object) error {
 
 // send sends a request for an object, or for its subresource, with a body.
 func (s *scheduler) send(method string, obj fake.Object, subresource string, body any) error {
-	resource, err := s.mapper.resource(s.server, obj)
+	content, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode the request: %w", err)
+	}
+	request, err := s.requestFor(method, obj, subresource, content)
 	if err != nil {
 		return err
+	}
+	response := newRecorder()
+	s.server.ServeHTTP(response, request)
+	if response.code >= http.StatusBadRequest {
+		return fmt.Errorf("%d %s", response.code, response.body.String())
+	}
+	return nil
+}
+
+// requestFor returns a request for an object, or for its subresource.
+func (s *scheduler) requestFor(method string, obj fake.Object, subresource string, content []byte) (*http.Request, error) {
+	resource, err := s.mapper.resource(s.server, obj)
+	if err != nil {
+		return nil, err
 	}
 	path := "/apis/" + resource.Group
 	if resource.Group == "" {
@@ -176,20 +195,14 @@ func (s *scheduler) send(method string, obj fake.Object, subresource string, bod
 	if obj.GetNamespace() != "" {
 		path += "/namespaces/" + obj.GetNamespace()
 	}
-	content, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("encode the request: %w", err)
+	path += "/" + resource.Resource
+	if method != http.MethodPost {
+		path += "/" + obj.GetName() + subresource
 	}
-	path += "/" + resource.Resource + "/" + obj.GetName() + subresource
 	request, err := http.NewRequestWithContext(context.Background(), method, "http://simulated"+path, bytes.NewReader(content))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response := newRecorder()
-	s.server.ServeHTTP(response, request)
-	if response.code >= http.StatusBadRequest {
-		return fmt.Errorf("%d %s", response.code, response.body.String())
-	}
-	return nil
+	return request, nil
 }

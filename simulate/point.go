@@ -116,6 +116,11 @@ func newPoints() *points {
 
 // next returns the name of the next write of a target. The object of a create is in the body.
 func (p *points) next(t target, created objectName) string {
+	return p.count(p.named(t, created).String())
+}
+
+// named returns a target with a name that is the same in each run.
+func (p *points) named(t target, created objectName) target {
 	t = p.anonymous(t)
 	if t.verb == "create" && t.name == "" {
 		t.name = created.Name
@@ -123,7 +128,7 @@ func (p *points) next(t target, created objectName) string {
 			t.name = created.GenerateName + "*"
 		}
 	}
-	return p.count(t.String())
+	return t
 }
 
 // outside returns the name of the next write of the cluster or of Steps.
@@ -143,6 +148,14 @@ func (p *points) external(t target) string {
 	}
 	return p.count(t.String())
 }
+
+// call returns the name of the next call of a webhook for a write.
+func (p *points) call(webhook string, t target, created objectName) string {
+	return p.count("call of " + webhook + " for " + p.named(t, created).String())
+}
+
+// isCall reports whether a point is a call of a webhook.
+func isCall(point string) bool { return strings.Contains(point, " call of ") }
 
 // isOutside reports whether a point is a write of the cluster or of Steps.
 func isOutside(point string) bool { return strings.Contains(point, " by ") }

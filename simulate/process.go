@@ -28,11 +28,12 @@ type process struct {
 	scheduler *scheduler
 	number    int // of the replica, from 1
 	cancel    context.CancelFunc
-	dead      bool          // its requests fail; guarded by scheduler.mu
-	stopping  bool          // the run has ended or the process has crashed: Start may return
-	done      chan struct{} // closed when Start has returned
-	err       error         // of Start; set before done is closed
-	panicked  string        // set before done is closed, with the stack
+	dead      bool           // its requests fail; guarded by scheduler.mu
+	webhooks  *http.ServeMux // that it serves, or nil; guarded by scheduler.mu
+	stopping  bool           // the run has ended or the process has crashed: Start may return
+	done      chan struct{}  // closed when Start has returned
+	err       error          // of Start; set before done is closed
+	panicked  string         // set before done is closed, with the stack
 	stack     string
 }
 
@@ -79,6 +80,11 @@ func (s *scheduler) crash(p *process) {
 		}
 	}
 	s.pending = slices.DeleteFunc(s.pending, func(q *request) bool { return q.process == p })
+	for _, q := range s.pending {
+		if q.review != nil && q.review.call != nil && q.review.call.server == p {
+			q.review.call.cancel(errReset)
+		}
+	}
 	for _, w := range slices.Clone(s.watches) {
 		if w.process == p {
 			w.end(errReset)
@@ -131,8 +137,11 @@ type request struct {
 	sortKey string
 	answer  chan answer
 
+	user   string  // that webhooks receive; empty for that of the program
+	review *review // of a write that webhooks are called for, or nil
+
 	external *external          // that it is a request to, or nil for the API server
-	running  bool               // the external's handler; guarded by scheduler.mu
+	running  bool               // the handler of the external or of a webhook; guarded by scheduler.mu
 	cancel   context.CancelFunc // of the context that the handler receives, or nil
 	executed bool               // the handler has returned, and response is its response
 	response *http.Response
@@ -220,6 +229,10 @@ func (q *request) load() int {
 func (q *request) deliver(s *scheduler) {
 	if q.external != nil {
 		q.external.deliver(q)
+		return
+	}
+	if q.review != nil && !q.review.ended {
+		q.review.deliver()
 		return
 	}
 	s.withdraw(q)

@@ -15,8 +15,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinformer/kinformer/fake"
 	"github.com/kinformer/kinformer/simulate/internal/rbac"
 )
 
@@ -59,7 +61,7 @@ func (s *scheduler) denial(q *request) *apierrors.StatusError {
 	if denied == nil && q.mayCreate() {
 		create := q.attributes()
 		create.Verb = "create"
-		if denied = permissions.Check(create); denied != nil && s.trial(q).code != http.StatusCreated {
+		if denied = permissions.Check(create); denied != nil && s.trial(q, nil).code != http.StatusCreated {
 			denied = nil
 		}
 	}
@@ -110,13 +112,18 @@ func (q *request) mayCreate() bool {
 	return q.target.verb == "update"
 }
 
-// trial returns the answer to a request as a dry run.
-func (s *scheduler) trial(q *request) *recorder {
+// trial returns the answer to a request as a dry run, in JSON. If edit is not nil, it returns the
+// object to write in place of its argument.
+func (s *scheduler) trial(q *request, edit func(runtime.Object) runtime.Object) *recorder {
 	trial := q.http.Clone(q.http.Context())
 	trial.Body = io.NopCloser(bytes.NewReader(q.body))
 	query := trial.URL.Query()
 	query.Set("dryRun", metav1.DryRunAll)
 	trial.URL.RawQuery = query.Encode()
+	trial.Header.Set("Accept", runtime.ContentTypeJSON)
+	if edit != nil {
+		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP == trial }, fake.Fault{EditWrite: edit})
+	}
 	response := newRecorder()
 	s.server.ServeHTTP(response, trial)
 	return response

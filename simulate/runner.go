@@ -95,6 +95,13 @@ func withRunner(t TestingT, test Test, do func(*runner)) {
 	if err := test.readPermissions(); err != nil {
 		t.Fatalf("simulate: %v", err)
 	}
+	notes, err := test.readWebhooks()
+	if err != nil {
+		t.Fatalf("simulate: %v", err)
+	}
+	for _, note := range notes {
+		t.Logf("%s", note)
+	}
 	if test.Rest == 0 {
 		test.Rest = defaultRest
 	}

@@ -42,7 +42,10 @@ type scheduler struct {
 	busy       int  // stimuli since the clock has advanced
 	disturbed  bool // a disturbance has happened
 	actions    []*act
-	actionsAt  string // the resourceVersion that actions were computed at
+	actionsAt  string               // the resourceVersion that actions were computed at
+	retryAt    map[string]time.Time // of actions that were not admitted, by their keys
+	admitting  bool                 // the webhooks of an action are called: no other action is delivered
+	calls      int                  // of webhooks
 
 	arrived chan struct{} // has an element after a request, an event or the return of Start
 	mu      sync.Mutex    // guards the fields below, and those of watchStreams
@@ -134,13 +137,18 @@ func (s *scheduler) notify() {
 // happen at that time. It fails the run if the load of the stimuli in a period of Test.Rest exceeds
 // the limit.
 func (s *scheduler) runUntil(deadline func() time.Time) {
+	s.runUntilDone(deadline, func() bool { return false })
+}
+
+// runUntilDone is like runUntil, and ends earlier if done returns true.
+func (s *scheduler) runUntilDone(deadline func() time.Time, done func() bool) {
 	defer s.setRunning(s.setRunning(true))
 	load, count, since := 0, 0, time.Now()
 	for {
 		next := s.next()
 		s.takeReports()
 		s.reviveProcesses()
-		if s.record.failed() {
+		if s.record.failed() || done() {
 			return
 		}
 		if time.Since(since) > s.rest.period {
@@ -239,7 +247,9 @@ func (s *scheduler) endStaleness() {
 func (s *scheduler) stimuli() []stimulus {
 	var all []stimulus
 	for _, a := range s.enabled() {
-		all = append(all, a)
+		if !s.admitting && s.mayTry(a) {
+			all = append(all, a)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,7 +302,7 @@ func (s *scheduler) deliver(next stimulus) {
 func (s *scheduler) sleepUntil(end time.Time) {
 	s.watchdog.progress.Add(1)
 	began := time.Now()
-	timer := time.NewTimer(time.Until(s.staleness.nextEnd(end)))
+	timer := time.NewTimer(time.Until(s.nextRetry(s.staleness.nextEnd(end))))
 	defer timer.Stop()
 	select {
 	case <-s.arrived:
@@ -308,5 +318,5 @@ func (s *scheduler) sleepUntil(end time.Time) {
 func (s *scheduler) hasWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.pending, func(q *request) bool { return !q.target.isTraffic() && !q.running && !q.executed })
+	return slices.ContainsFunc(s.pending, func(q *request) bool { return !q.target.isTraffic() && !q.running && !q.executed && q.review == nil })
 }

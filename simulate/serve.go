@@ -29,15 +29,14 @@ func (s *scheduler) serve(q *request) {
 		q.respond(s.execute(q, nil).response())
 		return
 	}
-	name := nameOf(q.body)
-	q.point = s.points.next(q.target, name)
+	q.point = s.points.next(q.target, nameOf(q.body))
 	s.record.points = append(s.record.points, q.point)
 	q.effects = s.effectsAt(q.point, q.target)
-	s.disturb(q, name)
+	s.disturb(q)
 }
 
-// disturb executes a write with the effects of its disturbances.
-func (s *scheduler) disturb(q *request, name objectName) {
+// disturb executes a write with the effects of its disturbances, or begins to call its webhooks.
+func (s *scheduler) disturb(q *request) {
 	e := q.effects
 	if e.crashBefore {
 		s.crashBefore(q)
@@ -47,8 +46,20 @@ func (s *scheduler) disturb(q *request, name objectName) {
 		s.touch(q.target)
 		s.touch(q.target)
 	}
-	response := s.execute(q, e.err)
-	s.noteGenerated(q, name, response)
+	if e.err != nil || !s.beginReview(q) {
+		s.complete(q)
+	}
+}
+
+// complete executes a write after its webhooks, if it has any, with the effects of its disturbances
+// that come after it.
+func (s *scheduler) complete(q *request) {
+	e, err := q.effects, q.effects.err
+	if answer := q.review.answer(); answer != nil && answer.ErrStatus.Code >= http.StatusInternalServerError {
+		err = answer
+	}
+	response := s.execute(q, err)
+	s.noteGenerated(q, nameOf(q.body), response)
 	if !e.crashAfter && !e.lost {
 		q.respond(response.response())
 		return
@@ -164,8 +175,12 @@ func (s *scheduler) execute(q *request, err error) *recorder {
 	if denied := s.denial(q); answer == nil && denied != nil {
 		answer = denied
 	}
-	if answer != nil || version != "" {
-		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP == q.http }, fake.Fault{Err: answer, ResourceVersion: version})
+	if refused := q.review.answer(); answer == nil && refused != nil {
+		answer = refused
+	}
+	if edit := q.review.editor(); answer != nil || version != "" || edit != nil {
+		fault := fake.Fault{Err: answer, ResourceVersion: version, EditWrite: edit}
+		s.server.InjectFault(1, func(r fake.APIRequest) bool { return r.HTTP == q.http }, fault)
 	}
 	response := newRecorder()
 	before := s.beforeWrite(q)

@@ -31,6 +31,7 @@ type Test struct {
 	CustomResources []fake.CustomResource
 	// Objects exist before Start is called, in this order: a CustomResourceDefinition, which takes
 	// the place of a CustomResource, comes before the objects of its kind. They are not changed.
+	// The webhooks of configurations among them are called: see [ServeWebhooks].
 	Objects []fake.Object
 	// Setup is called once in each run, before the first call of Start. What a run needs anew is
 	// made by it, such as the service outside of the API server that [World.External] returns a
@@ -70,8 +71,9 @@ type Test struct {
 	// bubble's clock advances when all goroutines are blocked.
 	Rest time.Duration
 
-	ignored     canonical.Ignored
-	permissions []*rbac.Permissions // of Roles
+	ignored        canonical.Ignored
+	permissions    []*rbac.Permissions // of Roles
+	configurations []fake.Object       // of webhooks, among Objects
 }
 
 const defaultRest = 20 * time.Minute

@@ -4,6 +4,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,35 +20,52 @@ type World struct{ scheduler *scheduler }
 // stepFailed ends Steps by a panic.
 type stepFailed struct{ cause error }
 
-// write does a write that must succeed.
-func (w *World) write(verb string, obj fake.Object, do func(fake.Object) error) {
-	err := w.scheduler.outsideWrite("steps", verb, obj)
+// write does a write that must succeed, of the object that build returns, which webhooks may
+// change.
+func (w *World) write(verb string, obj fake.Object, build func(fake.Object) (fake.Object, error), do func(fake.Object) error) {
+	s := w.scheduler
+	err := s.outsideWrite("steps", verb, obj)
 	if err == nil {
-		err = do(obj)
+		began := time.Now()
+		var admitted fake.Object
+		for admitted == nil && err == nil {
+			admitted, err = s.admitted(userOfSteps, verb, func() (fake.Object, error) { return build(obj) })
+			if err != nil {
+				err = s.retry(err, began)
+			}
+		}
+		if err == nil {
+			err = do(admitted)
+		}
+	}
+	if errors.Is(err, errRunFailed) {
+		panic(stepFailed{})
 	}
 	if err != nil {
 		panic(stepFailed{fmt.Errorf("%s %s: %w", verb, describe(obj), err)})
 	}
-	w.scheduler.steps = append(w.scheduler.steps, w.scheduler.server.ResourceVersion())
-	w.scheduler.record.note("steps", fmt.Sprintf("%s %s at version %s", verb, describe(obj), w.scheduler.server.ResourceVersion()))
+	s.steps = append(s.steps, s.server.ResourceVersion())
+	s.record.note("steps", fmt.Sprintf("%s %s at version %s", verb, describe(obj), s.server.ResourceVersion()))
 }
+
+func unchanged(obj fake.Object) (fake.Object, error) { return obj, nil }
 
 // Create creates an object, with its status. The argument is not changed.
 func (w *World) Create(obj fake.Object) {
-	w.write("create", obj, w.scheduler.create)
+	w.write("create", obj, unchanged, w.scheduler.create)
 }
 
 // Update sets the spec, and all other fields but the status, of an object to those of obj. Labels,
 // annotations, finalizers and owner references stay as they are if obj has none. A resourceVersion
 // of obj is ignored. The argument is not changed.
 func (w *World) Update(obj fake.Object) {
-	w.write("update", obj, w.scheduler.update)
+	w.write("update", obj, w.scheduler.merged, w.scheduler.server.Update)
 }
 
 // Delete deletes an object as a user does: one with finalizers stays until they are removed. Only
 // the kind, namespace and name of obj are used.
 func (w *World) Delete(obj fake.Object) {
-	w.write("delete", obj, w.scheduler.delete)
+	w.write("delete", obj, unchanged, w.scheduler.delete)
 }
 
 // Get sets obj to the stored object of its namespace and name. It reports whether there is one.
@@ -89,6 +107,7 @@ func (s *scheduler) settle() {
 		return s.rest.deadline()
 	})
 	s.checkRefusals()
+	s.checkWebhooks()
 	if s.record.failed() {
 		return
 	}

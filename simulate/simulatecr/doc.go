@@ -17,8 +17,10 @@
 //
 // # What differs from production
 //
-//   - The manager listens on no port: metrics, probes, pprof and webhooks are not served. Webhooks
-//     can be registered, and are not called.
+//   - The manager listens on no port: metrics, probes and pprof are not served. Webhooks that admit
+//     objects are called by the API server of the simulation, if their configurations are among
+//     Test.Objects: see simulate.ServeWebhooks. Webhooks that convert versions are not. A
+//     WebhookServer of the options is replaced.
 //   - It logs nothing unless the options have a Logger. The first call of [Start] silences the
 //     global logger of controller-runtime, unless the test has called ctrl.SetLogger before.
 //   - A Lease lasts for 6 minutes and is renewed every 2 minutes, instead of 15 and 2 seconds,

@@ -13,9 +13,12 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/kinformer/kinformer/simulate"
 )
 
 // Start returns a function for simulate.Test.Start that runs a manager with the controllers that
@@ -127,11 +130,13 @@ func (c cache) WaitForCacheSync(ctx context.Context) bool {
 	return c.Cache.WaitForCacheSync(ctx) || c.managerCtx.Err() != nil
 }
 
-// webhookServer accepts webhooks and listens on no port.
+// webhookServer listens on no port: the API server of the simulation calls its webhooks.
 type webhookServer struct{ webhook.Server }
 
 // Start implements manager.Runnable.
-func (webhookServer) Start(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
+func (s webhookServer) Start(ctx context.Context) error {
+	return simulate.ServeWebhooks(ctx, s.WebhookMux())
 }
+
+// StartedChecker implements webhook.Server.
+func (webhookServer) StartedChecker() healthz.Checker { return healthz.Ping }

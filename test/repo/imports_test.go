@@ -61,9 +61,10 @@ var mayImport = map[string]string{
 	"follow":   "client-go cache internal/errlog internal/feed internal/served",
 	"metrics":  "cache follow shard",
 	"shard":    "cache internal/errlog internal/feed internal/scope",
-	"simulate": "client-go fake simulate/internal/canonical simulate/internal/rbac simulate/internal/workloads",
+	"simulate": "client-go fake simulate/internal/admission simulate/internal/canonical simulate/internal/rbac simulate/internal/workloads",
 
 	"simulate/internal/canonical": "",
+	"simulate/internal/admission": "client-go",
 	"simulate/internal/rbac":      "client-go",
 	"simulate/internal/workloads": "fake",
 	"fake":                        "client-go fake/internal",

@@ -24,6 +24,7 @@ type Fault struct {
 	CloseIn          time.Duration
 	Stall            bool
 	CutAfterBytes    int
+	EditWrite        func(obj runtime.Object) runtime.Object
 	EditList         func(list runtime.Object) runtime.Object
 	EditEvent        func(event watch.Event) []watch.Event
 }

@@ -3,7 +3,12 @@
 
 package registry
 
-import "github.com/kinformer/kinformer/fake/internal/history"
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinformer/kinformer/fake/internal/defaults"
+	"github.com/kinformer/kinformer/fake/internal/history"
+)
 
 // Caller is the client of a write request.
 type Caller struct {
@@ -14,6 +19,9 @@ type Caller struct {
 	// Unknown is called with the paths of fields that the schema of a custom resource does not
 	// have. If it returns an error, nothing is written.
 	Unknown func(fields []string) error
+	// Edit, if not nil, is called with the object of a create or an update, before it is validated,
+	// and returns the one to write. An update calls it with the memory's lock held.
+	Edit func(runtime.Object) runtime.Object
 
 	applied bool // managedFields are those of server-side apply already
 }
@@ -23,6 +31,18 @@ func (s *Store) For(caller Caller) *Store {
 	view := *s
 	view.caller = caller
 	return &view
+}
+
+// edit returns the object to write in place of obj.
+func (s *Store) edit(obj history.Object) history.Object {
+	if s.caller.Edit == nil {
+		return obj
+	}
+	next := deepCopy(obj)
+	defaults.Set(next)
+	next = s.caller.Edit(next).(history.Object)
+	defaults.Set(next) // of what was added
+	return next
 }
 
 // conform prunes and defaults a new object by the schema of its custom resource, and sets the label

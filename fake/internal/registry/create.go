@@ -68,6 +68,8 @@ var errVersionSet = errors.New("resourceVersion should not be set on objects to 
 var errTerminating = errors.New("create not allowed while custom resource definition is terminating")
 
 func (s *Store) create(obj history.Object, mode Mode) (history.Object, error) {
+	s.recordCreate(obj)
+	obj = s.edit(obj)
 	s.setServerFields(obj)
 	if err := s.checkNew(obj, mode); err != nil {
 		return nil, err
@@ -98,7 +100,6 @@ func (s *Store) alreadyExists(current history.Object) error {
 
 // setServerFields sets the fields of a new object that the server assigns.
 func (s *Store) setServerFields(obj history.Object) {
-	s.recordCreate(obj)
 	setNameLabel(obj) // of a generated name
 	obj.SetUID(s.memory.NewUID())
 	obj.SetCreationTimestamp(now())

@@ -22,6 +22,9 @@
 // on other objects is in defaults.go and service.go: the priority of a Pod, and the addresses and
 // node ports of a Service.
 //
+// What a mutating webhook would change, Caller.Edit does: after the defaults and the merge of
+// managedFields, in which its changes are not, and before prepare and the validation.
+//
 // A Store that For returns writes for a Caller, which managedFields record. fieldManagers in
 // managedfields.go are the field managers of apimachinery for one resource. They work on objects in
 // the served version, in which prepare has reset what the write does not change, such as the

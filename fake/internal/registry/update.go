@@ -97,7 +97,7 @@ func (s *Store) update(
 			return nil, err
 		}
 		seen := s.Present(current)
-		next := prepare(obj, seen)
+		next := prepare(s.edit(obj), seen)
 		s.recordUpdate(next, current, seen, early)
 		keepIdentity(next, current)
 		if err := s.checkNext(next, seen, mode); err != nil {

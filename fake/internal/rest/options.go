@@ -95,6 +95,7 @@ func (c *call) storeFor(opts writeOptions) *registry.Store {
 		Manager:     opts.manager,
 		Subresource: c.target.subresource,
 		Unknown:     func(fields []string) error { return c.unknownFields(fields, opts.validation) },
+		Edit:        c.fault.EditWrite,
 	})
 }
 
