@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -515,7 +516,7 @@ func TestCrashDuringCall(t *testing.T) {
 // A crash answers the call that is open: a handler of a process that has crashed may run on.
 func TestCrashAnswersOpenCall(t *testing.T) {
 	var log []string
-	started := 0
+	var started atomic.Int32
 	handlers := map[string]admitFunc{"/w": func(ctx context.Context, client kubernetes.Interface, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		if err := client.CoreV1().Secrets("default").Delete(ctx, "lock", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			<-ctx.Done()
@@ -528,9 +529,9 @@ func TestCrashAnswersOpenCall(t *testing.T) {
 		Objects:  []fake.Object{validating("w", webhook("w.example.com", "/w"))},
 		Without:  []simulate.Oracle{simulate.EndState},
 		Start: serving(handlers, func(ctx context.Context, client kubernetes.Interface) {
-			started++
+			number := started.Add(1)
 			leader := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "leader"}}
-			if _, err := client.CoreV1().Secrets("default").Create(ctx, leader, metav1.CreateOptions{}); err != nil && started <= 4 {
+			if _, err := client.CoreV1().Secrets("default").Create(ctx, leader, metav1.CreateOptions{}); err != nil && number <= 4 {
 				createOnce(&log)(ctx, client) // the second replica, which does not serve
 			}
 		}),
