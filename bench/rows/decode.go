@@ -30,7 +30,8 @@ func decodePods(scale Scale) []harness.Experiment {
 
 const lookingUp = "A third of the CPU looks up strings in tables, and adds those of Pods of different workloads to them; a sixth allocates. " +
 	"Copying equal parts from a decoded Pod of the same workload, of which four fifths of the bytes are equal, took longer; " +
-	"so did counting the values of each type first, to allocate them as one array (63 allocations)."
+	"so did counting the values of each type first, to allocate them as one array (63 allocations). " +
+	"Strings that are parts of one copy of the bytes, without any table, take 0.9 of Unmarshal's CPU, 78 allocations, and 20 kB a Pod instead of 12."
 
 func decodeExperiment(scale Scale, of dataset.PodsPerWorkload, options decode.Options, goal float64) harness.Experiment {
 	side := child.Kinformer

@@ -37,8 +37,11 @@ func scaleDown(w *simulate.World) {
 	w.Update(sized("2", ""))
 }
 
+// A Lag ends before KubeRay stops to wait for its own writes, after 30 seconds. It then creates one
+// worker more, and deletes any.
 func TestRayCluster(t *testing.T) {
-	simulate.Run(t, rayClusters(t, scaleDown, simulate.Crash{}, simulate.Conflict{}, simulate.ServerError{}, simulate.TooManyRequests{}, simulate.Lag{}, simulate.Gap{}))
+	lag := simulate.Lag{For: 20 * time.Second}
+	simulate.Run(t, rayClusters(t, scaleDown, simulate.Crash{}, simulate.Conflict{}, simulate.ServerError{}, simulate.TooManyRequests{}, lag, simulate.Gap{}))
 }
 
 // The name of the head Pod is generated: if the response of its create is lost, there are two, and
