@@ -73,8 +73,13 @@ func (r *review) editOutside(obj fake.Object) fake.Object {
 	return edited
 }
 
-// retryTime is the time after which users and the cluster try a write again that was not admitted.
-const retryTime = time.Minute
+// maxRetryTime is the longest time after which users and the cluster try a write again that was not
+// admitted.
+const maxRetryTime = time.Minute
+
+// nextTry returns the time at which a write that is not admitted now is tried again. It is before
+// the program could be at rest.
+func (s *scheduler) nextTry() time.Time { return time.Now().Add(min(maxRetryTime, s.rest.period/2)) }
 
 // retry executes stimuli until a write of Steps that began at a time is to be tried again, as users
 // do: what a webhook reads can be late, or its process can have just started. It returns the error
@@ -86,7 +91,7 @@ func (s *scheduler) retry(err error, began time.Time) error {
 	if !errors.As(err, &notAdmittedError{}) || time.Since(began) > s.rest.period {
 		return err
 	}
-	end := time.Now().Add(retryTime)
+	end := s.nextTry()
 	s.runUntil(func() time.Time { return end })
 	if s.record.failed() {
 		return errRunFailed
@@ -161,7 +166,7 @@ func (s *scheduler) admittedAction(a *act) (fake.Object, error) {
 		if s.retryAt == nil {
 			s.retryAt = map[string]time.Time{}
 		}
-		s.retryAt[a.sortKey] = time.Now().Add(retryTime)
+		s.retryAt[a.sortKey] = s.nextTry()
 		return nil, nil
 	case err == nil && !s.isEnabled(a):
 		return nil, nil
@@ -176,7 +181,7 @@ func (s *scheduler) isEnabled(a *act) bool {
 	})
 }
 
-// mayTry reports whether an action was admitted, or not tried, in the last retryTime.
+// mayTry reports whether an action is not one that is to be tried again later.
 func (s *scheduler) mayTry(a *act) bool { return !time.Now().Before(s.retryAt[a.sortKey]) }
 
 // nextRetry returns the next time at which an action is tried again, at most end.
