@@ -29,11 +29,15 @@ var errRunFailed = errors.New("the run has failed")
 // notAdmittedError is why a write is not executed: a webhook denies it, or could not be called.
 type notAdmittedError struct{ error }
 
+// maxReviews is the number of reviews of a write after which kube-apiserver answers a patch with a
+// conflict, since the object has changed during each.
+const maxReviews = 5
+
 // admitted lets the program's webhooks admit a write of Steps or of the cluster, and returns the
 // object to write. It executes stimuli meanwhile. If the stored object has changed then, it calls
 // build again for the object. Before Start is called, nothing is admitted.
 func (s *scheduler) admitted(user, verb string, build func() (fake.Object, error)) (fake.Object, error) {
-	for {
+	for range maxReviews {
 		obj, err := build()
 		if err != nil || len(s.test.configurations) == 0 || len(s.processes) == 0 {
 			return obj, err
@@ -53,7 +57,7 @@ func (s *scheduler) admitted(user, verb string, build func() (fake.Object, error
 				q.cancel()
 			}
 			return nil, errRunFailed
-		case r.isOutdated:
+		case r.err == nil && r.hasChanged(): // since the review began, or while an action was admitted
 		case r.err != nil:
 			return nil, notAdmittedError{r.err}
 		case r.mutated == nil:
@@ -62,6 +66,7 @@ func (s *scheduler) admitted(user, verb string, build func() (fake.Object, error
 			return r.editOutside(obj), nil
 		}
 	}
+	return nil, notAdmittedError{fmt.Errorf("the object has changed during the calls of its webhooks, %d times", maxReviews)}
 }
 
 // editOutside returns the object that the webhooks have made of one that a test writes, which has

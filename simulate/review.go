@@ -33,10 +33,9 @@ type review struct {
 	mutated    *unstructured.Unstructured
 	isComplete bool // attributes.Object is what the server would store, for validating webhooks
 	// ended reports whether no call is left. Then err, if not nil, is why the write is not
-	// executed: an *admission.CallError, or the answer of a webhook. isOutdated reports whether the
-	// object has changed since the review began.
-	ended, isOutdated bool
-	err               error
+	// executed: an *admission.CallError, or the answer of a webhook.
+	ended bool
+	err   error
 }
 
 // beginReview begins to call the webhooks for a write. It returns false if there is none to call.
@@ -271,10 +270,9 @@ func (r *review) end(err error) {
 	s.withdraw(q)
 	q.running, q.cancel = false, nil
 	r.ended, r.err = true, err
-	r.isOutdated = err == nil && r.hasChanged()
 	switch {
 	case q.process.number == 0, q.process.dead, q.http.Context().Err() != nil:
-	case r.isOutdated && s.beginReview(q):
+	case err == nil && r.hasChanged() && s.beginReview(q):
 	default:
 		s.complete(q)
 	}

@@ -291,6 +291,25 @@ func TestWriteDuringCallIsSeen(t *testing.T) {
 	}
 }
 
+// A write of Steps whose webhook changes the object in each call is not admitted anew without end.
+func TestWriteThatEachCallOutdatesFailsRun(t *testing.T) {
+	calls := 0
+	handlers := map[string]admitFunc{"/w": func(ctx context.Context, client kubernetes.Interface, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		if calls++; r.UserInfo.Username != "kubernetes-admin" || calls > 10_000 {
+			return allowed()
+		}
+		_, _ = client.CoreV1().ConfigMaps("default").Patch(ctx, "x", types.MergePatchType, fmt.Appendf(nil, `{"data": {"calls": "%d"}}`, calls), metav1.PatchOptions{})
+		return allowed()
+	}}
+	test := simulate.Test{
+		Rest:    10 * time.Second,
+		Objects: []fake.Object{configMap("x", "1"), mutating("w", webhook("w.example.com", "/w"))},
+		Start:   serving(handlers, func(context.Context, kubernetes.Interface) {}),
+		Steps:   func(w *simulate.World) { w.Update(configMap("x", "2")) },
+	}
+	wantFound(t, simulate.RunOnce(t, test), "steps", "update ConfigMap default/x: the object has changed during the calls of its webhooks, 5 times")
+}
+
 // A webhook that is not served is reported, instead of being left out.
 func TestUnservedWebhookFailsRun(t *testing.T) {
 	for _, test := range []struct {
@@ -665,6 +684,41 @@ func TestActionsOfClusterAreAdmitted(t *testing.T) {
 	if len(calls) < 3 || calls[0] != "CREATE pods by system:kube-controller-manager" || !strings.Contains(found.Timeline, `create Pod default: admission webhook "w.example.com" denied the request: not ready`) {
 		t.Errorf("got calls %q and the timeline\n%s", calls, found.Timeline)
 	}
+}
+
+// A write of Steps that is admitted while an action of the cluster waits for its webhook is
+// admitted anew if the object changes before the action is executed.
+func TestWriteOfStepsDuringCallOfClusterIsNotStale(t *testing.T) {
+	handler := func(ctx context.Context, client kubernetes.Interface, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		if r.Resource.Resource == "pods" {
+			time.Sleep(2 * time.Second)
+			_, err := client.CoreV1().ConfigMaps(namespace).Patch(ctx, "x", types.MergePatchType, []byte(`{"metadata": {"finalizers": ["example.com/x"]}}`), metav1.PatchOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+		} else if r.UserInfo.Username == "kubernetes-admin" {
+			time.Sleep(time.Second)
+		}
+		return allowed()
+	}
+	set := &appsv1.ReplicaSet{ObjectMeta: named("db"), Spec: appsv1.ReplicaSetSpec{
+		Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "db"}}, Spec: newPod("").Spec},
+	}}
+	test := simulate.Test{
+		Objects: []fake.Object{validating("w", webhook("w.example.com", "/w"), webhook("p.example.com", "/w", ofPods)), configMap("x", "1")},
+		Start:   serving(map[string]admitFunc{"/w": handler}, func(context.Context, kubernetes.Interface) {}),
+		Cluster: []simulate.Actor{simulate.ControlReplicaSets},
+		Steps: func(w *simulate.World) {
+			w.Create(set)
+			w.Update(configMap("x", "2"))
+			stored := configMap("x", "")
+			if !w.Get(stored) || stored.Data["key"] != "2" || len(stored.Finalizers) != 1 {
+				t.Errorf("got %v, want a finalizer and the data of the update", stored)
+			}
+		},
+	}
+	wantFound(t, simulate.RunOnce(t, test), "")
 }
 
 // An action of the cluster that was not admitted is tried again before the program is at rest,
