@@ -326,8 +326,8 @@ func mustRequest(t *testing.T, url string) *http.Request {
 	return req
 }
 
-// EditWrite takes the place of a mutating webhook: the object is defaulted before, validated after,
-// and what is changed has no manager.
+// EditWrite takes the place of a mutating webhook: the object is defaulted before and after,
+// validated after, and what is changed has no manager.
 func TestEditedWrites(t *testing.T) {
 	server := startServer(t, fake.APIServerOptions{CustomResources: []fake.CustomResource{gear}})
 	client := clientOf(t, server).Resource(gearsV1).Namespace("ns")
@@ -336,7 +336,10 @@ func TestEditedWrites(t *testing.T) {
 		server.InjectFault(1, nil, fake.Fault{EditWrite: func(obj runtime.Object) runtime.Object {
 			u := obj.(*unstructured.Unstructured)
 			seen = append(seen, u.Object["spec"].(map[string]any)["size"], string(u.GetUID()))
-			u.Object["spec"] = map[string]any{"size": size}
+			u.Object["spec"] = map[string]any{"size": size, "unknown": "x"}
+			if size == nil {
+				u.Object["spec"] = map[string]any{}
+			}
 			u.SetAnnotations(map[string]string{"edited": "yes"})
 			return u
 		}})
@@ -349,6 +352,10 @@ func TestEditedWrites(t *testing.T) {
 	patched, err := client.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
 	must(t, err)
 	expectField(t, patched, map[string]any{"size": int64(8)}, "spec")
+	edit(nil)
+	defaulted, err := client.Create(t.Context(), newGear("b", map[string]any{"size": int64(9)}), metav1.CreateOptions{})
+	must(t, err)
+	expectField(t, defaulted, map[string]any{"size": int64(3)}, "spec")
 	for _, entry := range patched.GetManagedFields() {
 		if fields := string(entry.FieldsV1.Raw); strings.Contains(fields, "edited") {
 			t.Errorf("got managedFields %s, want none of what was edited", fields)
@@ -358,7 +365,7 @@ func TestEditedWrites(t *testing.T) {
 	if _, err := client.Update(t.Context(), patched, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
 		t.Errorf("update with an invalid edit: got %v, want an error of the reason Invalid", err)
 	}
-	if want := []any{int64(3), "", int64(7), string(created.GetUID()), int64(8), string(created.GetUID())}; !cmp.Equal(seen, want) {
+	if want := []any{int64(3), "", int64(7), string(created.GetUID()), int64(9), "", int64(8), string(created.GetUID())}; !cmp.Equal(seen, want) {
 		t.Errorf("got sizes and UIDs %v, want %v", seen, want)
 	}
 }

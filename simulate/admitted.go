@@ -29,11 +29,15 @@ var errRunFailed = errors.New("the run has failed")
 // notAdmittedError is why a write is not executed: a webhook denies it, or could not be called.
 type notAdmittedError struct{ error }
 
+// maxReviews is the number of reviews of a write after which kube-apiserver answers a patch with a
+// conflict, since the object has changed during each.
+const maxReviews = 5
+
 // admitted lets the program's webhooks admit a write of Steps or of the cluster, and returns the
 // object to write. It executes stimuli meanwhile. If the stored object has changed then, it calls
 // build again for the object. Before Start is called, nothing is admitted.
 func (s *scheduler) admitted(user, verb string, build func() (fake.Object, error)) (fake.Object, error) {
-	for {
+	for range maxReviews {
 		obj, err := build()
 		if err != nil || len(s.test.configurations) == 0 || len(s.processes) == 0 {
 			return obj, err
@@ -53,7 +57,7 @@ func (s *scheduler) admitted(user, verb string, build func() (fake.Object, error
 				q.cancel()
 			}
 			return nil, errRunFailed
-		case r.isOutdated:
+		case r.err == nil && r.hasChanged(): // since the review began, or while an action was admitted
 		case r.err != nil:
 			return nil, notAdmittedError{r.err}
 		case r.mutated == nil:
@@ -62,6 +66,7 @@ func (s *scheduler) admitted(user, verb string, build func() (fake.Object, error
 			return r.editOutside(obj), nil
 		}
 	}
+	return nil, notAdmittedError{fmt.Errorf("the object has changed during the calls of its webhooks, %d times", maxReviews)}
 }
 
 // editOutside returns the object that the webhooks have made of one that a test writes, which has
@@ -73,8 +78,13 @@ func (r *review) editOutside(obj fake.Object) fake.Object {
 	return edited
 }
 
-// retryTime is the time after which users and the cluster try a write again that was not admitted.
-const retryTime = time.Minute
+// maxRetryTime is the longest time after which users and the cluster try a write again that was not
+// admitted.
+const maxRetryTime = time.Minute
+
+// nextTry returns the time at which a write that is not admitted now is tried again. It is before
+// the program could be at rest.
+func (s *scheduler) nextTry() time.Time { return time.Now().Add(min(maxRetryTime, s.rest.period/2)) }
 
 // retry executes stimuli until a write of Steps that began at a time is to be tried again, as users
 // do: what a webhook reads can be late, or its process can have just started. It returns the error
@@ -86,7 +96,7 @@ func (s *scheduler) retry(err error, began time.Time) error {
 	if !errors.As(err, &notAdmittedError{}) || time.Since(began) > s.rest.period {
 		return err
 	}
-	end := time.Now().Add(retryTime)
+	end := s.nextTry()
 	s.runUntil(func() time.Time { return end })
 	if s.record.failed() {
 		return errRunFailed
@@ -161,7 +171,7 @@ func (s *scheduler) admittedAction(a *act) (fake.Object, error) {
 		if s.retryAt == nil {
 			s.retryAt = map[string]time.Time{}
 		}
-		s.retryAt[a.sortKey] = time.Now().Add(retryTime)
+		s.retryAt[a.sortKey] = s.nextTry()
 		return nil, nil
 	case err == nil && !s.isEnabled(a):
 		return nil, nil
@@ -176,7 +186,7 @@ func (s *scheduler) isEnabled(a *act) bool {
 	})
 }
 
-// mayTry reports whether an action was admitted, or not tried, in the last retryTime.
+// mayTry reports whether an action is not one that is to be tried again later.
 func (s *scheduler) mayTry(a *act) bool { return !time.Now().Before(s.retryAt[a.sortKey]) }
 
 // nextRetry returns the next time at which an action is tried again, at most end.

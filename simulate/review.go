@@ -33,16 +33,15 @@ type review struct {
 	mutated    *unstructured.Unstructured
 	isComplete bool // attributes.Object is what the server would store, for validating webhooks
 	// ended reports whether no call is left. Then err, if not nil, is why the write is not
-	// executed: an *admission.CallError, or the answer of a webhook. isOutdated reports whether the
-	// object has changed since the review began.
-	ended, isOutdated bool
-	err               error
+	// executed: an *admission.CallError, or the answer of a webhook.
+	ended bool
+	err   error
 }
 
 // beginReview begins to call the webhooks for a write. It returns false if there is none to call.
 func (s *scheduler) beginReview(q *request) bool {
 	q.review = nil
-	if len(s.test.configurations) == 0 || q.process.number != 0 && s.denial(q) != nil {
+	if len(s.test.configurations) == 0 || q.target.isTraffic() || q.process.number != 0 && s.denial(q) != nil {
 		return false
 	}
 	a := s.attributesOf(q)
@@ -53,7 +52,7 @@ func (s *scheduler) beginReview(q *request) bool {
 	case q.target.verb == "deletecollection":
 		s.record.fail(oracleSteps, "%s: %s, webhook %q: the webhooks of a deletecollection are not called", q.target, webhooks[0].Configuration, webhooks[0].Name)
 		return false
-	case a.Operation != admissionregistrationv1.Delete && !s.readWritten(q, a):
+	case a.Operation == admissionregistrationv1.Delete && a.OldObject == nil, a.Operation != admissionregistrationv1.Delete && !s.readWritten(q, a):
 		return false
 	}
 	q.review = &review{scheduler: s, request: q, attributes: a, webhooks: webhooks}
@@ -98,7 +97,7 @@ func (s *scheduler) attributesOf(q *request) *admission.Attributes {
 // false if the server refuses the write.
 func (s *scheduler) readWritten(q *request, a *admission.Attributes) bool {
 	isGenerated := q.target.verb == "create" && nameOf(q.body).Name == ""
-	s.trial(q, func(obj runtime.Object) runtime.Object {
+	response := s.trial(q, func(obj runtime.Object) runtime.Object {
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 		if err == nil {
 			a.Object = (&unstructured.Unstructured{Object: fields}).DeepCopy()
@@ -107,6 +106,9 @@ func (s *scheduler) readWritten(q *request, a *admission.Attributes) bool {
 		return obj
 	})
 	if a.Object == nil {
+		if response.code < http.StatusBadRequest {
+			s.record.fail(oracleSteps, "%s: the webhooks of a write that is neither of an object nor of its status are not called", q.target)
+		}
 		return false
 	}
 	if isGenerated {
@@ -268,10 +270,9 @@ func (r *review) end(err error) {
 	s.withdraw(q)
 	q.running, q.cancel = false, nil
 	r.ended, r.err = true, err
-	r.isOutdated = err == nil && r.hasChanged()
 	switch {
 	case q.process.number == 0, q.process.dead, q.http.Context().Err() != nil:
-	case r.isOutdated && s.beginReview(q):
+	case err == nil && r.hasChanged() && s.beginReview(q):
 	default:
 		s.complete(q)
 	}

@@ -39,12 +39,14 @@ import (
 // website.example.com for update of websites default/web".
 //
 // The writes of Steps and of Test.Cluster are admitted, too. One that is not admitted, since a
-// webhook denies it or a call fails, is tried again after a minute. One of Steps fails the run if it
-// is still not admitted after the time Test.Rest, counted from the end of a Lag, Gap or BackInTime.
-// Test.Objects, what Setup writes, and Leases and Events are not admitted, nor are configurations
-// called that are not among Test.Objects. A deletecollection that matches fails the run. matchPolicy
-// Equivalent has the effect of Exact, and reinvocationPolicy IfNeeded that of Never.
-// matchConditions are not evaluated, which the log of the test says.
+// webhook denies it or a call fails, is tried again after a minute, or half of Test.Rest if that is
+// shorter. One of Steps fails the run if it is still not admitted after the time Test.Rest, counted
+// from the end of a Lag, Gap or BackInTime. Test.Objects, what Setup writes, and Leases and Events
+// are not admitted, nor are configurations called that are not among Test.Objects. A
+// deletecollection that matches fails the run, and a write that is neither of an object nor of its
+// status, such as that of pods/binding. matchPolicy Equivalent has the effect of Exact, and
+// reinvocationPolicy IfNeeded that of Never. matchConditions are not evaluated, which the log of
+// the test says.
 func ServeWebhooks(ctx context.Context, mux *http.ServeMux) error {
 	p, ok := ctx.Value(processKey{}).(*process)
 	if !ok {

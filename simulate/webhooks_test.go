@@ -292,6 +292,25 @@ func TestWriteDuringCallIsSeen(t *testing.T) {
 	}
 }
 
+// A write of Steps whose webhook changes the object in each call is not admitted anew without end.
+func TestWriteThatEachCallOutdatesFailsRun(t *testing.T) {
+	calls := 0
+	handlers := map[string]admitFunc{"/w": func(ctx context.Context, client kubernetes.Interface, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		if calls++; r.UserInfo.Username != "kubernetes-admin" || calls > 10_000 {
+			return allowed()
+		}
+		_, _ = client.CoreV1().ConfigMaps("default").Patch(ctx, "x", types.MergePatchType, fmt.Appendf(nil, `{"data": {"calls": "%d"}}`, calls), metav1.PatchOptions{})
+		return allowed()
+	}}
+	test := simulate.Test{
+		Rest:    10 * time.Second,
+		Objects: []fake.Object{configMap("x", "1"), mutating("w", webhook("w.example.com", "/w"))},
+		Start:   serving(handlers, func(context.Context, kubernetes.Interface) {}),
+		Steps:   func(w *simulate.World) { w.Update(configMap("x", "2")) },
+	}
+	wantFound(t, simulate.RunOnce(t, test), "steps", "update ConfigMap default/x: the object has changed during the calls of its webhooks, 5 times")
+}
+
 // A webhook that is not served is reported, instead of being left out.
 func TestUnservedWebhookFailsRun(t *testing.T) {
 	for _, test := range []struct {
@@ -361,6 +380,36 @@ func TestDeleteCollectionThatMatchesFailsRun(t *testing.T) {
 	wantFound(t, simulate.RunOnce(t, test), "steps", `deletecollection of configmaps default: ValidatingWebhookConfiguration "w", webhook "w.example.com": the webhooks of a deletecollection are not called`)
 }
 
+// A write that names no object, or another one than it changes, is not admitted silently.
+func TestOtherWritesThatMatchFailRun(t *testing.T) {
+	ofBindings := func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].Resources = []string{"pods/*"} }
+	test := simulate.Test{
+		Objects: []fake.Object{validating("w", webhook("w.example.com", "/w", ofBindings)), newPod("x")},
+		Start: serving(map[string]admitFunc{"/w": nil}, func(ctx context.Context, client kubernetes.Interface) {
+			binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
+			_ = client.CoreV1().Pods(namespace).Bind(ctx, binding, metav1.CreateOptions{}) // or the run ends
+		}),
+	}
+	wantFound(t, simulate.RunOnce(t, test), "steps", "create of pods/binding default/x: the webhooks of a write that is neither of an object nor of its status are not called")
+}
+
+// A delete of an object that does not exist is answered with 404, and no webhook receives it.
+func TestDeleteOfMissingObjectIsNotAdmitted(t *testing.T) {
+	var got error
+	test := simulate.Test{
+		Objects: []fake.Object{validating("w", webhook("w.example.com", "/w", ignoringFailures))},
+		Start: serving(map[string]admitFunc{"/w": func(context.Context, kubernetes.Interface, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+			return denied("there is no old object")
+		}}, func(ctx context.Context, client kubernetes.Interface) {
+			got = client.CoreV1().ConfigMaps("default").Delete(ctx, "x", metav1.DeleteOptions{})
+		}),
+	}
+	wantFound(t, simulate.RunOnce(t, test), "")
+	if !apierrors.IsNotFound(got) {
+		t.Errorf("got %v, want an error of the reason NotFound", got)
+	}
+}
+
 // A dry run is admitted if the webhook has no side effects.
 func TestWebhooksOfDryRun(t *testing.T) {
 	for sideEffects, want := range map[admissionregistrationv1.SideEffectClass]string{
@@ -416,15 +465,21 @@ func notDelete(w *admissionregistrationv1.ValidatingWebhook) {
 	w.Rules[0].Operations = w.Rules[0].Operations[:2]
 }
 
+// ofEvents makes a webhook one for Events, too.
+func ofEvents(w *admissionregistrationv1.ValidatingWebhook) {
+	w.Rules[0].Resources = append(w.Rules[0].Resources, "events")
+}
+
 // defaultingTest is the test of the program of defaulting, whose Steps create a ConfigMap.
 func defaultingTest(calls *[]string) simulate.Test {
 	labelled := configMap("x", "1")
 	labelled.Labels = map[string]string{"copy": "yes"}
 	return simulate.Test{
-		Objects: []fake.Object{mutating("w", webhook("w.example.com", "/w", notDelete)), configMap("before", "1")},
+		Objects: []fake.Object{mutating("w", webhook("w.example.com", "/w", notDelete, ofEvents)), configMap("before", "1")},
 		Setup:   func(w *simulate.World) { w.Update(configMap("before", "2")) },
 		Start:   defaulting(calls),
 		Steps: func(w *simulate.World) {
+			w.Create(&corev1.Event{ObjectMeta: named("e"), InvolvedObject: corev1.ObjectReference{Namespace: namespace}})
 			w.Create(labelled)
 			stored := configMap("x", "")
 			if !w.Get(stored) || stored.Data["default"] != "1" || len(stored.ManagedFields) > 0 {
@@ -441,7 +496,7 @@ func defaultingTest(calls *[]string) simulate.Test {
 	}
 }
 
-// The writes of Steps are admitted, and those before the start are not.
+// The writes of Steps are admitted, and those before the start and Events are not.
 func TestWritesOfStepsAreAdmitted(t *testing.T) {
 	var calls []string
 	wantFound(t, simulate.RunOnce(t, defaultingTest(&calls)), "")
@@ -632,6 +687,60 @@ func TestActionsOfClusterAreAdmitted(t *testing.T) {
 	}
 }
 
+// A write of Steps that is admitted while an action of the cluster waits for its webhook is
+// admitted anew if the object changes before the action is executed.
+func TestWriteOfStepsDuringCallOfClusterIsNotStale(t *testing.T) {
+	handler := func(ctx context.Context, client kubernetes.Interface, r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		if r.Resource.Resource == "pods" {
+			time.Sleep(2 * time.Second)
+			_, err := client.CoreV1().ConfigMaps(namespace).Patch(ctx, "x", types.MergePatchType, []byte(`{"metadata": {"finalizers": ["example.com/x"]}}`), metav1.PatchOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+		} else if r.UserInfo.Username == "kubernetes-admin" {
+			time.Sleep(time.Second)
+		}
+		return allowed()
+	}
+	set := &appsv1.ReplicaSet{ObjectMeta: named("db"), Spec: appsv1.ReplicaSetSpec{
+		Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "db"}}, Spec: newPod("").Spec},
+	}}
+	test := simulate.Test{
+		Objects: []fake.Object{validating("w", webhook("w.example.com", "/w"), webhook("p.example.com", "/w", ofPods)), configMap("x", "1")},
+		Start:   serving(map[string]admitFunc{"/w": handler}, func(context.Context, kubernetes.Interface) {}),
+		Cluster: []simulate.Actor{simulate.ControlReplicaSets},
+		Steps: func(w *simulate.World) {
+			w.Create(set)
+			w.Update(configMap("x", "2"))
+			stored := configMap("x", "")
+			if !w.Get(stored) || stored.Data["key"] != "2" || len(stored.Finalizers) != 1 {
+				t.Errorf("got %v, want a finalizer and the data of the update", stored)
+			}
+		},
+	}
+	wantFound(t, simulate.RunOnce(t, test), "")
+}
+
+// An action of the cluster that was not admitted is tried again before the program is at rest,
+// however short Test.Rest is.
+func TestActionIsTriedAgainBeforeRest(t *testing.T) {
+	set := &appsv1.ReplicaSet{ObjectMeta: named("db"), Spec: appsv1.ReplicaSetSpec{
+		Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "db"}}, Spec: newPod("").Spec},
+	}}
+	test := simulate.Test{
+		Rest:    20 * time.Second,
+		Objects: []fake.Object{validating("w", webhook("w.example.com", "/w", ofPods)), set},
+		Start: serving(map[string]admitFunc{"/w": func(context.Context, kubernetes.Interface, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+			return allowed()
+		}}, func(context.Context, kubernetes.Interface) {}),
+		Cluster: []simulate.Actor{simulate.ControlReplicaSets},
+		Outside: func() any { return "" }, // the program writes nothing
+	}
+	wantFound(t, simulate.RunPlan(t, test, 0, simulate.Crash{Before: "1st call of w.example.com for create of pods default/db-*"}), "")
+}
+
 // A custom resource is validated by its schema after its mutating webhooks, and validating webhooks
 // receive what is stored then.
 func TestSchemaIsCheckedAfterMutation(t *testing.T) {
@@ -650,6 +759,9 @@ func TestSchemaIsCheckedAfterMutation(t *testing.T) {
 			}
 			if isFirst := calls == 1; isFirst != (cluster.GetUID() == "") || isFirst != (number(cluster, "spec", "size") == 0) {
 				t.Errorf("call %d: got %v, want a UID and a size in the second call alone", calls, cluster)
+			}
+			if calls > 1 { // of the validating webhook
+				return allowed()
 			}
 			patch := fmt.Appendf(nil, `[{"op": "add", "path": "/spec/size", "value": %s}]`, value)
 			return &admissionv1.AdmissionResponse{Allowed: true, PatchType: new(admissionv1.PatchTypeJSONPatch), Patch: patch}

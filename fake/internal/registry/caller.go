@@ -42,6 +42,7 @@ func (s *Store) edit(obj history.Object) history.Object {
 	defaults.Set(next)
 	next = s.caller.Edit(next).(history.Object)
 	defaults.Set(next) // of what was added
+	s.Conform(next)
 	return next
 }
 

@@ -164,7 +164,15 @@ func TestResponses(t *testing.T) {
 	}{
 		{200, review + `{"uid": "1", "allowed": true}}`, true, false, false, "", 0},
 		{200, review + `{"uid": "1", "allowed": true, ` + add + `}}`, true, false, true, "", 0},
-		{200, review + `{"uid": "1", "allowed": true, ` + add + `}}`, false, false, false, "", 0}, // ignored
+		{200, review + `{"uid": "1", "allowed": true, ` + add + `}}`, false, false, false,
+			failed + "received invalid webhook response: validating webhook may not return response.patch", 0},
+		{200, review + `{"uid": "1", "allowed": true, "patchType": "JSONPatch"}}`, false, false, false,
+			failed + "received invalid webhook response: validating webhook may not return response.patchType", 0},
+		{200, review + `{"uid": "1", "allowed": true, "patchType": "JSONPatch"}}`, true, false, false,
+			failed + "received invalid webhook response: webhook returned response.patchType but not response.patch", 0},
+		{200, `{"response": {"uid": "2"}}`, false, false, false, failed + `received invalid webhook response: expected response.uid="1", got "2"`, 0},
+		{200, `{"response": {"uid": "1"}}`, false, false, false,
+			failed + "received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=", 0},
 		{200, review + `{"uid": "1", "allowed": true, ` + add + `}}`, true, true, false,
 			`Internal error occurred: admission webhook "w" attempted to modify the object, which is not supported for this operation`, 500},
 		{200, review + `{"uid": "1", "allowed": true, "patchType": "Merge", "patch": "e30="}}`, true, false, false,

@@ -100,7 +100,7 @@ func (w *Webhook) Apply(a *Attributes, uid types.UID, code int, body []byte) (ch
 	switch {
 	case !response.Allowed:
 		return false, w.denial(response.Result)
-	case !w.Mutating || len(response.Patch) == 0:
+	case len(response.Patch) == 0:
 		return false, nil
 	}
 	patch, err := jsonpatch.DecodePatch(response.Patch)
@@ -137,6 +137,9 @@ func apply(patch jsonpatch.Patch, obj *unstructured.Unstructured) (*unstructured
 var (
 	errNoResponse  = errors.New("webhook response was absent")
 	errNoPatchType = errors.New("webhook returned response.patch but not response.patchType")
+	errNoPatch     = errors.New("webhook returned response.patchType but not response.patch")
+	errPatch       = errors.New("validating webhook may not return response.patch")
+	errPatchType   = errors.New("validating webhook may not return response.patchType")
 )
 
 // verify returns the response in a body that is the AdmissionReview of a call.
@@ -147,13 +150,19 @@ func (w *Webhook) verify(uid types.UID, body []byte) (*admissionv1.AdmissionResp
 	}
 	response := review.Response
 	switch {
-	case review.TypeMeta != reviewType:
-		return nil, fmt.Errorf("expected webhook response of %s, Kind=%s, got %s, Kind=%s", reviewType.APIVersion, reviewType.Kind, review.APIVersion, review.Kind)
 	case response == nil:
 		return nil, errNoResponse
 	case response.UID != uid:
 		return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, response.UID)
-	case !w.Mutating || len(response.Patch) == 0:
+	case review.TypeMeta != reviewType:
+		return nil, fmt.Errorf("expected webhook response of %v, got %v", reviewType.GroupVersionKind(), review.GroupVersionKind())
+	case !w.Mutating && len(response.Patch) > 0:
+		return nil, errPatch
+	case !w.Mutating && response.PatchType != nil:
+		return nil, errPatchType
+	case len(response.Patch) == 0 && response.PatchType != nil:
+		return nil, errNoPatch
+	case len(response.Patch) == 0:
 		return response, nil
 	case response.PatchType == nil:
 		return nil, errNoPatchType
