@@ -46,7 +46,7 @@ import (
 // deletecollection that matches fails the run, and a write that is neither of an object nor of its
 // status, such as that of pods/binding. matchPolicy Equivalent has the effect of Exact, and
 // reinvocationPolicy IfNeeded that of Never. matchConditions are not evaluated, which the log of
-// the test says.
+// the test says. userInfo has a username alone, which is the same for all that the cluster writes.
 func ServeWebhooks(ctx context.Context, mux *http.ServeMux) error {
 	p, ok := ctx.Value(processKey{}).(*process)
 	if !ok {
