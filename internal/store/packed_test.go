@@ -175,7 +175,6 @@ func TestStatesOfAnUpdateAreDecodedTogether(t *testing.T) {
 		t.Errorf("live states were decoded again: %v", again)
 	}
 	runtime.KeepAlive(states)
-	states, old, updated = [2]any{}, nil, nil
 	waitUntilFreed(t, packedOf(before.ref))
 	waitUntilFreed(t, packedOf(after.ref))
 	for _, entry := range []*Entry{before, after} {
@@ -184,7 +183,6 @@ func TestStatesOfAnUpdateAreDecodedTogether(t *testing.T) {
 			t.Errorf("both states were decoded although %v is live", live)
 		}
 		runtime.KeepAlive(live)
-		live = nil
 		waitUntilFreed(t, packedOf(entry.ref))
 	}
 	packer.broken = true
